@@ -8,13 +8,13 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""Longest text of a database that is shown whole, in characters."""
+"""If both databases have at most this many characters of text, no difference is described."""
 
 _MOST = 2**20
-"""Maximum number of entries to compare."""
+"""Maximum number of entries in both databases together; larger ones are not compared."""
 
 _SHOWN, _LONGEST = 3, 60
-"""Maximum number of places named, and of characters per value."""
+"""Maximum number of differences described, and of characters shown per value."""
 
 
 def difference(database: object, neighbor: object) -> str | None:
@@ -41,7 +41,7 @@ def difference(database: object, neighbor: object) -> str | None:
 
 
 def _places(first: object, second: object) -> list[str]:
-    """Describe every place where two databases differ; empty if unknown."""
+    """Describe every place where two databases differ; return nothing if they are incomparable."""
     if isinstance(first, dict) and isinstance(second, dict):
         return _of_dicts(first, second)
     if _is_frame(first) and _is_frame(second):
@@ -112,7 +112,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """Describe what the shorter side lacks; empty if the sides differ in other ways, too."""
+    """Describe what the shorter side lacks; return nothing if the sides differ otherwise too."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0
@@ -125,7 +125,7 @@ def _missing(first: Sequence[object], second: Sequence[object], what: str) -> li
 
 
 def _rows(side: object) -> np.ndarray | None:
-    """Return a list or an array of numbers or text as an array; None for other types."""
+    """Return a list or an array of numbers or strings as an array; None for other types."""
     if not isinstance(side, list | tuple | np.ndarray) and not hasattr(side, "__array__"):
         return None
     array = np.asarray(side)

@@ -1,4 +1,4 @@
-"""Designs of neighboring databases: remove or change a record, grids, hypercubes, random answers.
+"""Construction of neighboring databases: changed records, grids, hypercubes, random answers.
 
 A database here is a number, or a vector with one entry per record; an absent record is a 0, as in
 an indicator vector.
@@ -16,11 +16,11 @@ from dpjax.core.wording import BadValue
 from dpjax.databases._pairs import Pairs
 
 _MOST_PAIRS = 2**20
-"""Maximum number of pairs in a design."""
+"""Maximum number of pairs that one function returns."""
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """Pair a database with itself without one record, for each record that is not 0.
+    """Pair a database with its copies that lack one record, one pair for each nonzero record.
 
     Bounds consider both directions of a pair, so removing a record covers adding one.
 
@@ -31,7 +31,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
         Pairs in the order of the records.
 
     Raises:
-        ValueError: When it is not a vector, or holds no record.
+        ValueError: When the database is not a vector, or has no nonzero record.
 
     References:
         Dwork, Roth (2014), Definition 2.4 (neighbors at distance one).
@@ -48,7 +48,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
 
 
 def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
-    """Pair a database with itself after replacing one record by another value of a finite domain.
+    """Pair a database with its copies in which one record has another value of a finite domain.
 
     Args:
         database: [records].
@@ -58,7 +58,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
         Pairs in the order of records, then of values; a record's own value is left out.
 
     Raises:
-        ValueError: When it is not a vector, or no record can change.
+        ValueError: When `database` or `domain` is not a vector, or no record can change.
 
     References:
         Dwork, Roth (2014), section 2.3 (databases that differ in one record).
@@ -82,10 +82,10 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     """Pair all points of an equally spaced grid that are at most `distance` apart.
 
     Args:
-        low: The smallest number.
-        high: The largest number.
-        num_points: Points of the grid, at least two.
-        distance: The sensitivity of the statistic.
+        low: The smallest point of the grid.
+        high: The largest point of the grid.
+        num_points: Number of points, at least two.
+        distance: Maximum distance of a pair, which is the sensitivity of the statistic.
 
     Returns:
         Pairs of numbers, the smaller first.
@@ -101,7 +101,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     validate.positive(distance=distance)
     points = np.linspace(low, high, num_points)
     step = (high - low) / (num_points - 1)
-    # Allow for rounding where the distance is a whole number of steps.
+    # The factor allows for rounding if the distance is a whole number of steps.
     reach = int(np.floor(distance / step * (1 + 1e-9)))
     if reach < 1:
         raise BadValue(
@@ -114,15 +114,15 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
 
 
 def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None) -> Pairs:
-    """Pair one database of {0,1}^d with all others, or all databases that differ in one entry.
+    """Pair one database in {0,1}^d with all the rest, or pair all that differ in one entry.
 
     Args:
         dimension: d, the number of entries.
         database: Zeros and ones [d]; if None, every edge of the cube is a pair.
 
     Returns:
-        2^d - 1 pairs with the given database, or d 2^(d-1) edges with the entry 0 first; labels are
-        the bits.
+        2^d - 1 pairs with the given database, or d 2^(d-1) edges, whose first database has a 0 in
+        the differing entry. Labels show the bits of both databases.
 
     Raises:
         ValueError: When `database` is not in {0,1}^d, or there would be more than 2^20 pairs.
@@ -153,14 +153,16 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 def random_answers(
     key: int | Array, num_pairs: int, num_queries: int, low: float = 0.0, high: float = 2.0
 ) -> Pairs:
-    """Pair uniform query answers with the same answers, each moved by -1, 0 or 1.
+    """Pair random vectors of query answers with copies whose entries move by -1, 0 or 1.
+
+    The answers are uniform on [low, high].
 
     Args:
         key: Integer seed or typed key; the same key gives the same pairs.
         num_pairs: Number of pairs.
         num_queries: Length of the answers.
-        low: Smallest answer of the database.
-        high: Largest answer of the database.
+        low: Lower end of the database's answers.
+        high: Upper end of the database's answers.
 
     Returns:
         `num_pairs` pairs of shape [num_queries]; at least one answer of each pair moves.

@@ -15,10 +15,10 @@ from dpjax.core.wording import ON_HOST, BadType, BadValue
 from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
 _NO_ROWS = (str, bytes, dict, set, frozenset)
-"""Iterable types that do not hold pairs in order."""
+"""Iterable types that are not accepted as a list of pairs or as one pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest relative change of a distance when cast to jax's float type."""
+"""Largest allowed relative change of a pair's distance by the cast to jax's float type."""
 
 
 @jax.tree_util.register_dataclass
@@ -31,13 +31,13 @@ class Pairs:
     differ in shape, for example when a record is added or removed.
 
     Attributes:
-        database: Numbers of shape [B, ...], or a pytree of arrays.
-        neighbor: The databases of the other side.
-        labels: B names; pair numbers by default.
+        database: Numbers of shape [B, ...], or a pytree of arrays with leading axis B.
+        neighbor: The neighbors of these databases, in the same form.
+        labels: B names of the pairs; "pair 0", "pair 1" and so on by default.
 
     Raises:
         ValueError: When the sides differ in length, there is no pair, a value is not finite, or
-            casting to jax's float type changes the difference of two sides.
+            the cast to jax's float type changes the distance between the two sides of a pair.
         TypeError: When the entries are not numbers.
     """
 
@@ -89,7 +89,7 @@ class Pairs:
 
         Raises:
             TypeError: When `pairs` is neither.
-            ValueError: As the class.
+            ValueError: For the same reasons as the class.
         """
         if isinstance(pairs, Pairs):
             return pairs
@@ -173,9 +173,9 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Refuse pairs whose distance changes in the narrower type, since the audit would be wrong."""
+    """Reject pairs whose distance changes by the cast, since their audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    # Relative to the largest distance in a pair: entries shared by both sides may lose a bit.
+    # Compare with the largest distance in a pair, because equal entries may still lose a bit.
     entries = tuple(range(1, wanted.ndim))
     changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
         axis=entries, keepdims=True, initial=0.0

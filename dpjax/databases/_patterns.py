@@ -1,4 +1,4 @@
-"""Designs of neighboring query answers of sensitivity 1."""
+"""Construction of pairs of neighboring query answers with sensitivity 1."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -12,7 +12,7 @@ from dpjax.databases._pairs import Pairs
 def query_patterns(num_queries: int) -> Pairs:
     """Return ten pairs of query answers: the seven patterns of Table I and three more.
 
-    For an odd number of queries, the first half is the shorter one.
+    If the number of queries is odd, the first half in these patterns is the shorter one.
 
     Args:
         num_queries: Length k of the answers (k >= 2).
@@ -55,7 +55,7 @@ def query_patterns(num_queries: int) -> Pairs:
 def shifts(
     database: float | Sequence[float] | np.ndarray, num_pairs: int = 10, size: float = 1.0
 ) -> Pairs:
-    """Pair a database with copies of it, shifted by size b / num_pairs for b = 1, ..., num_pairs.
+    """Pair a database with copies shifted by size * b / num_pairs for b = 1, ..., num_pairs.
 
     Args:
         database: A number or a vector; all entries are shifted equally.

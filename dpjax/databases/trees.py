@@ -13,7 +13,7 @@ Tree = TypeVar("Tree")
 
 
 def as_tree(database: Database) -> Database:
-    """Convert a database to arrays: a list of numbers becomes one array; other structures stay."""
+    """Convert a list of numbers to an array; in other structures, convert every leaf."""
     if isinstance(database, dict):
         return {name: as_tree(part) for name, part in database.items()}
     if type(database) is list or type(database) is tuple:
@@ -47,8 +47,8 @@ def length(stacked: Database) -> int:
 def stack(trees: Sequence[Database], side: str) -> Database:
     """Stack pytrees of arrays along a new leading axis.
 
-    `side` names the side in error messages. Raises ValueError when the databases differ in
-    structure or shape, or hold no array.
+    `side` names the side of the pairs in error messages. ValueError is raised when the databases
+    differ in structure or shape, or hold no array.
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(
@@ -66,7 +66,7 @@ def stack(trees: Sequence[Database], side: str) -> Database:
 
 
 def shape_of(tree: Database) -> str:
-    """Return the shapes of all parts, as text."""
+    """Return the shapes of all parts of a database, as text."""
     shape = getattr(tree, "shape", None)
     if shape is not None:
         return str(tuple(shape))

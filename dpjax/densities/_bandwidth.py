@@ -20,7 +20,7 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
 _ROWS, _LANES = 16, 128
-"""Shape in which samples are counted: int8 sums hold 16 rows; 128 lanes fill vectors."""
+"""Block shape for counting samples: int8 can hold sums of 16 rows; 128 lanes fill vector units."""
 
 
 @runtime_checkable
@@ -37,7 +37,7 @@ class BandwidthRule(Protocol):
 
 
 class _NormalRate:
-    """The exponent of the best bandwidth for smooth densities."""
+    """Base class of rules whose bandwidth shrinks at the optimal rate for smooth densities."""
 
     def exponent(self, dimension: int) -> float:
         """Return 1 / (d + 4)."""
@@ -50,11 +50,11 @@ def bandwidth_at(
     """Return the bandwidth for a sample size: spread * num_samples^-(exponent + extra).
 
     Args:
-        rule: Rule, which gives the exponent.
-        spread: Spread by the rule, or a mean of several; any shape.
+        rule: Rule that defines the exponent.
+        spread: Spread that the rule returned, or a mean of several; any shape.
         num_samples: Sample size.
         dimension: Dimension d of the outputs.
-        extra: Undersmoothing (gamma of condition C4).
+        extra: Addition to the exponent, for undersmoothing (gamma in condition C4).
     """
     if isinstance(rule, Fixed):
         return spread
@@ -101,11 +101,11 @@ class Scott(_NormalRate):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class HoelderRate:
-    """The spread of the data times scale * n^(-1/(2 beta + d)), for beta-Hoelder densities.
+    """A rule for beta-Hoelder densities: scale * min(sd, IQR / 1.34) * n^(-1/(2 beta + d)).
 
     Attributes:
         beta: Smoothness, in (0, 1].
-        scale: Factor of min(sd, IQR / 1.34).
+        scale: Factor on min(sd, IQR / 1.34).
 
     References:
         Askin, Kutta, Dette (2022), conditions (C3) and (C4).
@@ -154,14 +154,14 @@ class Fixed:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CrossValidated(_NormalRate):
-    """The bandwidth with the best leave-one-out likelihood on a part of the pilot sample.
+    """The bandwidth with the largest leave-one-out likelihood on a part of the pilot sample.
 
     Twenty-five multiples of Silverman's bandwidth, from 1/8 to 4, are tried on `num_pilot` samples;
     the best one is scaled to other sample sizes at the rate n^(-1/(d+4)).
 
     Attributes:
-        num_pilot: Number of samples compared with each other.
-        kernel: Kernel of the likelihood.
+        num_pilot: Number of pilot samples from which the likelihood is computed.
+        kernel: Kernel of the density in the likelihood.
 
     References:
         Habbema, Hermans, van den Broek (1974); Duin (1976).
@@ -185,8 +185,8 @@ class CrossValidated(_NormalRate):
         def likelihood(bandwidth):
             sums = jnp.sum(kernel.profile(distance2 / bandwidth**2), axis=1) - 1
             density = kernel.norm(dimension) * sums / ((size - 1) * bandwidth**dimension)
-            # Without a lower limit, an isolated point would make the likelihood of a compact
-            # kernel 0.
+            # Without a lower limit on the density, one isolated point would make the likelihood 0
+            # for a compact kernel.
             return jnp.mean(jnp.log(jnp.maximum(density, 1e-6 / start**dimension)))
 
         candidates = start * jnp.geomspace(1 / 8, 4, 25)
@@ -221,13 +221,14 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     return Fixed(float(bandwidth))
 
 
-# Jitted, so that estimates outside of `jit` compile it only once.
+# Jitted, so that calls outside `jit` compile it only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """Return min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale robust to outliers.
 
-    The result is the geometric mean over axes; an axis where half of the data are tied uses the
-    standard deviation alone. Differentiation raises TypeError, since quartiles come from counts.
+    The result is the geometric mean over axes. If an axis has an IQR of 0 because of ties, its
+    standard deviation alone is used. Differentiation raises TypeError, because quartiles are
+    computed from counts.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
     # The barriers keep XLA from repeating the sums in every step that uses them.
@@ -245,12 +246,13 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
 def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
     """Compute quartiles [2, d] of columns [d, m] by bisection, much faster than XLA's CPU sort.
 
-    Quartiles lie within sqrt(3) deviations of the mean (Cantelli); the result is exact to 2^-17 of
-    that.
+    Quartiles lie within sqrt(3) standard deviations of the mean (Cantelli). The error of the result
+    is at most 2^-17 of that distance.
     """
     dimension, size = columns.shape
     needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)
-    # On CPU, XLA vectorizes sums over a leading axis, with four times as many bytes as floats.
+    # On CPU, XLA vectorizes sums over a leading axis; a vector holds four times as many int8 as
+    # float32 values.
     padding = ((0, 0), (0, -size % (_ROWS * _LANES)))
     rows = jnp.pad(columns, padding, constant_values=jnp.inf).reshape(dimension, -1, _ROWS, _LANES)
 

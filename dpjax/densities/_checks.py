@@ -1,4 +1,4 @@
-"""Validation of density estimates: shapes always, values unless they are traced."""
+"""Validation of arguments of density estimates: shapes always, values unless they are traced."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +14,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
     """Convert finite numbers of shape [n] or [n, d] to float64 [n, d].
 
     Raises:
-        ValueError: When the shape differs, or a value is not finite.
+        ValueError: When the array has another shape, or a value is not finite.
     """
     array = np.asarray(values)
     _check_shape(name, array)
@@ -28,9 +28,9 @@ def checked_arrays(
     """Validate samples and points, and convert them to arrays of the same shapes.
 
     Args:
-        samples: [n] or [n, d]; traced values are not validated.
-        points: [p] or [p, d]; likewise.
-        bandwidth: Scalar; likewise.
+        samples: Samples [n] or [n, d]; traced values are not validated.
+        points: Points [p] or [p, d]; traced values are not validated.
+        bandwidth: Scalar; a traced value is not validated.
 
     Raises:
         TypeError: When the bandwidth is not a number.
@@ -48,7 +48,7 @@ def checked_arrays(
         if isinstance(values, Array) and validate.is_traced(values):
             _check_shape(name, values)
         else:
-            # Check on the host, since the device would compile a program for it.
+            # Check on the host, since a check on the device would have to be compiled.
             host = np.asarray(values)
             _check_shape(name, host)
             _check_finite(name, host)
@@ -69,10 +69,10 @@ def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> 
 def check_num_nodes(
     num_nodes: int, points: ArrayLike | Array, bandwidth: ArrayLike | Array, kernel: Kernel
 ) -> None:
-    """Refuse a lattice over the points that is too coarse for the kernel and bandwidth.
+    """Raise ValueError if a lattice over the points is too coarse for the kernel and bandwidth.
 
-    No check is made if the points, [p] or [p, 1], or the bandwidth are traced. The message of the
-    ValueError gives a sufficient number of nodes.
+    Nothing is checked if the points, [p] or [p, 1], or the bandwidth are traced. The message of the
+    error states a sufficient number of nodes.
     """
     if validate.is_traced(points) or validate.is_traced(bandwidth):
         return

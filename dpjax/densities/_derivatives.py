@@ -1,7 +1,7 @@
-"""Refusal of derivatives of density estimates.
+"""Errors on differentiation of density estimates.
 
-Samples are counted and kernel values summed as integers, whose derivatives are 0 in JAX, so the
-chain rule would give a meaningless number. Differentiation is therefore an error.
+Samples are counted and kernel values are summed as integers. JAX treats derivatives of integers as
+0, so the chain rule would give a meaningless number. Differentiation is therefore an error.
 """
 
 import jax

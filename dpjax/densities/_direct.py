@@ -18,7 +18,7 @@ from dpjax.densities._kernels import Kernel
 
 
 def as_vectors(samples: Array) -> Array:
-    """Return samples as [block, d], also if d = 1."""
+    """Return samples with shape [block, d], even if d = 1."""
     return samples[:, None] if samples.ndim == 1 else samples
 
 
@@ -34,14 +34,14 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
     Returns:
         Values [block] in [0, 1].
     """
-    # An explicit reciprocal, since XLA divides only in some layouts of runs, and the last bits of
-    # the result must not depend on the layout.
+    # The reciprocal is explicit, since XLA replaces some divisions by products, depending on the
+    # layout of runs, and the last bits of the result must not depend on the layout.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
 
 def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
-    """Return a reducer that sums the kernel's profile at every point, in fixed point.
+    """Return a reducer that sums the kernel's profile at every point, in fixed-point numbers.
 
     Args:
         points: [points, d].
@@ -63,7 +63,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
             (points[:, axis, None] - samples[None, :, axis]) / bandwidth
             for axis in range(points.shape[1])
         )
-        # Padding, which may be NaN, must not count.
+        # Padding must not count; it may be NaN.
         values = jnp.where(valid[None, :], to_fixed_point(kernel.profile(distance2)), 0)
         return sums.add(jnp.sum(values, axis=1, dtype=jnp.int32))
 
@@ -76,11 +76,11 @@ def density_of_sums(
     """Return the density estimate from the carry of `kernel_sums`.
 
     Args:
-        sums: The carry.
-        bandwidth: Bandwidth of the sums, a scalar.
-        kernel: Kernel of the sums.
+        sums: Carry of `kernel_sums`.
+        bandwidth: Bandwidth that was used for the sums, a scalar.
+        kernel: Kernel that was used for the sums.
         num_samples: Number of streamed samples.
-        dimension: d.
+        dimension: Dimension d of the samples.
 
     Returns:
         Densities [points].

@@ -1,4 +1,4 @@
-"""Density estimates of given samples, as standalone functions."""
+"""Standalone functions that estimate the density of given samples."""
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from dpjax.densities._lattice import Lattice, lattice_counts, smooth_counts
 _DEFAULT_RULE = Silverman()
 
 _LEAST_BINS = 2**16
-"""Minimum number of bins for counting samples."""
+"""Minimum number of bins in which the binned estimate counts samples."""
 
 
 def truncated_kde(
@@ -34,25 +34,26 @@ def truncated_kde(
 ) -> Array:
     """Estimate the density at given points by kernels, truncated below at the floor (TKDE).
 
-    The error is absolute, not relative, also in float64. Direct: each kernel value is rounded to a
-    multiple of 2^-17, so a density is within 2^-18 c_d / h^d of the exact sum, where h is the
-    bandwidth and c_d / h^d the height of one kernel (0.4 / h for the Gaussian and d = 1), and far
-    closer for many samples at different distances. Binned: each sample moves by up to half a bin,
-    at most an eighth of the node spacing, and the lattice adds an error as in `binned_density`.
-    Densities that are not far above these errors are noise, and may be 0: set the floor above the
-    errors, and disregard densities at the floor.
+    The error is absolute, not relative, even in float64. With the direct method, each kernel value
+    is rounded to a multiple of 2^-17. A density is therefore within 2^-18 c_d / h^d of the exact
+    sum, where h is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the
+    Gaussian and d = 1); with many samples at different distances, it is far closer. With the binned
+    method, each sample moves by up to half a bin, at most an eighth of the node spacing, and the
+    lattice adds the error described in `binned_density`. A density that is not far above these
+    errors is noise and may be 0: set the floor above the errors, and disregard densities at it.
 
     Args:
-        samples: Reals of shape [n] or [n, d].
-        points: Evaluation points, reals of shape [p] or [p, d].
+        samples: Real numbers of shape [n] or [n, d].
+        points: Evaluation points, real numbers of shape [p] or [p, d].
         bandwidth: A rule, its name ("silverman", "scott", "hoelder", "cross-validated") or a number
             in units of the samples.
         floor: tau >= 0.
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
-        method: "direct" (n p kernel values), or "binned" (d = 1): one count of the samples and one
-            FFT, interpolated between lattice nodes.
+        method: "direct", which computes n p kernel values; or "binned", only for d = 1, which
+            counts samples in bins, smooths the counts by one FFT, and interpolates between nodes.
         num_nodes: Lattice nodes of the binned method. A kernel with an edge or a kink needs more
-            nodes than the Gaussian: its error falls as 1 / num_nodes where samples are sparse.
+            nodes than the Gaussian: its error decreases only as 1 / num_nodes where samples are
+            sparse.
 
     Returns:
         Densities of shape [p].
@@ -74,7 +75,7 @@ def truncated_kde(
     num_samples, dimension = samples.shape
     if num_samples < 2:
         raise BadValue(f"samples must be at least two, but there was {num_samples}.")
-    # Center before the cast to float32, so that no digits are lost.
+    # Subtract the median before the cast to float32, so that the cast loses fewer digits.
     origin = np.median(samples, axis=0)
     samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
     rule = as_rule(bandwidth)
@@ -101,7 +102,7 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at the floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]; integers that are not categories count in n alone.
+        samples: Integers of shape [n]; those that are not categories count only toward n.
         num_categories: Number of categories.
         floor: tau >= 0.
 
@@ -132,12 +133,12 @@ def truncated_frequencies(
 def direct_density(
     samples: Array, points: Array, bandwidth: Array, *, kernel: str = "gaussian"
 ) -> Array:
-    """Compute the direct estimate inside `jit` and `vmap`.
+    """Compute the direct kernel density estimate; usable inside `jit` and `vmap`.
 
     Kernel values are rounded to multiples of 2^-17 and summed as integers, so the error is
-    absolute, not relative, also in float64: at most 2^-18 c_d / h^d, where h is the bandwidth and
-    c_d / h^d the height of one kernel. Truncate densities at a floor far above the error. For the
-    same reason there is no derivative with respect to any argument.
+    absolute, not relative, even in float64: at most 2^-18 c_d / h^d, where h is the bandwidth and
+    c_d / h^d is the height of one kernel. Truncate densities at a floor far above the error.
+    Because of the rounding there is no derivative with respect to any argument.
 
     Args:
         samples: Floats [n] or [n, d].
@@ -151,8 +152,8 @@ def direct_density(
     Raises:
         TypeError: When the estimate is differentiated, or the bandwidth is not a number.
         ValueError: When shapes disagree, an argument is empty or not finite, or the bandwidth is
-            not above 0. Traced values are not validated: a NaN or infinite sample then counts in n
-            alone, which lowers all densities.
+            not above 0. Traced values are not validated: a NaN or infinite sample then counts only
+            toward n, which lowers all densities.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -171,34 +172,35 @@ def binned_density(
     kernel: str = "gaussian",
     num_nodes: int = 2**11,
 ) -> Array:
-    """Compute the binned estimate inside `jit` and `vmap`.
+    """Compute the binned kernel density estimate; usable inside `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, even with few nodes: each node adds to the cost of
-    the FFT, while bins are nearly free.
+    Samples are counted in at least 2^16 bins, even with few nodes, because the cost of the FFT
+    grows with the number of nodes while additional bins are nearly free.
 
-    The error is absolute, not relative, also in float64. Let b be half the width of a bin and h the
-    bandwidth. Each sample moves by up to b, which for the Gaussian changes a density by up to
-    0.3 b / h of the height 0.4 / h of one kernel, and by far less for many samples. The nodes
-    change a lone kernel by up to (spacing / h)^2 / 40 of its height. The FFT in float32 adds up to
-    about 2^-23 of the largest density, also where there is no sample. Truncate densities at a floor
-    far above these errors. Counts have no derivative with respect to any argument.
+    The error is absolute, not relative, even in float64, and has three parts. First, each sample
+    moves by up to half a bin, b. For the Gaussian with bandwidth h, this changes a density by up to
+    0.3 b / h times the height 0.4 / h of one kernel, and by far less with many samples. Second, the
+    nodes change the kernel of a single sample by up to (spacing / h)^2 / 40 of its height. Third,
+    the FFT in float32 adds up to about 2^-23 of the largest density, even where there is no sample.
+    Truncate densities at a floor far above these errors. Counts have no derivative with respect to
+    any argument.
 
     Args:
         samples: Floats [n] or [n, 1].
         points: Floats [p] or [p, 1]; the lattice spans the points and the kernel's reach.
         bandwidth: Scalar above 0; must span `Kernel.min_nodes` nodes.
         kernel: Name of the kernel.
-        num_nodes: Nodes of the lattice.
+        num_nodes: Number of lattice nodes.
 
     Returns:
-        Densities [p] >= 0, cubic between nodes.
+        Densities [p] >= 0, by cubic interpolation between nodes.
 
     Raises:
         TypeError: When the estimate is differentiated, or the bandwidth is not a number.
         ValueError: When an argument is not one-dimensional, empty or not finite, the bandwidth is
             not above 0, or the nodes are too few for the bandwidth. Traced values are not
-            validated: a NaN or infinite sample then counts in n alone, which lowers all densities,
-            and a lattice that is too coarse smooths them.
+            validated: a NaN or infinite sample then counts only toward n, which lowers all
+            densities, and a lattice that is too coarse smooths them too much.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.

@@ -1,7 +1,7 @@
-"""Kernels of the density estimator: spherically symmetric, compact or with exponential tails.
+"""Kernels of the density estimators: spherically symmetric, compact or with exponential tails.
 
-Notation: K(u) = c_d k(|u|) with a decreasing profile k, k(0) = 1, and c_d such that K integrates to
-1 over R^d.
+Notation: K(u) = c_d k(|u|), where the profile k decreases from k(0) = 1, and c_d is such that K
+integrates to 1 over R^d.
 
 References:
     Askin, Kutta, Dette (2022), conditions (K1) and (K2).
@@ -23,14 +23,14 @@ class Kernel:
 
     Attributes:
         name: Name of the kernel.
-        profile: Maps r^2 to k(r) in [0, 1], elementwise.
-        radius: Distance past which k is below 2e-8 or 0.
-        moment: Maps (d, p) to the integral of k^p over R^d, for p = 1 and 2.
+        profile: Function that maps r^2 to k(r) in [0, 1], elementwise.
+        radius: Distance beyond which k is 0 or below 2e-8.
+        moment: Function that maps (d, p) to the integral of k^p over R^d, for p = 1 and 2.
         min_nodes: Lattice nodes per bandwidth that keep the binned estimate within about 1e-3 of
             the direct one: few for a smooth kernel, many for one with a kink or an edge.
-        spectrum: Maps w^2 to the Fourier transform of K over R at frequency w, elementwise, if the
-            transform vanishes past the highest frequency of a lattice; otherwise None, and the
-            sampled profile is transformed.
+        spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
+            elementwise. It is None if the transform does not vanish beyond the highest frequency of
+            a lattice; the sampled profile is then transformed instead.
     """
 
     name: str

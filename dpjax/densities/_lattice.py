@@ -1,18 +1,19 @@
-"""The binned kernel density estimate: count once on a lattice, smooth by FFT.
+"""The binned kernel density estimate, which counts samples on a lattice and smooths by FFT.
 
-Samples are counted in bins that are much finer than the lattice, with one integer scatter per draw;
-counts are then shared linearly between the two nearest nodes and convolved with the kernel. Sharing
-smooths by a triangle of the width of a node. For a kernel with a closed-form spectrum the triangle
-is divided out again, as in non-uniform Fourier transforms, so that few nodes per bandwidth are
-enough: the remaining error is aliasing, of relative size (spacing / bandwidth)^2 / 40 for a lone
-sample and far smaller for many. For other kernels the error is of first order in
-spacing / bandwidth near a sample at which the kernel has a kink or an edge. The estimate is refused
-if the bandwidth spans fewer nodes than the kernel needs (`Kernel.min_nodes`).
+Samples are counted in bins that are much finer than the lattice, with one integer scatter per draw.
+The counts are then shared linearly between the two nearest nodes and convolved with the kernel.
+Sharing amounts to smoothing by a triangle one node spacing wide. For a kernel with a closed-form
+spectrum, the spectrum is divided by that of the triangle, as in non-uniform Fourier transforms, so
+that few nodes per bandwidth are enough. The remaining error is aliasing, whose relative size is
+(spacing / bandwidth)^2 / 40 for a single sample and far smaller for many. For other kernels, the
+error is of first order in spacing / bandwidth wherever the kernel of a sample has a kink or an
+edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
+(`Kernel.min_nodes`).
 
 References:
-    Askin, Kutta, Dette (2022), Algorithm 1; binning after Silverman (1982) and Wand (1994); the
-    triangle's transform divided out after Greengard, Lee (2004), "Accelerating the nonuniform fast
-    Fourier transform", who spread by a Gaussian.
+    Askin, Kutta, Dette (2022), Algorithm 1; Silverman (1982) and Wand (1994), for binning;
+    Greengard, Lee (2004), "Accelerating the nonuniform fast Fourier transform", for division by the
+    transform of the spreading function (a Gaussian in the paper, a triangle here).
 """
 
 import math
@@ -35,15 +36,15 @@ MAX_NODES = 2**18
 
 
 def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
-    """Return the number of nodes, a power of 2 times `num_nodes`, that the kernel needs.
+    """Double the number of nodes of a lattice until it suffices for the kernel.
 
     Args:
-        num_nodes: Nodes of a lattice that is too coarse.
+        num_nodes: Number of nodes of a lattice that is too coarse.
         nodes_per_bandwidth: Nodes per bandwidth of that lattice, above 0.
         kernel: The kernel.
 
     Returns:
-        The smallest sufficient number, or a number above MAX_NODES if MAX_NODES are too few.
+        The first sufficient number of nodes, or a number above MAX_NODES if MAX_NODES are too few.
     """
     wanted = 2 * num_nodes
     while wanted <= MAX_NODES and wanted * nodes_per_bandwidth < num_nodes * kernel.min_nodes:
@@ -72,7 +73,7 @@ class Lattice(NamedTuple):
         return self.start + self.spacing * jnp.arange(num_nodes)
 
     def interpolate(self, values: Array, points: Array) -> Array:
-        """Interpolate values at the nodes, [nodes], by cubics through four nodes, at [points].
+        """Interpolate values at the nodes, [nodes], at [points] by cubics through four nodes.
 
         The points must lie between the second and the second-to-last node.
         """
@@ -106,8 +107,8 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     def update(counts: Array, samples: Array, valid: Array) -> Array:
         place = (no_derivative(samples) - start) * (fine / spacing)
         inside = valid & (place >= 0) & (place < num_bins)
-        # Through int32, since the conversion to uint32 does not vectorize. With unsigned indices
-        # JAX omits the check for negative ones.
+        # Cast to int32 first, since a cast from float to uint32 does not vectorize. With unsigned
+        # indices, JAX omits the check for negative ones.
         bins = jnp.where(inside, place, num_bins).astype(jnp.int32).astype(jnp.uint32)
         return counts.at[bins].add(1, mode="promise_in_bounds")
 
@@ -124,8 +125,8 @@ def smooth_counts(
 ) -> Array:
     """Return the density estimate at the nodes of a lattice, from its fine counts.
 
-    The convolution is circular; it is correct at every node that is at least the kernel's reach
-    away from both ends, which `Lattice.covering` ensures on [low, high].
+    The convolution is circular. It is correct at every node whose distance from both ends is at
+    least the kernel's reach; `Lattice.covering` ensures this on [low, high].
 
     Args:
         counts: Integers [bins + 1], the carry of `lattice_counts`.
@@ -154,10 +155,11 @@ def smooth_both(
 ) -> Array:
     """Compute `smooth_counts` for two samples, each with its bandwidth, by one complex transform.
 
-    Let Z be the spectrum of z = w + iv for the weights w and v, whose own spectra are
-    (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. For the transforms T and U of the two kernels, the
-    spectrum of the smoothed z is Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2; the real and imaginary
-    parts of its inverse are the two densities.
+    Let w and v be the node weights of the two samples, and let Z be the spectrum of z = w + iv. The
+    spectra of w and v are then (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If T and U are the
+    transforms of the two kernels, the smoothed z has the spectrum
+    Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, and the real and imaginary parts of its inverse transform
+    are the two densities.
 
     Arguments and result are those of `smooth_counts`, with a leading axis of samples: counts
     [2, bins + 1], bandwidths [2], densities [2, nodes].
@@ -178,9 +180,9 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Return node weights [nodes]: counts shared linearly between the nodes nearest to a bin."""
+    """Return node weights [nodes]: bin counts, shared linearly between the two nearest nodes."""
     # Integer sums are exact, and faster on CPU than products of floats (four times for rows of 4).
-    # Samples that could overflow the sums use floats.
+    # If there are so many samples that the sums could overflow, floats are used.
     exact = 2 * fine * num_samples < 2**31
     kind = jnp.int32 if exact else jnp.result_type(float)
     bins = counts[:-1].reshape(-1, fine).astype(kind)
@@ -192,8 +194,8 @@ def _weights(counts: Array, fine: int, num_samples: int) -> Array:
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
     """Return the discrete Fourier transform of K(. / h) / h on a circle, [num_nodes // 2 + 1].
 
-    Reciprocals are explicit, since XLA divides only in some layouts of runs, and the last bits of
-    the result must not depend on the layout.
+    Reciprocals are explicit, since XLA replaces some divisions by products, depending on the layout
+    of runs, and the last bits of the result must not depend on the layout.
     """
     if kernel.spectrum is not None:
         # The closed form saves one FFT.

@@ -13,7 +13,7 @@ from dpjax.mechanisms._base import OfInteger, OfNumber, draw_dtype, pytree
 
 @pytree
 class Laplace(OfNumber):
-    """s + Lap(1 / epsilon): true level epsilon.
+    """The number s plus noise Lap(1 / epsilon): true level epsilon.
 
     Attributes:
         epsilon: Level at sensitivity 1.
@@ -36,7 +36,7 @@ class Laplace(OfNumber):
 
 @pytree
 class NoisyHistogram1(Laplace):
-    """One count of a histogram + Lap(1 / epsilon): true level epsilon.
+    """One count of a histogram plus noise Lap(1 / epsilon): true level epsilon.
 
     Attributes:
         epsilon: Level when one count changes by 1.
@@ -50,13 +50,13 @@ class NoisyHistogram1(Laplace):
     standard_region = (-1.0, 4.0)
 
     def standard_pairs(self) -> Pairs:
-        """Return a count of 1 paired with 2 and with 0."""
+        """Return two pairs: a count of 1 with a count of 2, and 1 with 0."""
         return Pairs([1.0, 1.0], [2.0, 0.0])
 
 
 @pytree
 class NoisyHistogram2(NoisyHistogram1):
-    """One count of a histogram + Lap(epsilon), with an inverted scale: true level 1 / epsilon.
+    """A histogram count plus Lap(epsilon), with an inverted scale: true level 1 / epsilon.
 
     Attributes:
         epsilon: Claimed level.
@@ -71,7 +71,7 @@ class NoisyHistogram2(NoisyHistogram1):
 
     @property
     def level(self) -> float:
-        """1 / epsilon."""
+        """True level, 1 / epsilon."""
         return 1 / float(self.epsilon)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -82,7 +82,7 @@ class NoisyHistogram2(NoisyHistogram1):
 
 @pytree
 class Gaussian(OfNumber):
-    """s + N(0, sigma^2): no pure level, since the loss is unbounded.
+    """The number s plus noise N(0, sigma^2): no pure level, since the loss is unbounded.
 
     Attributes:
         sigma: Standard deviation of the noise.
@@ -99,7 +99,7 @@ class Gaussian(OfNumber):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Three standard deviations about the databases 0 and 1."""
+        """Interval that extends three standard deviations beyond the databases 0 and 1."""
         return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -110,7 +110,7 @@ class Gaussian(OfNumber):
 
 @pytree
 class TwoSidedGeometric(OfInteger):
-    """a + Geo with P(k) proportional to e^(-epsilon |k|): true level epsilon.
+    """The integer a plus noise k with P(k) proportional to e^(-epsilon |k|): true level epsilon.
 
     Attributes:
         epsilon: Level at sensitivity 1.

@@ -1,4 +1,4 @@
-"""The protocol of mechanisms, and base classes of the built-in ones."""
+"""The protocol that every mechanism follows, and base classes of the built-in mechanisms."""
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
@@ -21,10 +21,11 @@ _Class = TypeVar("_Class", bound=type)
 class Mechanism(Protocol):
     """A pure JAX sampler with a known output space. Parameters are pytree leaves.
 
-    A custom class is a frozen dataclass under `jax.tree_util.register_dataclass` with these two
-    members. `dpjax.audit` validates it once (`check_mechanism`): the type and shape of its draws,
-    and that they are a function of the key. A function of one draw is simpler (`from_function`); a
-    class draws a whole block, and its parameters can change without recompilation.
+    A custom class is a frozen dataclass, registered by `jax.tree_util.register_dataclass`, with
+    these two members. `dpjax.audit` validates it once (`check_mechanism`): the type and shape of
+    its draws, and that the key alone determines them. A function that makes one draw is simpler to
+    write (`from_function`); a class draws a whole block, and its parameters can change without
+    recompilation.
     """
 
     @property
@@ -33,7 +34,7 @@ class Mechanism(Protocol):
         ...
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw `num_samples` independent outputs at one database, first axis [num_samples]."""
+        """Draw independent outputs at one database, with shape [num_samples, ...]."""
         ...
 
 
@@ -44,16 +45,16 @@ class BuiltIn:
         name: Name on the command line.
         source: Publication that defines the mechanism.
         output_space: The space of the outputs.
-        level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if there
-            is none; the parameter epsilon by default.
-        standard_region: Bounds of the region of outputs to compare (numbers, or one number per
-            axis); for mixed outputs, bounds of the real part; None for a finite space.
+        level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no
+            finite epsilon holds; the parameter epsilon by default.
+        standard_region: Lower and upper bound of the outputs to compare, as numbers or with one
+            number per axis; for mixed outputs, bounds of the real part; None for a finite space.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
     source: ClassVar[str]
-    # Constants in some classes and properties in others, which no narrower type allows.
+    # Any, because some classes define these as constants and others as properties.
     output_space: Any
     level: Any = property(lambda self: float(self.epsilon))
     standard_region: Any = None
@@ -64,7 +65,7 @@ class BuiltIn:
             check(**{each.name: getattr(self, each.name)})
 
     def standard_pairs(self) -> Pairs:
-        """Return the pairs of the experiments, or natural ones."""
+        """Return the pairs of the publication's experiments, or other typical pairs."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -105,7 +106,7 @@ class OfCategory(BuiltIn):
 
     @property
     def output_space(self) -> OutputSpace:
-        """The categories, unless a class says otherwise."""
+        """The categories; subclasses may override it."""
         return FiniteSpace(self.num_categories)
 
     def standard_pairs(self) -> Pairs:
@@ -115,15 +116,15 @@ class OfCategory(BuiltIn):
 
 @dataclass_transform(frozen_default=True)
 def pytree(cls: _Class) -> _Class:
-    """Make a built-in class a frozen dataclass whose numbers are leaves, except `static` ones.
+    """Make a class a frozen dataclass and a pytree whose leaves are its fields, except `static`.
 
-    Numbers must be positive unless their field has another check.
+    Field values must be positive unless the field has another check.
     """
     return jax.tree_util.register_dataclass(dataclass(frozen=True)(cls))
 
 
 def static(default: int, at_least: int = 1) -> int:
-    """Return a field for an integer that sets a shape: static in the pytree, not a leaf."""
+    """Return a field for an integer that determines a shape; it is static, not a pytree leaf."""
 
     def check(**argument: int) -> None:
         validate.positive_int(at_least, **argument)
@@ -139,5 +140,5 @@ def leaf(default: float, check: Callable[..., None]) -> float:
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
-    """Return the float type of draws: that of the parameters, at least jax's default."""
+    """Return the float dtype of draws: that of the parameters, but at least jax's default."""
     return jnp.result_type(*parameters, float)

@@ -1,4 +1,4 @@
-"""Sampling of batches: all records, a Poisson sample, or a part of a permutation."""
+"""Rules for sampling batches: all records, a Poisson sample, or a part of a permutation."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,11 +20,11 @@ class Sampling(Protocol):
         ...
 
     def expected_size(self, num_records: int) -> float:
-        """Return the mean number of records in a batch, the divisor of each step."""
+        """Return the mean batch size, by which each step's sum of gradients is divided."""
         ...
 
     def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
-        """Return what all steps of one training share."""
+        """Return an array that all steps of one training share, such as the order of records."""
         ...
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
@@ -37,7 +37,7 @@ _NOTHING = np.zeros(0, np.int32)
 
 @dataclass(frozen=True)
 class FullBatch:
-    """Every record in every step."""
+    """Rule that includes every record in every step."""
 
     def check(self, num_records: int) -> None:
         """See `Sampling`."""
@@ -57,7 +57,7 @@ class FullBatch:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Include every record in every step independently, with the same probability.
+    """Rule that includes each record in each step independently, with equal probability.
 
     Attributes:
         rate: Probability that a record is in a batch, in (0, 1); rounded to a multiple of 2^-32.
@@ -80,14 +80,14 @@ class Poisson:
         return jnp.asarray(_NOTHING)
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
-        """See `Sampling`. Uses both words of a call of the generator."""
+        """See `Sampling`. Both words of each call of the random generator are used."""
         words = random.words(key, -(-num_records // 2))
         return jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """Split a random order of all records into batches, with a new order in each epoch.
+    """Rule that splits a random order of all records into batches; each epoch has a new order.
 
     Attributes:
         size: Number of records in a batch, which must divide the number of records.
@@ -119,11 +119,11 @@ class Shuffle:
 
         def ranks(epoch: Array) -> Array:
             first, second = random.words(random.fold_in(key, epoch), num_records)
-            # Compare both words; ties of 64 bits are too rare to matter.
+            # Sort by both words; two equal 64-bit values are too rare to matter.
             order = jnp.lexsort((second, first))
             return jnp.zeros(num_records, jnp.int32).at[order].set(jnp.arange(num_records))
 
-        # One epoch after the other: sorting takes several times the memory of an order.
+        # Sort one epoch after the other, since sorting needs several times the memory of the order.
         return jax.lax.map(ranks, jnp.arange(num_epochs)) // self.size
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:

@@ -1,7 +1,7 @@
-"""Canaries: records whose presence in a training is guessed from the result.
+"""Canaries: records whose presence in a training is guessed from the trained model.
 
-A canary is made before the training and from the data alone; what makes it must not look at coins
-or scores.
+A canary is made before the training and from the data alone. The code that makes it must not use
+the coins, which decide about presence, or the scores.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 
 
 class Canaries(NamedTuple):
-    """Records of a training set, and canaries beside them.
+    """Records of a training set, and canaries that may be added to them.
 
     Attributes:
         features: Features of the records that are always present, float32 [n, d].
@@ -35,16 +35,16 @@ class Canaries(NamedTuple):
     own_labels: Floats
 
     def records(self, included: ArrayLike) -> Floats:
-        """Return the database of one run for `DpSgd`: a row per record, the canaries last.
+        """Return the database of one run for `DpSgd`, with one row per record, canaries last.
 
         Args:
-            included: Independent fair coins of the canaries, booleans [k].
+            included: Whether each canary is present, decided by independent fair coins; bool [k].
 
         Returns:
-            float32 [n + k, d + 2]: features, label and the flag, 1 where the record is present.
+            float32 [n + k, d + 2]: features, label, and a flag that is 1 if the record is present.
 
         Raises:
-            ValueError: When there is not one coin per canary.
+            ValueError: When `included` is not one boolean per canary.
         """
         coins = np.asarray(included)
         if coins.dtype != bool or coins.shape != self.own_labels.shape:
@@ -58,10 +58,10 @@ class Canaries(NamedTuple):
         return np.column_stack([features, answers, present]).astype(np.float32)
 
     def pair(self, number: int = 0) -> Pairs:
-        """Return the records with and without one of the canaries, for many trainings.
+        """Return the pair of databases with and without one canary, for an audit by many trainings.
 
         Args:
-            number: Number of the canary; the others are left out.
+            number: Index of the canary; the rest are left out of both databases.
         """
         own, label = self.own[number], float(self.own_labels[number])
         return canary_pair(self.features, self.labels, own, label=label)
@@ -82,20 +82,22 @@ def canaries(
         features: Features of all records, [n, d].
         labels: Labels [n], 0 or 1.
         number: Number k of canaries.
-        kind: "saturating": a long input on a coordinate of its own, which is added to all records,
-            so that its gradient is clipped in every step and is orthogonal to all others.
-            "mislabelled": records that are taken out of the data and get the other label.
-            "out of distribution": each feature is uniform between its least and its largest value
-            in the data, independently of the others, and the label is a fair coin.
-        amplitude: Length of a saturating canary.
-        seed: Seed of the choice of records and of the random features.
+        kind: "saturating": each canary is nonzero only in a coordinate of its own, which is added
+            to all records and is 0 there. Its gradient is clipped in every step and is orthogonal
+            to all other gradients.
+            "mislabelled": canaries are records that are taken out of the data and given the wrong
+            label.
+            "out of distribution": each feature is independent and uniform between its smallest and
+            largest value in the data, and the label is a fair coin.
+        amplitude: Value of a saturating canary in its own coordinate.
+        seed: Seed for choosing records and drawing features.
 
     Returns:
-        The canaries and the records beside them.
+        The canaries, and the records that are always present.
 
     Raises:
-        ValueError: When the shapes do not fit, a number is not finite, the kind is not known, or
-            there are no more records than mislabelled canaries.
+        ValueError: When the shapes do not fit, a number is not finite, the kind is unknown, or
+            mislabelled canaries would use up all records.
 
     References:
         Nasr et al. (2023), for saturating canaries; Steinke, Nasr, Jagielski (2023), section 6, for
@@ -126,7 +128,7 @@ def canaries(
 
 
 def _records(features: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
-    """Return features float32 [n, d] and labels float32 [n], validated."""
+    """Validate features and labels, and convert them to float32 [n, d] and float32 [n]."""
     rows, answers = np.asarray(features, np.float32), np.asarray(labels, np.float32)
     if rows.ndim != 2 or answers.shape != rows.shape[:1]:
         raise BadValue(
@@ -145,19 +147,19 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """Return the records with a canary as the last row, and the same with its flag at 0.
+    """Return a pair: the records with a canary as the last row, and a copy with its flag at 0.
 
     Args:
         features: Features of all other records, [n, d].
         labels: Labels of all other records, [n], 0 or 1.
-        canary: Features of the canary, [d]. If None, a coordinate is added to all records, where
-            the canary is `amplitude` and the others are 0. Its gradient is then clipped in every
-            step and keeps its direction, to which no other record contributes.
+        canary: Features of the canary, [d]. If None, a coordinate is added, which is `amplitude`
+            for the canary and 0 for all other records. The canary's gradient is then clipped in
+            every step and always has the same direction, to which no other record contributes.
         label: Label of the canary.
-        amplitude: Amplitude of the default canary.
+        amplitude: Value of the default canary in the added coordinate.
 
     Returns:
-        One pair of float32 databases [n + 1, d + 2] or, with the coordinate, [n + 1, d + 3].
+        One pair of float32 databases [n + 1, d + 2], or [n + 1, d + 3] with the added coordinate.
 
     Raises:
         ValueError: When the shapes do not fit, or a number is not finite.

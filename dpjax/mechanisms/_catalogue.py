@@ -64,7 +64,7 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
 
 
 def is_built_in(mechanism: object) -> bool:
-    """Return whether the class of a mechanism is in the catalog, and so tested by this package."""
+    """Return whether a mechanism's class is in the catalog; those are tested by this package."""
     return type(mechanism) in CATALOGUE.values()
 
 

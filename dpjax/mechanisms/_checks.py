@@ -1,4 +1,4 @@
-"""Validation of users' samplers: their outputs, and whether the key determines these."""
+"""Validation of users' samplers: the form of outputs, and whether the key determines them."""
 
 from collections.abc import Callable, Hashable
 from weakref import WeakKeyDictionary
@@ -24,33 +24,33 @@ from dpjax.mechanisms._host_form import ANY_FUNCTION, host_form
 from dpjax.mechanisms._traces import same_program
 
 _LOOK = 256
-"""Number of draws in a validation."""
+"""Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
-"""Probability of equal outputs by chance below which they are refused."""
+"""Equal outputs under two keys are rejected if independent draws are equal less often than this."""
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Validated output spaces and shapes of databases, by mechanism class."""
+"""Combinations of output space and database shape that were validated, by mechanism class."""
 
 
 def trace(
     function: Callable[..., object], label: str, database: Database
 ) -> tuple[jax.extend.core.ClosedJaxpr, object]:
-    """Trace function(key, database).
+    """Trace function(key, database) by JAX.
 
     Args:
         function: A function of a key and a database.
-        label: Name of the function in errors.
+        label: Name of the function in error messages.
         database: An array, or a pytree of arrays.
 
     Returns:
-        The closed jaxpr, and the shapes and types of the result.
+        The closed jaxpr, and the shapes and dtypes of the result.
 
     Raises:
-        TypeError: When the function cannot be traced, or fails.
+        TypeError: When the function cannot be traced, or raises an error.
     """
     try:
-        # In a closure, the function would see the database as a NumPy array.
+        # Pass the database as an argument; in a closure it would be a NumPy array, not a tracer.
         return jax.make_jaxpr(function, return_shape=True)(random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
@@ -74,18 +74,18 @@ def trace(
 
 
 def refuse_impure(sample: Callable[..., Array], label: str, database: Database) -> None:
-    """Refuse a sampler that does not draw all of its randomness from its key.
+    """Raise ValueError if a sampler does not draw all of its randomness from its key.
 
     Args:
-        sample: Maps (key, database, num_samples) to outputs.
-        label: Name of the sampler in errors.
+        sample: Function that maps (key, database, num_samples) to outputs.
+        label: Name of the sampler in error messages.
         database: An array, or a pytree of arrays.
 
     Raises:
         ValueError: When the outputs differ under one key.
     """
-    # An impure function bakes its outside state into each of two fresh traces. If both traces are
-    # the same program, there is no need to compile and run it.
+    # Tracing an impure function stores its outside state in the trace as constants. If two fresh
+    # traces are the same program, there is no need to compile and run it.
     traces = [trace(lambda k, d: sample(k, d, _LOOK), label, database)[0] for _ in range(2)]
     if same_program(*traces):
         return
@@ -93,7 +93,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
-    # Two compilations of one function differ in the last bits at most.
+    # Results of two compilations of one function differ at most in the last bits.
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
@@ -105,16 +105,16 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
 
 
 def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
-    """Refuse a sampler whose outputs are the same under two keys.
+    """Raise ValueError if a sampler's outputs are the same under two keys.
 
     Args:
         first: Outputs under one key, [n, ...].
-        second: Outputs under another key.
-        label: Name of the sampler in errors.
+        second: Outputs under another key, [n, ...].
+        label: Name of the sampler in error messages.
 
     Raises:
-        ValueError: When they are equal and the probability of that is below 1e-9 for independent
-            draws.
+        ValueError: When the outputs are equal, although independent draws would be equal with a
+            probability below 1e-9.
     """
     if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
         return
@@ -127,12 +127,12 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
 
 
 def check_mechanism(mechanism: Mechanism, database: Database) -> None:
-    """Validate a user's mechanism class at an example database, once per class and shapes.
+    """Validate a user's mechanism at a database, once per class, output space and database shape.
 
     Raises:
         TypeError: When the mechanism is not a pytree, cannot be traced, or returns a shape or type
             that does not match its output space.
-        ValueError: As `refuse_impure`.
+        ValueError: When it does not draw all of its randomness from its key.
     """
     kind = type(mechanism).__name__
     if jax.tree_util.all_leaves([mechanism]):
@@ -161,7 +161,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and the NumPy kinds of the outputs of one validation."""
+    """Return the shape and the NumPy dtype kinds that outputs must have in a validation."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

@@ -11,9 +11,9 @@ from dpjax.mechanisms._base import OfCategory, OfInteger, draw_dtype, pytree, st
 
 
 def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
-    """Return answers of k-ary randomized response, int32, by inversion of uniforms on (0, 1]."""
+    """Return k-ary randomized responses, int32, by inversion of uniform numbers u in (0, 1]."""
     others = num_categories - 1
-    # Uniforms below others / (others + e^epsilon) give the other categories, in equal shares.
+    # Numbers u up to others / (others + e^epsilon) give the other categories, in equal shares.
     share = 1 / (others + jnp.exp(jnp.asarray(epsilon, u.dtype)))
     step = jnp.ceil(u / share).astype(jnp.int32)
     return jnp.where(step <= others, (truth + step) % num_categories, truth)
@@ -21,7 +21,7 @@ def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int)
 
 @pytree
 class RandomizedResponse(OfCategory):
-    """k-ary randomized response: the truth with odds e^epsilon to 1 against each other answer.
+    """k-ary randomized response: the truth is e^epsilon times as likely as each other answer.
 
     Local protocols call it generalized randomized response (GRR).
 
@@ -47,12 +47,13 @@ class RandomizedResponse(OfCategory):
 
 @pytree
 class TwoPoint(OfInteger):
-    """Answer 1 with a tiny probability that differs by e^ratio: a leak that sampling never sees.
+    """Answer 1 with a tiny probability that depends on the database: a leak that draws never show.
 
-    Database 0 answers 1 with probability e^-log_rarity, database 1 with e^-(log_rarity + ratio).
+    The answer 1 has probability e^-log_rarity at database 0, and e^-(log_rarity + ratio) at
+    database 1.
 
     Attributes:
-        log_rarity: -ln of the probability at database 0.
+        log_rarity: Negative logarithm of the probability of the answer 1 at database 0.
         ratio: True level, provided that the answer 1 stays rare.
 
     References:
@@ -66,12 +67,12 @@ class TwoPoint(OfInteger):
 
     @property
     def output_space(self) -> FiniteSpace:
-        """0 or 1."""
+        """The answers 0 and 1."""
         return FiniteSpace(2)
 
     @property
     def level(self) -> float:
-        """The larger loss of the two answers."""
+        """True level: the larger of the losses at the two answers."""
         rare, rarer = math.exp(-self.log_rarity), math.exp(-(self.log_rarity + self.ratio))
         return max(float(self.ratio), math.log1p(-rarer) - math.log1p(-rare))
 

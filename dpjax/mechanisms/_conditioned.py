@@ -15,10 +15,11 @@ from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree
 
 @pytree
 class Exponential(BuiltIn):
-    """Outputs t >= 0 with density proportional to e^(-lambda |s - t|), for statistics s in [1, 2].
+    """Exponential mechanism on t >= 0: density proportional to e^(-lambda |s - t|), s in [1, 2].
 
     Attributes:
-        epsilon: True level, lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)), for s in [1, 2].
+        epsilon: True level, lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)), for statistics s
+            in [1, 2].
 
     References:
         McSherry, Talwar (2007); Askin, Kutta, Dette (2022), experiment (d).
@@ -31,9 +32,9 @@ class Exponential(BuiltIn):
     epsilon: float = 1.0
 
     def rate(self) -> Array:
-        """Return lambda in closed form: for x = e^lambda the level is ln((2x^2 - 1) / (2x - 1)).
+        """Return lambda, which solves epsilon = ln((2x^2 - 1) / (2x - 1)) for x = e^lambda.
 
-        The formula in m = e^epsilon - 1 avoids cancellation for small epsilon.
+        The closed form in m = e^epsilon - 1 avoids cancellation for small epsilon.
         """
         m = jnp.expm1(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)))
         return jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)
@@ -45,10 +46,10 @@ class Exponential(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw reals of shape [num_samples] for a scalar statistic >= 0."""
         rate = self.rate()
-        below = -jnp.expm1(-rate * database)  # mass below s, where the mass above is 1
+        below = -jnp.expm1(-rate * database)  # Mass below s, in units of the mass above s.
         side = random.uniform(key, num_samples, 0, rate.dtype)
         magnitude = random.uniform(key, num_samples, 1, rate.dtype)
-        # An explicit reciprocal, since XLA divides only in some layouts of runs.
+        # The reciprocal is explicit, since XLA divides in some layouts of runs and not in others.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
         down = database + jnp.log1p(-magnitude * below) * scale
@@ -56,7 +57,7 @@ class Exponential(BuiltIn):
 
 
 class _OnUnitInterval(BuiltIn):
-    """Noise about x conditioned on [0, 1], drawn by inversion: side, then distance."""
+    """Noise around x, conditioned on [0, 1]; first the side is drawn, then the distance."""
 
     output_space = RealSpace(0.0, 1.0)
     standard_region = (0.0, 1.0)
@@ -66,7 +67,10 @@ class _OnUnitInterval(BuiltIn):
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
-        """Return masses below and above x, up to a factor, and (uniform, is below) -> distance."""
+        """Return the masses below and above x, up to a common factor, and a quantile function.
+
+        The function maps a uniform number and whether the output is below x to the distance from x.
+        """
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -82,10 +86,10 @@ class _OnUnitInterval(BuiltIn):
 
 @pytree
 class TruncatedLaplace(_OnUnitInterval):
-    """Laplace of scale B about x, conditioned on [0, 1]: true level 1 / B.
+    """Laplace distribution of scale B around x, conditioned on [0, 1]: true level 1 / B.
 
     Attributes:
-        scale: B.
+        scale: Scale B.
 
     References:
         Gorla et al., Table I.
@@ -97,7 +101,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """1 / scale, between the databases 0 and 1."""
+        """True level, 1 / scale, attained by the databases 0 and 1."""
         return 1 / float(self.scale)
 
     def _sides(self, database: Array):
@@ -112,7 +116,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
 @pytree
 class TruncatedGaussian(_OnUnitInterval):
-    """Normal of deviation sigma about x, conditioned on [0, 1]: true level 1 / (2 sigma^2).
+    """Normal distribution around x, conditioned on [0, 1]: true level 1 / (2 sigma^2).
 
     Attributes:
         sigma: Standard deviation before truncation.
@@ -127,11 +131,11 @@ class TruncatedGaussian(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """1 / (2 sigma^2), between the databases 0 and 1."""
+        """True level, 1 / (2 sigma^2), attained by the databases 0 and 1."""
         return 1 / (2 * float(self.sigma) ** 2)
 
     def _sides(self, database: Array):
-        # Both sides use the lower tail, where ndtri has full relative precision.
+        # Compute both sides from the lower tail, where ndtri has full relative precision.
         tails = ndtr(-database / self.sigma), ndtr(-(1 - database) / self.sigma)
 
         def distance(u: Array, down: Array) -> Array:

@@ -24,16 +24,16 @@ from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
-"""NumPy kinds of the numbers that a function may return."""
+"""dtype kinds of the numbers that a function may return."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FromFunction:
-    """A user's function (key, database) -> output of one draw, batched.
+    """A mechanism that batches a user's function (key, database) -> output of one draw.
 
-    An output of several parts (a dict, a tuple, an array) becomes a vector of all its numbers, in
-    the order of `jax.tree.leaves`. `from_function` infers the fields.
+    An output of several parts (a dict, a tuple, a matrix) becomes a vector of all its numbers, in
+    the order of `jax.tree.leaves`. `from_function` infers the attributes.
 
     Attributes:
         function: Pure function, traceable by JAX; the key is a scalar typed key.
@@ -46,7 +46,7 @@ class FromFunction:
     parts: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw outputs, one key each; shape [num_samples] or [num_samples, dimension]."""
+        """Draw outputs, each from its own key; shape [num_samples] or [num_samples, dimension]."""
         draws = jax.vmap(lambda key: _flat(self.function(key, database)))(
             random.sample_keys(key, num_samples)
         )
@@ -62,18 +62,19 @@ def from_function(
     *,
     num_outcomes: int | None = None,
 ) -> FromFunction:
-    """Wrap a function of one draw after validating it at one database.
+    """Validate a function of one draw at an example database, and make it a mechanism.
 
     Args:
         function: Maps (key, database) to a number, an array, or a pytree of these; pure, and
             traceable by JAX.
         database: An example database: numbers, or a pytree of them.
         num_outcomes: Number of categories, for outputs that are unordered categories
-            0..num_outcomes - 1. Otherwise integers are unbounded integers, and floats are reals.
+            0..num_outcomes - 1. If None, integer outputs are treated as unbounded integers, and
+            float outputs as real numbers.
 
     Raises:
         TypeError: When `function` is not callable, cannot be traced, or does not return numbers.
-        ValueError: When it gives different answers for the same key.
+        ValueError: When the function gives different outputs for the same key.
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
@@ -93,7 +94,7 @@ def from_function(
 
 
 def _parts(returned: object) -> tuple[str, ...]:
-    """Return the paths and shapes of the parts of an output, in order."""
+    """Return the paths and shapes of an output's parts, in order; empty for a number or vector."""
     if len(getattr(returned, "shape", (0, 0))) < 2:
         return ()
     named = jax.tree_util.tree_flatten_with_path(returned)[0]
@@ -101,7 +102,7 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether the parts of an output are one number or vector."""
+    """Return whether an output consists of one part, which is a number or vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 

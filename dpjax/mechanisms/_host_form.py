@@ -1,4 +1,4 @@
-"""Suggestions, for error messages, of how to audit a function that JAX cannot trace."""
+"""Suggestions in error messages of how to audit a function that JAX cannot trace."""
 
 import inspect
 from collections.abc import Callable
@@ -10,7 +10,7 @@ _SEEDS = ("seed", "rng")
 """Parameters that `dpjax.HostMechanism` passes by name."""
 
 _SIZES = ("num_samples", "n_samples", "samples", "size", "num", "n", "count", "num_draws")
-"""Common names of a parameter for the number of outputs."""
+"""Common names of the parameter that sets the number of outputs."""
 
 ANY_FUNCTION = "otherwise wrap a function (database, num_samples) as " + ON_HOST
 """Suggestion for a function whose parameters are not recognized."""
@@ -23,8 +23,8 @@ def host_form(function: Callable[..., object]) -> str | None:
         function: Any function; its parameters determine the call.
 
     Returns:
-        A clause with marked words (see `core.wording`), or None if the parameters look like those
-        of a JAX function or cannot be read.
+        A clause for an error message, with marked words (see `core.wording`); None if the
+        parameters look like those of a JAX function, are not recognized, or cannot be read.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

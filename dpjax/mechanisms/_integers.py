@@ -11,18 +11,18 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum length of a discrete Gaussian's table, in sigmas; the rest has mass below 1e-22."""
+"""Minimum reach of a discrete Gaussian's table, in sigmas; the mass beyond it is below 1e-22."""
 
 
 @pytree
 class DiscreteGaussian(OfInteger):
-    """a + N_Z(0, sigma^2), P(k) proportional to e^(-k^2 / (2 sigma^2)): no pure level.
+    """The integer a plus noise k, P(k) proportional to e^(-k^2 / (2 sigma^2)): no pure level.
 
-    Drawn by inversion of a table of tails, which ends at `largest_noise`.
+    Noise is drawn by inversion of a table of tail probabilities, which ends at `largest_noise`.
 
     Attributes:
         sigma: Parameter of the noise, slightly above its standard deviation.
-        largest_noise: End of the table, at least 10 sigma.
+        largest_noise: Largest absolute value of the noise, at least 10 sigma.
 
     References:
         Canonne, Kamath, Steinke (2020), Definition 1.
@@ -47,7 +47,7 @@ class DiscreteGaussian(OfInteger):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Three sigma about the databases 0 and 1."""
+        """Interval that extends three sigma beyond the databases 0 and 1."""
         reach = math.ceil(3 * float(self.sigma))
         return (-reach, 1 + reach)
 
@@ -56,7 +56,7 @@ class DiscreteGaussian(OfInteger):
         dtype = draw_dtype(self.sigma)
         magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
-        # Sum from the far end, which keeps the relative precision of tails.
+        # Sum from the far end, to keep the relative precision of small tails.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
         negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
         # |k| is the number of tails P(|k| >= m) that are at least u.
@@ -66,13 +66,14 @@ class DiscreteGaussian(OfInteger):
 
 @pytree
 class TruncatedGeometric(BuiltIn):
-    """A count in 0..n with geometric noise of a rational rate, clamped: level ln(1 + 2^-k).
+    """A count in 0..n plus two-sided geometric noise, clamped to 0..n: true level ln(1 + 2^-k).
 
-    Exact integer arithmetic needs a rate 1 + 2^-k; k = ceil(log2(2 / epsilon)).
+    The noise j has probability proportional to (1 + 2^-k)^-|j| with k = ceil(log2(2 / epsilon)),
+    because exact integer arithmetic needs a rational base.
 
     Attributes:
-        epsilon: Requested level; the true one lies between a fourth and a half of it.
-        largest_count: n.
+        epsilon: Requested level; the true level lies between a fourth and a half of it.
+        largest_count: Largest count n.
 
     References:
         Balcer, Vadhan (2018), Algorithm 4.8 (GeoSample).
@@ -90,11 +91,11 @@ class TruncatedGeometric(BuiltIn):
 
     @property
     def level(self) -> float:
-        """ln(1 + 2^-k)."""
+        """True level, ln(1 + 2^-k)."""
         return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
 
     def standard_pairs(self) -> Pairs:
-        """Return every count paired with the next."""
+        """Return every count paired with the next larger count."""
         counts = range(self.largest_count)
         return Pairs(list(counts), [c + 1 for c in counts])
 
@@ -112,13 +113,14 @@ class TruncatedGeometric(BuiltIn):
 class SnappedLaplace(OfNumber):
     """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
 
-    clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))), where Lambda is the least power of two
-    above the scale and clamp is to [-B, B]. An output is a number of steps; the released value is
-    Lambda times the output, clamped once more.
+    The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))), where round is to
+    multiples of Lambda, the smallest power of two above the noise scale, and clamp is to [-B, B].
+    An output here is the number of steps of length Lambda; the released value is Lambda times the
+    output, clamped once more.
 
     Attributes:
         epsilon: True level.
-        bound: B.
+        bound: Bound B.
 
     References:
         Mironov (2012), section 5.
@@ -132,12 +134,12 @@ class SnappedLaplace(OfNumber):
     bound: float = 1024.0
 
     def step(self) -> Array:
-        """Return Lambda."""
+        """Return Lambda, the step to whose multiples outputs are rounded."""
         scale = self._scale()
         return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 numbers of steps, shape [num_samples], for a scalar database."""
+        """Draw numbers of steps, int32 of shape [num_samples], for a scalar database."""
         scale, step = self._scale(), self.step()
         noise = random.laplace(key, num_samples, dtype=scale.dtype)
         noisy = jnp.clip(database, -self.bound, self.bound) + scale * noise

@@ -1,7 +1,8 @@
 """Local protocols: unary encodings, local hashing, subset selection.
 
-`RandomizedResponse` is generalized randomized response; `SummedHistogramEncoding` is histogram
-encoding without a threshold. Bit vectors and pairs (hash function, answer) are coded as integers.
+Two other local protocols are elsewhere: generalized randomized response is `RandomizedResponse`,
+and histogram encoding without a threshold is `SummedHistogramEncoding`. Outputs that are bit
+vectors or pairs (hash function, answer) are coded as integers.
 """
 
 import math
@@ -20,7 +21,7 @@ MOST_BITS = 20
 
 
 def code_of(bits: Iterable[Array]) -> Array:
-    """Return int32 with bit i set where the i-th boolean array is true."""
+    """Pack boolean arrays into an int32 array, with bit i from the i-th array."""
     code = jnp.int32(0)
     for i, bit in enumerate(bits):
         code |= bit.astype(jnp.int32) << i
@@ -52,15 +53,15 @@ class _UnaryEncoding(_Protocol):
 
     Attributes:
         epsilon: True level.
-        num_categories: k; the database is the true category 0..k - 1, bit i of the output belongs
-            to category i.
+        num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
+            i of the output belongs to category i.
     """
 
     epsilon: float = 1.0
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Return the probabilities of reporting a 1: for the true category, and for any other."""
+        """Return the probability of reporting a 1 for the true category, and for any other."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -74,7 +75,7 @@ class _UnaryEncoding(_Protocol):
 
 @pytree
 class SymmetricUnaryEncoding(_UnaryEncoding):
-    """SUE: one bit per category, each reported truthfully with odds e^(epsilon / 2) to 1.
+    """SUE: each of k bits is reported truthfully with odds e^(epsilon / 2) to 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3; basic RAPPOR of Erlingsson et al. (2014).
@@ -90,7 +91,7 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class OptimizedUnaryEncoding(_UnaryEncoding):
-    """OUE: the true category's bit is set with probability 1/2, others with 1 / (e^epsilon + 1).
+    """OUE: the true category's bit is 1 with probability 1/2, others with 1 / (e^epsilon + 1).
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3.
@@ -105,13 +106,13 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class ThresholdedHistogramEncoding(_Protocol):
-    """THE: histogram encoding with Lap(2 / epsilon) that reports which entries exceed a threshold.
+    """THE: add Lap(2 / epsilon) to the one-hot vector; report which entries exceed a threshold.
 
     Attributes:
-        epsilon: Level of the noisy histogram; the thresholded one leaks less, see `level`.
+        epsilon: Level of the noisy vector; the reported bits leak less, see `level`.
         threshold: Threshold between 1/2 and 1.
-        num_categories: k; the database is the true category 0..k - 1, bit i of the output belongs
-            to category i.
+        num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
+            i of the output belongs to category i.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.2.
@@ -130,7 +131,10 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """ln(p (1 - q) / (q (1 - p))), with probability of a 1 p for the true category, q else."""
+        """True level, ln(p (1 - q) / (q (1 - p))).
+
+        A 1 has probability p for the true category, and q for any other.
+        """
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2
         q = math.exp(-half * self.threshold) / 2
@@ -149,14 +153,15 @@ class ThresholdedHistogramEncoding(_Protocol):
 class LocalHashing(_Protocol):
     """Hash the category to one of g buckets; report a random hash function and a noisy bucket.
 
-    Binary local hashing (BLH) has g = 2; optimized local hashing (OLH) has g nearest e^epsilon + 1.
-    The function is one of all g^k, so two categories share a bucket with probability 1 / g. The
-    output is function * g + bucket; digit x of the function in base g is the bucket of x.
+    Binary local hashing (BLH) has g = 2; optimized local hashing (OLH) has the g that is nearest to
+    e^epsilon + 1. The hash function is uniform among all g^k, so two categories share a bucket with
+    probability 1 / g. The output is function * g + bucket, where digit x of the function in base g
+    is the bucket of category x.
 
     Attributes:
         epsilon: True level.
-        num_buckets: g.
-        num_categories: k; the database is the true category 0..k - 1.
+        num_buckets: Number g of buckets.
+        num_categories: Number k of categories; the database is the true category 0..k - 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.4.
@@ -178,12 +183,12 @@ class LocalHashing(_Protocol):
 
     @classmethod
     def binary(cls, epsilon: float = 1.0, num_categories: int = 4) -> "LocalHashing":
-        """Return BLH: two buckets."""
+        """Return binary local hashing (BLH), which has two buckets."""
         return cls(epsilon, 2, num_categories)
 
     @classmethod
     def optimized(cls, epsilon: float = 1.0, num_categories: int = 4) -> "LocalHashing":
-        """Return OLH: e^epsilon + 1 buckets, rounded."""
+        """Return optimized local hashing (OLH), which has e^epsilon + 1 buckets, rounded."""
         return cls(epsilon, round(math.exp(epsilon)) + 1, num_categories)
 
     @property
@@ -210,9 +215,9 @@ class SubsetSelection(_Protocol):
 
     Attributes:
         epsilon: True level.
-        subset_size: d; best near k / (e^epsilon + 1).
-        num_categories: k; the database is the true category 0..k - 1, bit i of the output says
-            whether category i is in the subset.
+        subset_size: Number d of reported categories; the best is near k / (e^epsilon + 1).
+        num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
+            i of the output is 1 if category i is in the subset.
 
     References:
         Wang, Huang, Wang, Nie, Xu, Yang, Li, Qiao (2016); Ye, Barg (2018).
@@ -237,7 +242,8 @@ class SubsetSelection(_Protocol):
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
-        # The subset holds the d least uniforms; the true category is ranked first or last.
+        # The subset holds the d categories with the smallest numbers. The true category's number
+        # is set below or above all uniform numbers.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)
         times = [
             jnp.where(database == i, truth_time, random.uniform(key, num_samples, i, dtype))

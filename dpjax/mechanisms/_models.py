@@ -1,7 +1,7 @@
-"""Small models for `DpSgd`, with the gradients of their losses per example.
+"""Small models for `DpSgd`, with per-example gradients of their losses.
 
-Per-example gradients are never formed: their norms follow from residuals and activations, and a
-weighted sum of them is a matrix product.
+Per-example gradients are never stored: their norms are computed from residuals and activations, and
+a weighted sum of them is computed by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".
@@ -20,11 +20,12 @@ from dpjax.core import validate
 
 
 class Gradients(NamedTuple):
-    """The gradients of all examples, in the form that training needs.
+    """Per-example gradients, in the form that training needs.
 
     Attributes:
-        norms: Norm of the gradient of each example, [n].
-        total: Maps weights [n] to the weighted sum of the gradients, in the order of parameters.
+        norms: Norm of each example's gradient, [n].
+        total: Function that maps weights [n] to the weighted sum of the gradients, a vector like
+            the parameters.
     """
 
     norms: Array
@@ -61,7 +62,7 @@ class Logistic:
     """Logistic regression; the intercept is the last parameter."""
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
-        """Return zeros."""
+        """Return zeros as the initial parameters."""
         return jnp.zeros(num_features + 1, dtype)
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
@@ -93,7 +94,7 @@ class Network:
         validate.positive_int(0, seed=self.seed)
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
-        """Return normal weights of variance 1 / inputs, and intercepts of 0."""
+        """Return normal weights with variance 1 / (number of inputs), and intercepts of 0."""
         draw = np.random.default_rng(self.seed)
         first = np.zeros((self.hidden, num_features + 1))
         first[:, :-1] = draw.normal(size=(self.hidden, num_features)) / np.sqrt(num_features)

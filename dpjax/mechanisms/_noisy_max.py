@@ -1,6 +1,6 @@
-"""Private selection: noisy maxima, as an index or a value, and permute-and-flip.
+"""Private selection: noisy maxima, reported as an index or a value, and permute-and-flip.
 
-All noisy maxima share one sampler; a table holds their noise distributions and levels.
+All noisy maxima share one sampler; a table contains their noise distributions and levels.
 """
 
 import math
@@ -22,9 +22,9 @@ class Rule(NamedTuple):
 
     Attributes:
         noise: Distribution of the noise added to every answer.
-        scale: Scale of the noise at epsilon = 1.
-        told: Output: the index or the value of the largest noisy answer.
-        level: True epsilon at epsilon = 1.
+        scale: Scale of the noise if the parameter epsilon is 1.
+        told: Whether the output is the index or the value of the largest noisy answer.
+        level: True level if the parameter epsilon is 1.
     """
 
     noise: Literal["laplace", "exponential", "gumbel"]
@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""Rules for k queries, by name."""
+"""Functions that return the rule for k queries, by name of the mechanism."""
 
 
 @pytree
@@ -50,8 +50,8 @@ class NoisyMax(OfQueries):
     """The largest of k noisy answers, as defined by a `Rule`.
 
     Attributes:
-        epsilon: Claimed level at sensitivity 1 of each query; `level` is the true one.
-        num_queries: k, the length of the database.
+        epsilon: Claimed level if each query has sensitivity 1; `level` is the true one.
+        num_queries: Number k of queries, the length of the database.
     """
 
     epsilon: float = 1.0
@@ -59,21 +59,21 @@ class NoisyMax(OfQueries):
 
     @property
     def rule(self) -> Rule:
-        """The rule of this class."""
+        """The `Rule` of this class."""
         return _RULES[self.name](self.num_queries)
 
     @property
     def level(self) -> float:
-        """Level times epsilon; if `told` is "index", a supremum that no pair attains."""
+        """True level; if the output is an index, a supremum that no pair attains."""
         return self.rule.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | RealSpace:
-        """Indices or reals."""
+        """Indices of queries or real numbers, as the rule says."""
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """Return the ten query patterns for indices; for values, all answers 0 against b / 10."""
+        """Return the ten query patterns for index outputs, else answers of 0 against b / 10."""
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
@@ -95,7 +95,7 @@ class NoisyMax(OfQueries):
 
 @pytree
 class ReportNoisyMax(NoisyMax):
-    """argmax_i (q_i + Lap(2 / epsilon)): true level epsilon, a supremum that no pair attains.
+    """Output argmax_i (q_i + Lap(2 / epsilon)): true level epsilon, which no pair attains.
 
     References:
         Ding et al. (2018), Algorithm 5; Askin, Kutta, Dette (2022), experiment (b).
@@ -107,7 +107,7 @@ class ReportNoisyMax(NoisyMax):
 
 @pytree
 class ReportNoisyMax2(NoisyMax):
-    """argmax_i (q_i + Exp(2 / epsilon)), one-sided noise: true level epsilon.
+    """Output argmax_i (q_i + Exp(2 / epsilon)), with one-sided noise: true level epsilon.
 
     References:
         Ding et al. (2018), Algorithm 6.
@@ -119,7 +119,7 @@ class ReportNoisyMax2(NoisyMax):
 
 @pytree
 class ReportNoisyMax3(NoisyMax):
-    """The noisy maximum max_i (q_i + Lap(2 / epsilon)): true level num_queries epsilon / 2.
+    """Output max_i (q_i + Lap(2 / epsilon)): true level num_queries epsilon / 2.
 
     References:
         Ding et al. (2018), Algorithm 7.
@@ -132,7 +132,7 @@ class ReportNoisyMax3(NoisyMax):
 
 @pytree
 class ReportNoisyMax4(NoisyMax):
-    """The noisy maximum max_i (q_i + Exp(2 / epsilon)), with one-sided noise.
+    """Output max_i (q_i + Exp(2 / epsilon)), with one-sided noise.
 
     It has no finite level: the smallest possible output depends on the database.
 
@@ -147,7 +147,7 @@ class ReportNoisyMax4(NoisyMax):
 
 @pytree
 class ContinuousNoisyMax(NoisyMax):
-    """max_i (v_i + Lap(k / epsilon)) over k = num_queries statistics: true level epsilon.
+    """Output max_i (v_i + Lap(k / epsilon)) over k = num_queries statistics: true level epsilon.
 
     References:
         Askin, Kutta, Dette (2022), Example 1 and experiment (c), where epsilon is k lambda.
@@ -163,7 +163,7 @@ class ContinuousNoisyMax(NoisyMax):
 class FiniteExponential(NoisyMax):
     """Choose candidate i with probability proportional to e^(epsilon u_i / 2), by Gumbel noise.
 
-    The database is the scores u; the true level epsilon is a supremum that no pair attains.
+    The database is the vector of scores u; no pair attains the true level epsilon.
 
     References:
         McSherry, Talwar (2007).
@@ -175,9 +175,9 @@ class FiniteExponential(NoisyMax):
 
 @pytree
 class HalfNoiseMax(NoisyMax):
-    """argmax_i (q_i + Gumbel / epsilon), with half the necessary noise: level 2 epsilon.
+    """Output argmax_i (q_i + Gumbel / epsilon), with half the needed noise: true level 2 epsilon.
 
-    It spends four times the zCDP budget that it claims, which is a bug of a released library.
+    It spends four times the zCDP budget that it claims, a bug that a released library had.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.
@@ -192,8 +192,8 @@ class PermuteAndFlip(OfQueries):
     """Visit candidates in random order; take i with probability e^(epsilon (u_i - max u) / 2).
 
     Attributes:
-        epsilon: Level at sensitivity 1 of each score, a supremum that no pair attains.
-        num_queries: Number of candidates; the database is their scores.
+        epsilon: True level if each score has sensitivity 1; a supremum that no pair attains.
+        num_queries: Number of candidates; the database is the vector of their scores.
 
     References:
         McKenna, Sheldon (2020), Algorithm 1.
@@ -215,7 +215,7 @@ class PermuteAndFlip(OfQueries):
         chances = jnp.exp(self.epsilon * (database - jnp.max(database)) / 2)
         index = jnp.zeros(num_samples, jnp.int32)
         earliest = jnp.full(num_samples, 2.0, dtype)
-        # The first head in a random order is the head with the smallest of k uniform times.
+        # Each candidate is visited at a uniform time and flips a coin; the earliest head wins.
         for i in range(k):
             time = random.uniform(key, num_samples, i, dtype)
             heads = random.uniform(key, num_samples, k + i, dtype) <= chances[i]

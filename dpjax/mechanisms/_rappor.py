@@ -18,12 +18,12 @@ _NUM_VALUES = 8
 
 
 def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
-    """Return the Bloom filter of an integer: bit h_j(value) is set for each fixed hash h_j.
+    """Return the Bloom filter of an integer, in which each hash function sets one bit.
 
     Args:
         value: Integer scalar.
         num_bits: Length of the filter.
-        num_hashes: Number of hashes; two of them may set the same bit.
+        num_hashes: Number of fixed hash functions; two of them may set the same bit.
 
     Returns:
         bool [num_bits].
@@ -78,13 +78,13 @@ class _Rappor(BuiltIn):
 class OneTimeRappor(_Rappor):
     """One-time RAPPOR: each bit of the Bloom filter becomes a fair coin with probability f.
 
-    True level 2 h ln((1 - f/2) / (f/2)), attained by values whose filters have h bits each and
-    share none.
+    The true level is 2 h ln((1 - f/2) / (f/2)). It is attained by two values whose filters have h
+    bits each and no bit in common.
 
     Attributes:
-        coin_chance: f.
+        coin_chance: Probability f.
         num_bits: Length of the filter.
-        num_hashes: h.
+        num_hashes: Number h of hash functions.
 
     References:
         Erlingsson, Pihur, Korolova (2014), Theorem 1.
@@ -98,7 +98,7 @@ class OneTimeRappor(_Rappor):
 
     @property
     def level(self) -> float:
-        """2 h ln((1 - f/2) / (f/2))."""
+        """True level, 2 h ln((1 - f/2) / (f/2))."""
         half = float(self.coin_chance) / 2
         return 2 * self.num_hashes * math.log((1 - half) / half)
 
@@ -111,15 +111,15 @@ class OneTimeRappor(_Rappor):
 class Rappor(_Rappor):
     """RAPPOR: every report randomizes the bits of the permanent response once more.
 
-    True level h ln(q* (1 - p*) / (p* (1 - q*))) of one report, with q* = f (p + q) / 2 + (1 - f) q
-    and p* = f (p + q) / 2 + (1 - f) p.
+    The true level of one report is h ln(q* (1 - p*) / (p* (1 - q*))), where
+    q* = f (p + q) / 2 + (1 - f) q and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
-        coin_chance: f of the permanent response.
-        set_chance: q, probability that a 1 is reported as 1.
-        clear_chance: p < q, probability that a 0 is reported as 1.
+        coin_chance: Probability f that a bit of the permanent response is a fair coin.
+        set_chance: Probability q that a 1 is reported as 1.
+        clear_chance: Probability p < q that a 0 is reported as 1.
         num_bits: Length of the filter.
-        num_hashes: h.
+        num_hashes: Number h of hash functions.
 
     References:
         Erlingsson, Pihur, Korolova (2014), Theorem 2.
@@ -144,7 +144,7 @@ class Rappor(_Rappor):
 
     @property
     def level(self) -> float:
-        """Level of one report, h ln(q* (1 - p*) / (p* (1 - q*)))."""
+        """True level of one report, h ln(q* (1 - p*) / (p* (1 - q*)))."""
         f, q, p = (float(x) for x in (self.coin_chance, self.set_chance, self.clear_chance))
         told_set, told_clear = (f * (p + q) / 2 + (1 - f) * x for x in (q, p))
         odds = told_set * (1 - told_clear) / (told_clear * (1 - told_set))

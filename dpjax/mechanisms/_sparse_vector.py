@@ -1,7 +1,7 @@
 """Variants of the sparse vector technique: a table of their noise, and one sampler for all.
 
-Notation: c is max_positives, k num_queries, T threshold; rho is the noise of the threshold, nu_i
-that of query i. A positive is a report that q_i + nu_i >= T + rho.
+Notation: c is max_positives, k is num_queries, T is threshold; rho is the noise of the threshold,
+and nu_i is the noise of query i. A positive is a report that q_i + nu_i >= T + rho.
 
 References:
     Lyu, Su, Li (2017), "Understanding the Sparse Vector Technique for Differential Privacy",
@@ -21,15 +21,15 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """Definition of a variant: scales of Laplace noise and the level, all at epsilon = 1.
+    """Definition of a variant: scales of Laplace noise and the level, all for epsilon = 1.
 
     Attributes:
-        threshold: Scale of rho.
-        query: Scale of nu, 0 for none.
-        level: True epsilon, a supremum that some variants do not attain.
-        redraw: Scale of a fresh rho after each positive; 0 if rho is kept.
-        told: Number reported with a positive: none if None, q_i + nu_i if 0, otherwise q_i with
-            fresh noise of this scale.
+        threshold: Scale of the threshold's noise rho.
+        query: Scale of the queries' noise nu; 0 for no noise.
+        level: True level, a supremum that some variants do not attain.
+        redraw: Scale of the fresh rho drawn after each positive; 0 if rho is kept.
+        told: Number that is reported with a positive: if None, no number; if 0, the noisy answer
+            q_i + nu_i; otherwise q_i plus fresh noise of this scale.
         stops: Whether the variant stops after c positives.
     """
 
@@ -41,7 +41,7 @@ class Noise(NamedTuple):
     stops: bool = True
 
 
-# Figure 2 at sensitivity 1; its eps1 is epsilon / 4 in variant 4 and epsilon / 2 elsewhere.
+# Values of Figure 2 for sensitivity 1; its eps1 is epsilon / 4 in variant 4, else epsilon / 2.
 _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt1": lambda k, c: Noise(2, 4 * c, level=1),
     "svt2": lambda k, c: Noise(2 * c, 4 * c, level=1, redraw=2 * c),
@@ -49,7 +49,7 @@ _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt4": lambda k, c: Noise(4, 4 / 3, level=(1 + 6 * c) / 4),
     "svt5": lambda k, c: Noise(2, 0, level=math.inf, stops=False),
     "svt6": lambda k, c: Noise(2, 2, level=k / 2, stops=False),
-    # Wang et al. (2019): a third of epsilon each for rho, nu and the reported answer.
+    # Wang et al. (2019): rho, nu and the reported answer each spend a third of epsilon.
     "numerical-svt": lambda k, c: Noise(3, 6, level=1, told=3),
 }
 
@@ -60,9 +60,10 @@ class SparseVector(OfQueries):
 
     Attributes:
         epsilon: Claimed level; `level` is the true one.
-        threshold: T.
-        num_queries: k, the length of the database.
-        max_positives: c, for variants that stop; 1 for variants without the parameter.
+        threshold: Threshold T.
+        num_queries: Number k of queries, the length of the database.
+        max_positives: Number c of positives after which a variant stops; 1 for variants without
+            this parameter.
     """
 
     epsilon: float = 1.0
@@ -84,19 +85,19 @@ class SparseVector(OfQueries):
 
     @property
     def level(self) -> float:
-        """The level of `noise` times epsilon."""
+        """True level: the level of `noise` times epsilon."""
         return self.noise.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | MixedSpace:
-        """Index of the one positive (k for none), with its number if any; or bit patterns."""
+        """Indices of the first positive (k if none), with a number if reported; or bit patterns."""
         if self.noise.told is not None:
             return MixedSpace(self.num_queries + 1)
         return FiniteSpace(self.num_queries + 1 if self.tells_index else 2**self.num_queries)
 
     @property
     def standard_region(self) -> tuple[float, float] | None:
-        """Region of the number reported with a positive."""
+        """Bounds of the number reported with a positive; None if there is no number."""
         return None if self.noise.told is None else (-3.0, 5.0)
 
     @property
@@ -107,8 +108,9 @@ class SparseVector(OfQueries):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw int32 of shape [num_samples] for answers of shape [num_queries].
 
-        The index of the first positive if `tells_index`; otherwise a pattern, with bit i set if
-        query i is positive. If a number is reported, floats of shape [num_samples, 2].
+        An output is the index of the first positive if `tells_index`, and otherwise a pattern whose
+        bit i is set if query i is positive. If the variant reports a number, outputs are floats of
+        shape [num_samples, 2]: the index and the number.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -147,7 +149,7 @@ class SparseVector(OfQueries):
 
 @pytree
 class SVT1(SparseVector):
-    """Variant 1: Lap(2 / eps) on the threshold, Lap(4 c / eps) on queries. True level epsilon.
+    """Variant 1: noise Lap(2 / eps) on threshold, Lap(4 c / eps) on queries; true level epsilon.
 
     References:
         Lyu, Su, Li (2017), Algorithm 1; c = max_positives.
@@ -162,7 +164,7 @@ class SVT1(SparseVector):
 class SVT2(SparseVector):
     """Variant 2: the threshold's noise is redrawn after each positive. True level epsilon.
 
-    Lap(2 c / eps) on the threshold, Lap(4 c / eps) on queries.
+    The noise is Lap(2 c / eps) on the threshold and Lap(4 c / eps) on queries.
 
     References:
         Lyu, Su, Li (2017), Algorithm 2; Askin, Kutta, Dette (2022), experiment (e).
@@ -177,9 +179,10 @@ class SVT2(SparseVector):
 class SVT3(SparseVector):
     """Variant 3: reports the noisy answer that was compared with the threshold, and stops.
 
-    A small reported number shows that the noisy threshold lay below it, which reveals the earlier
-    answers: the level, num_queries epsilon / 2, grows with the number of queries if all answers
-    move alike. An output is (index of the positive, number), or (num_queries, 0) without one.
+    A small reported number shows that the noisy threshold was at most that number, which reveals
+    the earlier negative answers. The true level, num_queries epsilon / 2, therefore increases with
+    the number of queries, if all answers move in the same direction. An output is (index of the
+    positive, number), or (num_queries, 0) if there is no positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
@@ -191,9 +194,9 @@ class SVT3(SparseVector):
 
 @pytree
 class SVT4(SparseVector):
-    """Variant 4: the noise of queries omits the factor c. True level (1 + 6 c) / 4 epsilon.
+    """Variant 4: the queries' noise lacks the factor c. True level (1 + 6 c) epsilon / 4.
 
-    Lap(4 / eps) on the threshold, Lap(4 / (3 eps)) on queries.
+    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries.
 
     References:
         Lyu, Su, Li (2017), Algorithm 4; Askin, Kutta, Dette (2022), experiment (f).
@@ -205,7 +208,7 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """Return the variant whose true level is `level`."""
+        """Return the mechanism with the epsilon for which the true level is `level`."""
         validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
@@ -213,7 +216,7 @@ class SVT4(SparseVector):
 
 @pytree
 class SVT5(SparseVector):
-    """Variant 5: Lap(2 / eps) on the threshold, none on queries, never stops. No finite level.
+    """Variant 5: Lap(2 / eps) on the threshold, no noise on queries, no stop. No finite level.
 
     References:
         Lyu, Su, Li (2017), Algorithm 5; Askin, Kutta, Dette (2022), experiment (g).
@@ -225,9 +228,9 @@ class SVT5(SparseVector):
 
 @pytree
 class SVT6(SparseVector):
-    """Variant 6: Lap(2 / eps) on threshold and queries, never stops.
+    """Variant 6: noise Lap(2 / eps) on threshold and queries, and it never stops.
 
-    The level num_queries epsilon / 2 is approached but not attained.
+    The true level, num_queries epsilon / 2, is a supremum that no pair attains.
 
     References:
         Lyu, Su, Li (2017), Algorithm 6; Askin, Kutta, Dette (2022), experiment (h).
@@ -241,8 +244,8 @@ class SVT6(SparseVector):
 class NumericalSVT(SparseVector):
     """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
 
-    Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, Lap(3 / eps) on the reported answer;
-    stops at the first positive. Outputs are those of `SVT3`.
+    The noise is Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, and Lap(3 / eps) on the
+    reported answer. It stops at the first positive; outputs have the same form as those of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.
@@ -256,13 +259,13 @@ class NumericalSVT(SparseVector):
 class SVT3And4(OfQueries):
     """Variants 3 and 4 on the same answers, with independent noise; reports both outputs.
 
-    The label is (index of variant 3) (num_queries + 1) + index of variant 4; the number is that of
-    variant 3. The level is the sum of both, and grows with the number of queries.
+    The label is (index of variant 3) * (num_queries + 1) + (index of variant 4); the number is that
+    of variant 3. The true level is the sum of both levels and increases with the number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.
-        threshold: T.
-        num_queries: Length of the database.
+        threshold: Threshold T.
+        num_queries: Number of queries, the length of the database.
 
     References:
         Lyu, Su, Li (2017), Algorithms 3 and 4; Bichsel, Steffen, Bogunovic, Vechev (2021).
@@ -283,12 +286,12 @@ class SVT3And4(OfQueries):
 
     @property
     def level(self) -> float:
-        """(num_queries / 2 + 7 / 4) epsilon, a supremum that no pair attains."""
+        """True level, (num_queries / 2 + 7 / 4) epsilon, a supremum that no pair attains."""
         return sum(part.level for part in self.parts)
 
     @property
     def output_space(self) -> MixedSpace:
-        """Both indices with the noisy answer of variant 3."""
+        """Space of both indices as one label, with the noisy answer of variant 3 as the number."""
         return MixedSpace((self.num_queries + 1) ** 2)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

@@ -1,4 +1,4 @@
-"""Comparison of traced programs without running them."""
+"""Comparison of traced JAX programs without running them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,13 +9,13 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 _DERIVATIVES = frozenset(
     ("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "transpose_rule")
 )
-"""Parameters of operations that do not affect their values."""
+"""Parameters that define derivatives of an operation and do not affect its result."""
 
 
 def same_program(first: ClosedJaxpr, second: ClosedJaxpr) -> bool:
     """Return whether two jaxprs are equal, operation by operation and constant by constant.
 
-    False if unknown, for example with a callback to Python.
+    The result is False if equality cannot be decided, for example for a callback to Python.
     """
     return _same_sequences(first.consts, second.consts) and _same_jaxprs(first.jaxpr, second.jaxpr)
 

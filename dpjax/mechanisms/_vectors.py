@@ -38,7 +38,7 @@ class _Reals(BuiltIn):
 
     @property
     def standard_region(self) -> Box:
-        """The same interval on every axis."""
+        """Box with the same interval on every axis."""
         low, high = self._ends
         return (low,) * self._dimension, (high,) * self._dimension
 
@@ -49,21 +49,21 @@ class _Reals(BuiltIn):
 
 
 class _Composed(_Reals):
-    """A mechanism each of whose entries may change, with level epsilon."""
+    """A mechanism in which every entry may change, each with level epsilon."""
 
     @property
     def level(self) -> float:
-        """The number of entries times epsilon."""
+        """True level: the number of entries times epsilon."""
         return self._dimension * float(self.epsilon)
 
 
 @pytree
 class ParallelLaplace(_Composed, OfNumber):
-    """k independent releases s + Lap(1 / epsilon) of one number: true level k epsilon.
+    """k independent releases of a number s plus Lap(1 / epsilon): true level k epsilon.
 
     Attributes:
         epsilon: Level of one release.
-        num_releases: k.
+        num_releases: Number k of releases.
 
     References:
         Dwork, McSherry, Nissim, Smith (2006), by composition.
@@ -83,11 +83,12 @@ class ParallelLaplace(_Composed, OfNumber):
 
 @pytree
 class PrefixSum(_Composed, OfQueries):
-    """The sums of the first 1, 2, .., d noisy answers a_i + Lap(1 / epsilon).
+    """The d prefix sums of the noisy answers a_i + Lap(1 / epsilon).
 
     Attributes:
-        epsilon: Level if one answer changes by 1; the true level is d epsilon, if all may change.
-        num_queries: d, the length of the database.
+        epsilon: Level if one answer changes by 1; since all may change, the true level is
+            d epsilon.
+        num_queries: Number d of answers, the length of the database.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019).
@@ -101,7 +102,7 @@ class PrefixSum(_Composed, OfQueries):
 
     @property
     def standard_region(self) -> Box:
-        """The box from -2 to 2 above the sums of ones."""
+        """Box in which prefix sum i = 1, ..., d ranges from -2 to i + 2."""
         ends = range(1, self.num_queries + 1)
         return (-2.0,) * self.num_queries, tuple(i + 2.0 for i in ends)
 
@@ -117,11 +118,11 @@ class PrefixSum(_Composed, OfQueries):
 
 @pytree
 class SummedHistogramEncoding(_Reals, OfCategory):
-    """SHE: the one-hot vector of the category, each entry + Lap(2 / epsilon).
+    """SHE: the one-hot vector of the category, with Lap(2 / epsilon) added to each entry.
 
     Attributes:
         epsilon: True level.
-        num_categories: k; the database is the true category 0..k - 1.
+        num_categories: Number k of categories; the database is the true category 0..k - 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.2.

@@ -1,4 +1,4 @@
-"""Names of mechanisms: a name in the catalog, or MODULE:NAME of importable code."""
+"""Conversion of mechanisms to and from names: a catalog name, or MODULE:NAME of importable code."""
 
 import dataclasses
 import importlib
@@ -17,11 +17,11 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Maximum number of array entries written out."""
+"""Largest array that is written out, in entries."""
 
 
 def name_of(mechanism: object) -> str:
-    """Return the name of a built-in mechanism or of the function."""
+    """Return the name of a built-in mechanism, or of the function behind a mechanism."""
     name = getattr(mechanism, "name", None)
     if name:
         return name
@@ -31,7 +31,8 @@ def name_of(mechanism: object) -> str:
 def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
-    Empty for a function. Values other than numbers and arrays are given by name.
+    The result is empty for a function. Values other than numbers and arrays are replaced by their
+    names.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
@@ -51,7 +52,7 @@ def _plain(value: object) -> object:
 
 
 def mechanism_name(mechanism: Any) -> str:
-    """Return the catalog name of a mechanism, or MODULE:NAME if it can be imported."""
+    """Return the catalog name of a mechanism, or MODULE:NAME of an importable one."""
     if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
         return mechanism.name
     source = getattr(mechanism, "function", None) or type(mechanism)
@@ -65,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return the parameters from which its class or `from_function` recreates the mechanism."""
+    """Return the parameters with which a mechanism's class or `from_function` recreates it."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -77,19 +78,19 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 def mechanism_from_plain(
     name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
-    """Return the mechanism with a name and parameters; functions are validated at the database.
+    """Create the mechanism with a name and parameters; validate a function at the database.
 
     Args:
         name: Catalog name, or MODULE:NAME.
         parameters: Parameters of the mechanism, or of `from_function`.
         database: Database of the first pair, or None.
-        allow_import: Modules that may be imported, including their submodules. Otherwise a name
-            runs only code of the catalog.
+        allow_import: Modules that may be imported, including their submodules. If empty, only
+            mechanisms of the catalog are accepted.
 
     Raises:
         ValueError: When the name is unknown or not allowed, or a value is out of range.
-        TypeError: When it names neither a mechanism class nor a function, or a value has the wrong
-            type.
+        TypeError: When the name belongs to neither a mechanism class nor a function, or a value has
+            the wrong type.
     """
     if not isinstance(name, str):
         raise TypeError(f"mechanism must be a name, but was {name!r}.")
@@ -115,8 +116,8 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
         allow_import: Modules that may be imported, including their submodules.
 
     Raises:
-        ValueError: When it is not allowed, or cannot be imported.
-        TypeError: When it is neither a mechanism class nor a function.
+        ValueError: When the module is not allowed, or the name cannot be imported.
+        TypeError: When the object is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
@@ -138,7 +139,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
             f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
             f"but was {found!r}."
         )
-    # Objects that the module merely imports, such as subprocess.run, are not part of it.
+    # The module's imports, such as subprocess.run, do not belong to it and must not be accepted.
     if not _allowed(str(plain.__module__), allow_import):
         raise ValueError(
             f"mechanism {name!r} belongs to the module {plain.__module__!r}, which was not allowed."
@@ -151,7 +152,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
 
 
 def mechanism_to_plain(mechanism: object) -> JsonObject | None:
-    """Return name and parameters for a recipe; None if the mechanism has no name."""
+    """Return a mechanism's name and parameters for a recipe; None if they cannot be written."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)
         return None if path is None else {"name": path, "parameters": {}}
@@ -164,7 +165,7 @@ def mechanism_to_plain(mechanism: object) -> JsonObject | None:
 
 
 def path_of(function: object) -> str | None:
-    """Return MODULE:NAME; None for a function inside another, or without a module of its own."""
+    """Return MODULE:NAME of a function; None if it is nested, or not in an importable module."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():
         return None

@@ -1,8 +1,8 @@
-"""DP-SGD on small models as a mechanism: each draw is a training, whose output scores a canary.
+"""DP-SGD on small models as a mechanism: each draw is a training and outputs a canary's score.
 
-Trainings are independent of each other, so thousands run at once: the code is vectorized over
-trainings and scans over steps. A user's own function `(key, records) -> score` in JAX is audited in
-the same way.
+Trainings are independent of each other, so thousands run simultaneously: the code is vectorized
+over trainings and scans over steps. A user's own JAX function `(key, records) -> score` can be
+audited in the same way.
 
 References:
     Abadi et al. (2016), Algorithm 1.
@@ -36,17 +36,18 @@ SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
 """Names of the scores; see `DpSgd`."""
 
 _INTERVAL = 1e-4
-"""Grid spacing of an accountant's privacy losses."""
+"""Grid spacing at which an accountant discretizes privacy losses."""
 
 _RUNS = 1024
-"""Number of trainings per block; larger blocks do not fit into the caches of a processor."""
+"""Number of trainings per block; larger blocks do not fit into a processor's caches."""
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
 
-    The distribution is for adding or removing one record, and pessimistic: its levels are never
-    below the true ones. `dpjax.audit` accepts it as the claim of `Epsilon(delta)` and `Profile()`.
+    The distribution holds for adding or removing one record. It is pessimistic: its levels are
+    never below the true levels. `dpjax.audit` accepts it as a claim about `Epsilon(delta)` and
+    `Profile()`.
 
     Args:
         noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
@@ -58,8 +59,8 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
 
     Raises:
         ModuleNotFoundError: When dp_accounting is not installed.
-        ValueError: When an argument is out of range, or when batches are shuffled, because no
-            accountant knows their level.
+        ValueError: When an argument is out of range, or when batches are shuffled, since no
+            accountant knows the level of shuffled batches.
 
     References:
         Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022): connect-the-dots.
@@ -87,21 +88,21 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
 def likelihood_score(
     lengths: Array | np.ndarray, noise_multiplier: float | Array, rate: float = 1.0
 ) -> Array:
-    """Return the likelihood ratio of a saturating canary, given all noisy gradients, as a score.
+    """Return a score from the likelihood ratio of a saturating canary, given all noisy gradients.
 
     No other score reveals more about the presence of a canary whose gradient is clipped in every
     step, always has the same direction, and is orthogonal to all other gradients.
 
     Args:
-        lengths: Lengths [T] of the noisy sums of gradients along the canary's gradient, in units
+        lengths: Components [T] of the noisy sums of gradients along the canary's gradient, in units
             of the clip. If the canary has a coordinate of its own and the label 1, they are the
-            negative values of the sums at that coordinate, divided by the clip.
+            negated values of the sums at that coordinate, divided by the clip.
         noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
         rate: Probability that a record is in a batch.
 
     Returns:
-        A scalar that increases with the likelihood ratio: its logarithm if the rate is below 1, and
-        the sum of the lengths if it is 1.
+        A scalar that increases with the likelihood ratio: the ratio's logarithm if the rate is
+        below 1, and the sum of the lengths if the rate is 1.
 
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016), for the mixture.
@@ -116,8 +117,9 @@ class Step(NamedTuple):
     """Quantities of a step from which scores are computed.
 
     Attributes:
-        projection: Length of the noisy gradient along the canary's gradient, in units of the clip.
-        moved: Squared length of the change of the parameters.
+        projection: Component of the noisy sum of gradients along the canary's gradient, in units of
+            the clip.
+        moved: Squared norm of the change in the parameters.
     """
 
     projection: Array
@@ -141,21 +143,21 @@ class DpSgd:
     standard deviation sigma C. The sum is divided by the expected batch size and multiplied by the
     learning rate, and the result is subtracted from the parameters.
 
-    The scores are functions of x_t, the length of step t's noisy sum along the canary's gradient,
-    in units of C:
+    Most scores are functions of x_t, which is the component of step t's noisy sum along the
+    canary's gradient, in units of C:
 
     - "likelihood": the sum of x_t for `FullBatch()` and `Shuffle(size)`, and for `Poisson(q)` the
       sum of ln(1 - q + q exp((x_t - 1/2) / sigma^2));
-    - "final": the sum of x_t, computed from the last parameters alone, for `Logistic()` only;
+    - "final": the sum of x_t, computed only from the last parameters, for `Logistic()` only;
     - "loss": the negative loss of the canary at the last parameters;
     - "range", "max": the range and the maximum of x_t;
-    - "energy": the sum of the squared changes of the parameters;
+    - "energy": the sum over steps of the squared norm of the change in the parameters;
     - "idle": the number of steps that changed no parameter.
 
     Attributes:
         noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
-        clip: Largest norm of a record's gradient (C).
-        learning_rate: Factor of each step.
+        clip: Norm to which gradients of records are clipped (C).
+        learning_rate: Factor by which each step's averaged gradient is multiplied.
         num_steps: Number of steps (T).
         sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. In a shuffled batch, a record
             whose flag is 0 keeps its place, with a gradient of zero.
@@ -241,14 +243,15 @@ class DpSgd:
         size = self.sampling.expected_size(len(labels))
         return self._scored(steps, (start, last), database[own], size)
 
-    # The steps of a correct loop. Subclasses override one of them to plant a bug.
+    # The following methods are the parts of a correct loop; a subclass may override one of them to
+    # plant a bug.
 
     def clipped_sum(self, found: Gradients, weights: Array, features: Array) -> Array:
         """Return the sum of a batch's gradients, each clipped to norm C."""
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """Return the key of a step's noise. Even numbers are reserved for the keys of batches."""
+        """Return the key of a step's noise. Its index is odd; keys of batches have even indices."""
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:
@@ -257,15 +260,15 @@ class DpSgd:
         return self.noise_multiplier * self.clip * normal
 
     def divisor(self, weights: Array) -> Array | float:
-        """Return the divisor of a batch's sum: the expected batch size, which is public."""
+        """Return the divisor of a batch's sum of gradients: the public expected batch size."""
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the change of the parameters. Empty batches are not treated specially."""
+        """Return the change to subtract from the parameters, even for an empty batch."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:
-        """Return the score, from all steps or from the last parameters."""
+        """Compute the score from all steps or from the last parameters."""
         start, last = ends
         x, features, labels = steps.projection, own[:, :-2], own[:, -2]
         if self.score == "likelihood":

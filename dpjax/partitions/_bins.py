@@ -1,31 +1,31 @@
-"""Bins of numbers between edges, found by a grid of buckets instead of a binary search."""
+"""Assignment of numbers to bins between edges, by a grid of buckets, not by binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BUCKETS = 4096
-"""Buckets of the grid, whose tables fit in a processor's first-level cache."""
+"""Number of buckets of the grid; its tables fit in a processor's first-level cache."""
 
 _MOST_EDGES = 4
-"""Largest number of edges in a bucket; more are left to a binary search."""
+"""Largest number of edges in one bucket; with more, a binary search is used."""
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
-"""Numbers of edges and of values up to which a binary search is as fast."""
+"""Binary search is as fast with at most this many edges, or at most this many values."""
 
 
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Compute `np.searchsorted(edges, values, side="right")`, several times faster.
 
-    The bucket of a number is a product, rounded down, which does not decrease as the number grows.
-    Edges in lower buckets are therefore at most the number, and those in higher buckets are above
-    it. Only edges in the bucket of the number need a comparison.
+    The bucket index never decreases as the value grows. Edges in lower buckets are therefore at
+    most the value, and edges in higher buckets exceed it. The value is compared only with the
+    edges in its own bucket.
 
     Args:
-        edges: Increasing numbers.
-        values: Numbers [n], none of them NaN.
+        edges: float64 [edges], increasing.
+        values: float64 [n], none of them NaN.
 
     Returns:
-        int64 [n], the number of edges that are at most each value.
+        int64 [n]; for each value, the number of edges less than or equal to it.
     """
     if len(edges) <= _FEW_EDGES or len(values) <= _FEW_VALUES:
         return np.searchsorted(edges, values, side="right")
@@ -40,7 +40,7 @@ def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[
         return np.searchsorted(edges, values, side="right")
     bucket = _buckets(values, edges[0], scale)
     found = below[:-1].take(bucket)
-    # No number is at least NaN. Edges of later buckets exceed all numbers of this bucket.
+    # Comparisons with NaN are False. Edges of later buckets exceed every value in this bucket.
     inside = np.append(edges, np.full(most, np.nan))
     for number in range(most):
         found += values >= inside[below[:-1] + number].take(bucket)

@@ -1,4 +1,4 @@
-"""The cells of a partition: how they are numbered, and where their numbers lie."""
+"""The cells of a partition: how they are numbered, and which intervals of numbers they contain."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -10,19 +10,20 @@ import numpy as np
 class Cells:
     """Numbered cells of `Outputs`.
 
-    The cells are, in this order: one for each label of the pilot, standing alone; one for labels
-    that the pilot did not see; and, for each label that came with numbers, the boxes of the numbers
-    in C order.
+    The cells are, in this order: one for each label of the pilot without numeric entries; one for
+    labels that the pilot did not see; and, for each label that had numeric entries in the pilot,
+    the boxes of those entries in C order.
 
     Attributes:
-        names: Names of the labels of the pilot, by number.
-        edges: For each number of an output, increasing float64 edges. A bin contains its lower edge
-            and not its upper one.
-        atoms: For each number, the values that have a bin of their own.
-        boxed: Numbers of the labels that came with numbers in the pilot.
-        whole: Whether all numbers are integers by their type.
-        ordered: Whether neighboring numbers have similar probabilities; codes do not.
-        parts: Path of each number in an output of several parts, such as "['count']"; empty for
+        names: Names of the labels of the pilot; a label is identified by its index here.
+        edges: For each numeric entry of an output, increasing float64 edges. A bin contains its
+            lower edge but not its upper edge.
+        atoms: For each numeric entry, the values that have a bin of their own.
+        boxed: Indices of the labels that had numeric entries in the pilot.
+        whole: Whether all entries have an integer dtype.
+        ordered: Whether neighboring numbers have similar probabilities; False if they are codes of
+            categories.
+        parts: Path of each numeric entry in a nested output, such as "['count']"; empty for
             vectors.
     """
 
@@ -36,12 +37,12 @@ class Cells:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Bins of each number."""
+        """Number of bins of each numeric entry."""
         return tuple(len(edges) + 1 for edges in self.edges)
 
     @property
     def num_alone(self) -> int:
-        """Cells without numbers."""
+        """Number of cells without numeric entries."""
         return len(self.names) + 1
 
     @property
@@ -51,37 +52,37 @@ class Cells:
 
     @property
     def key(self) -> Hashable:
-        """Content to compare: partitions of equal keys put every output into the same cell."""
+        """Hashable content; partitions with equal keys put every output into the same cell."""
         numbers = (self.edges, self.atoms, (self.boxed,))
         content = (tuple(part.tobytes() for part in parts) for parts in numbers)
         return type(self), self.names, self.whole, self.ordered, self.parts, *content
 
     def labels(self) -> np.ndarray:
-        """int64 [size], the number of each cell's label."""
+        """Return the index of each cell's label, int64 [size]."""
         alone = np.arange(self.num_alone)
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return lower and upper ends of the bins of one number, [bins] each; equal for an atom."""
+        """Return lower and upper ends of one entry's bins, [bins] each; equal for an atom."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return the entries of [size] for cells with numbers, as [labels with numbers, *shape]."""
+        """Select the cells with numeric entries, reshaped from [size] to [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:
-        """Return the name of a number of an output, such as "entry 0" or "entry 'count'"."""
+        """Return the name of a numeric entry, such as "entry 0" or "entry 'count'"."""
         return f"entry {entry_name(column, self.parts)}"
 
     def kind(self, whole: bool) -> str:
-        """Describe an output with numbers."""
+        """Return the words for a numeric output that precede the description of its values."""
         return "a number" if len(self.shape) == 1 else "a vector with"
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return the place of a number in an output: its index, or its key if it has a single one."""
+    """Return the index of an entry, or its path in a nested output; one key has no brackets."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

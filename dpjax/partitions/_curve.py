@@ -1,4 +1,4 @@
-"""Data of a plot of counted cells."""
+"""Data for a plot of the counts in each cell."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import numpy as np
 from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
-"""Largest numbers of labels (with the largest losses) and of number cells (most frequent)."""
+"""Most labels (those with the largest losses) and most numeric cells (most frequent) in a plot."""
 
 
 def curve_of(
@@ -16,17 +16,17 @@ def curve_of(
     bounds: np.ndarray,
     name_of: Callable[[int], str],
 ) -> dict[str, list]:
-    """Return probabilities and losses of the cells with outputs in the search.
+    """Return probabilities and losses of the cells that contain outputs of the search set.
 
     Args:
         counts: Integers [2, cells], at the database and at its neighbor.
         event: bool [cells], the event that was counted.
-        bounds: [cells, 2], ends of the numbers of each cell, equal for an atom; NaN for labels.
-        name_of: Name of a label, by cell.
+        bounds: [cells, 2], ends of each cell's interval, equal for an atom; NaN for labels.
+        name_of: Function that maps a label's cell to its name.
 
     Returns:
-        Lists with one entry a cell: "points" (an atom, the middle or the only finite end of an
-        interval, or a name), "bounds" (None for labels and where infinite), "density" and
+        Lists with one entry per cell: "points" (an atom, the middle or the only finite end of an
+        interval, or a name), "bounds" (None for labels and for infinite ends), "density" and
         "neighbor_density" (shares of the outputs), "loss" and "event".
     """
     # Adding half an output to each side gives empty cells a finite loss.
@@ -52,14 +52,15 @@ def curve_of(
 
 
 def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
-    """Arrange boxes on a line by decreasing probability ratio of the database to its neighbor.
+    """Place boxes on a line by decreasing ratio of probabilities, database over neighbor.
 
     Args:
         counts: Integers [2, cells], at the database and at its neighbor.
-        num_alone: Number of labels, which are the first cells.
+        num_alone: Number of labels; they are the first cells.
 
     Returns:
-        [cells, 2], cumulative shares of the outputs before and after each box; NaN for labels.
+        [cells, 2]; for each box, the cumulative share of the outputs before it and up to its end;
+        NaN for labels.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Features of outputs of several numbers and labels, for fitted scores."""
+"""Features of outputs with several numbers and labels, from which scores are fitted."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ _CLIP = 10.0
 """Largest absolute value of standardized numbers."""
 
 _SOFT = 0.5
-"""Largest absolute value of the features of "clipped", about the log ratio of Laplace noise."""
+"""Clipping bound of "clipped" features, which resemble the log density ratio of Laplace noise."""
 
 _NORMAL_IQR = 1.349
-"""Interquartile range of a standard normal."""
+"""Interquartile range of the standard normal distribution."""
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
-"""Largest number of label indicators; least share of an atom; most atoms of a number."""
+"""Most label indicators; minimum share of outputs equal to an atom; most atoms per entry."""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""Hinges a column; hinges above _MANY_COLUMNS columns; most values of a column without hinges."""
+"""Hinges per column; hinges with more than _MANY_COLUMNS columns; most values without hinges."""
 
 _SQUARE = 25.0
 """Largest absolute value of squares and products."""
@@ -27,13 +27,13 @@ _SQUARE = 25.0
 
 @dataclass(frozen=True)
 class Columns:
-    """Standardized columns of outputs: their numbers, then indicators of labels and atoms.
+    """Standardized columns of outputs: numeric entries, then indicators of labels and atoms.
 
     Attributes:
-        centre: [d], medians of the numbers.
-        scale: [d], robust standard deviations, 1 for a constant.
+        centre: [d], medians of the numeric entries.
+        scale: [d], robust standard deviations; 1 for a constant entry.
         labels: Labels with an indicator.
-        atoms: For each number, the frequent values with an indicator.
+        atoms: For each entry, the frequent values that have an indicator.
     """
 
     centre: np.ndarray
@@ -43,7 +43,7 @@ class Columns:
 
     @classmethod
     def of(cls, outputs: Outputs) -> "Columns":
-        """Fit to the outputs of the search, both sides together."""
+        """Fit to the search set, with the outputs of both sides pooled."""
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
@@ -66,7 +66,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Standardized numbers [n, d]; 0 where a label stands alone or a number is an atom."""
+        """Return standardized entries [n, d]; 0 for outputs without numbers and for atoms."""
         found = outputs.values - self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
@@ -91,7 +91,7 @@ class Features:
     Attributes:
         kind: "linear", "clipped", "additive" or "products".
         columns: Standardized columns.
-        knots: For each number, where its hinges begin; for "additive" alone.
+        knots: For each entry, the points at which its hinges begin; only for kind "additive".
     """
 
     kind: str
@@ -100,7 +100,7 @@ class Features:
 
     @classmethod
     def of(cls, kind: str, columns: Columns, outputs: Outputs) -> "Features":
-        """Place the knots at quantiles of the outputs."""
+        """Create features, with the knots of hinges at quantiles of the outputs."""
         knots = []
         numbers = columns.numbers(outputs) if kind == "additive" else np.empty((0, 0))
         count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
@@ -110,7 +110,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Int [features], the number of each feature; -1 for indicators and products."""
+        """Return the entry behind each feature, int [features]; -1 for indicators and products."""
         numbers = np.arange(len(self.columns.centre))
         indicators = len(self.columns.labels) + sum(map(len, self.columns.atoms))
         parts = [numbers, np.full(indicators, -1)]
@@ -123,7 +123,7 @@ class Features:
         return np.concatenate(parts)
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
-        """Return features [n, features], beginning with one for each number."""
+        """Return features [n, features]; the first d are the standardized entries."""
         z = self.columns.numbers(outputs)
         if self.kind == "clipped":
             np.clip(z, -_SOFT, _SOFT, out=z)

@@ -13,15 +13,17 @@ from dpjax.core.streaming import Reducer
 
 
 def interval_counts(low: Array | float, high: Array | float, num_intervals: int) -> Reducer:
-    """Return counts in `num_intervals` equal intervals of [low, high], closed at both ends.
+    """Return a reducer that counts outputs in `num_intervals` equal intervals of [low, high].
+
+    Both ends of [low, high] are included.
 
     Args:
         low: Lower end, scalar.
         high: Upper end, scalar.
-        num_intervals: m; sets the shape of the carry.
+        num_intervals: Number m of intervals; it sets the shape of the carry.
 
     Returns:
-        A reducer whose carry is a WideCount [m + 1]. Its last entry collects outputs outside of
+        A reducer whose carry is a WideCount [m + 1]. Its last entry counts outputs outside
         [low, high], NaN, and padding.
     """
     categories = category_counts(num_intervals)

@@ -1,7 +1,8 @@
-"""Laying a partition by a pilot, the first of the outputs that search.
+"""Construction of a partition from a pilot, the first outputs of the search set.
 
-A frequent value is an atom with a cell of its own; between atoms lie intervals at quantiles of both
-sides, finer in the tails. All outcomes of a small finite space are atoms.
+A frequent value is an atom with a cell of its own. Between atoms lie intervals whose ends are
+quantiles of both sides, with finer steps in the tails. All outcomes of a small finite space are
+atoms.
 """
 
 from collections.abc import Sequence
@@ -18,25 +19,25 @@ PILOT = 2**16
 """Largest size of a pilot, in outputs per side."""
 
 _MAX_LABELS = 2 * PILOT
-"""Largest number of labels of a partition: those of a pilot in which no label occurs twice."""
+"""Most labels in a partition: as many as a pilot has when every label occurs once."""
 
 _MAX_CELLS = 2**18
-"""Largest number of cells of a partition."""
+"""Largest number of cells in a partition."""
 
 _MAX_ATOMS = {1: 512, 2: 12, 3: 4}
-"""Largest number of atoms of a number, by the dimension of outputs."""
+"""Most atoms per numeric entry, for each dimension of the outputs."""
 
 _MAX_OUTCOMES = 4096
-"""Largest number of atoms where every number is an outcome."""
+"""Largest number of atoms if every number is an outcome."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""Even quantile steps, and halving steps at both ends, by the dimension of outputs."""
+"""Evenly spaced quantiles, and successively halved levels per tail, by dimension of outputs."""
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""Least count of an atom; least share of the outputs, times 8."""
+"""An atom needs at least this count, and at least an eighth of this share of the outputs."""
 
 _FEW_VALUES = 256
-"""Largest number of distinct values that are all atoms."""
+"""If at most this many values are distinct, all of them are atoms."""
 
 
 def lay(
@@ -49,21 +50,21 @@ def lay(
     whole: bool = False,
     region: Region | None = None,
 ) -> Partition:
-    """Lay cells for the outputs of a pair, from a pilot of each side.
+    """Construct the partition for a pair's outputs from a pilot of each side.
 
     Args:
         pilot: Outputs at the database and at its neighbor.
         names: Names of all labels in the pilot.
-        discrete: True if every number is an outcome, False if none is an atom, None to detect
-            atoms.
+        discrete: True if every number is an outcome, False if no number is an atom, None to
+            detect atoms.
         outcomes: Size of a finite space 0, ..., outcomes - 1; None for other spaces.
-        ordered: Whether neighboring numbers have similar probabilities.
-        whole: Whether all numbers are integers by their type.
+        ordered: Whether neighboring numbers have similar probabilities; see `Cells`.
+        whole: Whether all numbers have an integer dtype.
         region: A region whose ends become ends of cells, or None.
 
     Raises:
-        ValueError: When there are too many labels or numbers, all outcomes are distinct, or the
-            region has another dimension.
+        ValueError: When there are too many labels or numeric entries, when `discrete` is True but
+            no value occurs twice, or when the region's dimension differs from the outputs'.
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(
@@ -106,7 +107,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge while there are too many cells; atoms keep both of their edges."""
+    """Drop every second edge until there are few enough cells; atoms keep both edges."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -124,7 +125,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return values that get a cell each: all if few are distinct, otherwise the frequent ones."""
+    """Return the values that get their own cells: all if few are distinct, else frequent ones."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -150,19 +151,19 @@ def _edges(
     halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
     levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
     sides = [side for side in numbers if len(side)]
-    # Observed values as quantiles, so that no edge lies between two neighboring floats.
+    # Quantiles are observed values, so that no edge lies between two adjacent floats.
     quantiles = [np.quantile(side, levels, method="nearest") for side in sides]
     return np.unique(np.concatenate([*quantiles, atoms, after(atoms, whole)]))
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return edges of a region for one number: its beginnings, and just after its ends."""
+    """Return edges for one entry at the region's lower ends and just above its upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):
         return np.array(
             [float(region.low[column]), np.nextafter(float(region.high[column]), np.inf)]
         )
-    # The ends of every run of allowed outcomes.
+    # The start of every run of allowed outcomes, and the outcome after it.
     change = np.diff(np.concatenate([[0], np.asarray(region.allowed, int), [0]]))
     return region.low + np.flatnonzero(change).astype(float)

@@ -1,7 +1,7 @@
-"""Cells of drawn outputs on a device, equal to the cells that NumPy computes on the host.
+"""Cells of drawn outputs, computed on a device and equal to those that NumPy computes on the host.
 
-Drawn outputs are arrays of numbers. NaN, infinities and, in mixed outputs, missing numbers have
-codes, and a table holds the cells of each code.
+Drawn outputs are numeric arrays. NaN, infinities and, in mixed outputs, missing numbers get codes,
+and a table maps each code to its cells.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
-"""An example number of each code except the last, which only mixed outputs have."""
+"""An example value for each code except the last, which only mixed outputs have."""
 
 _COMPARED = 32
-"""Edges that are compared with every output before a binary search."""
+"""Number of edges that are compared with every output before a binary search."""
 
 
 def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:
@@ -58,15 +58,16 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Lookup:
-    """A partition, or a stack of partitions with a leading axis, as arrays of a device.
+    """A partition, or a stack of partitions with a leading axis, as arrays on a device.
 
     Attributes:
-        edges: Increasing edges of each number, in the outputs' type, padded with its largest value.
-        bins: int32 [numbers], number of bins of each number.
+        edges: For each entry, increasing edges in the outputs' dtype, padded with its largest
+            value.
+        bins: int32 [entries], the number of bins of each entry.
         base: int32 [codes], the first cell of each code.
-        boxed: int32 [codes], 1 where numbers beside the code have cells of their own.
-        size: Number of cells of the largest partition of the stack, padded with empty cells.
-        num_labels: Number of labels of mixed outputs; 0 for others.
+        boxed: int32 [codes], 1 if outputs with this code also have a number that selects a cell.
+        size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
+        num_labels: Number of labels of mixed outputs; 0 for other outputs.
     """
 
     edges: tuple[AnyArray, ...]
@@ -77,7 +78,7 @@ class Lookup:
     num_labels: int = field(default=0, metadata={"static": True})
 
     def index(self, outputs: Array) -> Array:
-        """int32 [n], the cell of each output of shape [n] or [n, d]."""
+        """Return the cell of each output, int32 [n], for outputs of shape [n] or [n, d]."""
         columns = [outputs] if outputs.ndim == 1 else list(jnp.moveaxis(outputs, 1, 0))
         code = jnp.zeros(outputs.shape[0], jnp.int32)
         if self.num_labels:
@@ -98,12 +99,12 @@ class Lookup:
 
 
 def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike) -> Lookup:
-    """Stack partitions of drawn outputs.
+    """Stack the partitions of several pairs' drawn outputs as one `Lookup`.
 
     Args:
-        partitions: One for each pair.
-        space: Output space.
-        dtype: Type of the outputs.
+        partitions: One partition for each pair.
+        space: Output space of the mechanism.
+        dtype: dtype of the outputs.
     """
     dtype = jnp.dtype(dtype)
     names = [_names_of_codes(space, dtype)] * len(partitions)
@@ -128,12 +129,12 @@ def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike
 
 
 def _padded(size: int) -> int:
-    """Return the next power of 2, so that partitions of similar sizes share a compiled program."""
+    """Round up to a power of 2, so that partitions of similar sizes share a compiled program."""
     return 1 << (max(size, 1) - 1).bit_length()
 
 
 def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first cell of each code, and whether numbers beside it have cells of their own."""
+    """Return each code's first cell, and 1 where a number with this code selects the cell."""
     known = {name: number for number, name in enumerate(cells.names)}
     boxes = int(np.prod(cells.shape))
     base, boxed = np.full(len(codes), len(cells.names)), np.zeros(len(codes), np.int64)
@@ -148,7 +149,7 @@ def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray
 
 
 def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool]]:
-    """For each code the name of its label, and whether a number stands beside it."""
+    """Return, for each code, the name of its label and whether the label comes with a number."""
     if dtype.kind in "iu":
         return [("a number", True)]
     if isinstance(space, MixedSpace):
@@ -169,7 +170,7 @@ def _mixed_name(label: int, space: MixedSpace) -> str:
 
 
 def _label_code(column: AnyArray, space: MixedSpace, xp: ModuleType) -> AnyArray:
-    """Return the number of the label; `num_labels` for numbers that are no label."""
+    """Return the label as an integer, or `num_labels` if the value is not a label."""
     is_label = (column >= 0) & (column < space.num_labels) & (column == xp.floor(column))
     return xp.where(is_label, column, space.num_labels).astype(np.int32)
 
@@ -181,19 +182,19 @@ def _value_code(column: Array) -> Array:
 
 
 def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Round edges up to the type, so that bins contain the same outputs."""
+    """Round edges up to the outputs' dtype, so that each bin contains the same outputs."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return np.clip(np.ceil(edges), limits.min, limits.max).astype(dtype)
     cast = edges.astype(dtype)
     cast = np.where(cast < edges, np.nextafter(cast, dtype.type(np.inf)), cast)
     tiny = np.finfo(dtype).tiny
-    # Devices flush the subnormal numbers in between to 0.
+    # Devices flush subnormal numbers to 0.
     return np.where((cast > 0) & (cast < tiny), tiny, np.where(abs(cast) < tiny, 0, cast))
 
 
 def _edges_up_to(edges: AnyArray, values: Array) -> Array:
-    """int32 [n], the number of edges (2^k, increasing) that are at most each value."""
+    """Count the edges (2^k, increasing) less than or equal to each value; int32 [n]."""
     size = edges.shape[0]
     step = max(size // _COMPARED, 1)
     # XLA vectorizes this loop of comparisons; the gathers of the binary search come after it.

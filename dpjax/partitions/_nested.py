@@ -1,4 +1,4 @@
-"""What one output is; outputs of several parts (nested dicts and lists) as numbers and a label."""
+"""Classification of one output; nested dicts and lists are split into numbers and a label."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -13,15 +13,17 @@ from dpjax.partitions.missing import Raised, entries, missing
 Key = TypeVar("Key")
 
 LARGEST = 2**53
-"""Largest integer up to which float64 is exact."""
+"""float64 represents every integer up to this one exactly."""
 
 
 class Nested(NamedTuple):
-    """An output of several parts.
+    """A nested output, made of several parts.
 
     Attributes:
-        structure: Text of the output without its numbers: "{'count': number, 'status': 'ok'}".
-        numbers: Numbers in the order of keys of dicts and of positions elsewhere.
+        structure: Text of the output with the word "number" in place of each number, such as
+            "{'count': number, 'status': 'ok'}".
+        numbers: Its numbers, in sorted order of the keys of dicts and in order of position in
+            lists and tuples.
         entries: Path of each number, such as "['count']" or "[0][1]".
         numeric: Whether every part is a number.
     """
@@ -76,9 +78,9 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     """Classify an output as missing, a label, the entries of a number or a vector, or nested.
 
     Raises:
-        BadValue: When the output is a vector with integers that float64 does not hold.
+        BadValue: When the output is a vector with integers that float64 cannot represent exactly.
         TypeError: When the output is neither a number nor a label, nor made of these.
-        Exception: When the output's own methods raise it.
+        Exception: When a method of the output raises it.
     """
     if isinstance(item, np.ndarray):
         item = entries(item)

@@ -1,4 +1,4 @@
-"""Scores by small neural networks, for differences that no sum of simple features shows."""
+"""Scores by small neural networks, for differences that a sum of simple features cannot show."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -15,13 +15,13 @@ from dpjax.partitions._scores import FOLDS
 from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
-"""Units of a hidden layer; outputs of a batch; most epochs; epochs without improvement."""
+"""Units per hidden layer; batch size; most epochs; epochs without improvement before stopping."""
 
 _RATE = 3e-3
-"""Initial learning rate of Adam, falling linearly to 0."""
+"""Initial learning rate of Adam; it decreases linearly to 0."""
 
 _HELD_OUT = 6
-"""Inverse share of the outputs that decide when to stop."""
+"""One in this many outputs is held out to decide when to stop."""
 
 _SEED = 0
 """Seed of initial weights and of the order of batches."""
@@ -31,32 +31,32 @@ _Weights = list[tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Network:
-    """The mean of five networks, or the network that did not see an output.
+    """A score by five networks: their mean, or for a held-out output the one not trained on it.
 
     Attributes:
         columns: Standardized inputs.
-        weights: Matrices and shifts of each layer, with a leading axis of folds.
+        weights: Weight matrix and bias of each layer, with a leading axis of folds.
     """
 
     columns: Columns
     weights: _Weights
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Name of the score, with a digest of all weights."""
+        """Return the name of the score, with a digest of all weights."""
         return f"the score of a network ({self.digest})"
 
     @property
     def digest(self) -> str:
-        """Digest of all weights, which distinguishes networks."""
+        """Digest of all weights, to tell networks apart."""
         whole = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(self.weights))
         return blake2b(whole, digest_size=4).hexdigest()
 
     def plain(self) -> Plain:
-        """Size and digest; an audit that is run again fits the network again."""
+        """Return the size and digest but no weights; rerunning an audit refits the network."""
         return {"kind": "network", "width": _WIDTH, "digest": self.digest}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """float32 [n]."""
+        """Return the scores, float32 [n]; see `Score`."""
         scores = np.asarray(_every(self.weights, _table(self.columns, outputs)))
         if fold is None:
             return scores.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -64,17 +64,17 @@ class Network:
 
 
 def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> Network:
-    """Fit networks that distinguish side 0 from side 1, one without each fold.
+    """Fit networks that distinguish side 0 from side 1; each leaves out one fold.
 
     Args:
         columns: Columns of the outputs.
         outputs: n outputs of both sides.
-        side: int [n].
-        fold: int [n].
+        side: int [n], 0 or 1.
+        fold: int [n], the fold of each output.
     """
     table, sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0).astype(np.float32)
     random = np.random.default_rng(_SEED)
-    # Equal sizes of all folds, so that they share one program.
+    # All fits use equally many outputs, so that they share one compiled program.
     size = min(int(np.sum(fold != number)) for number in range(FOLDS)) // _BATCH * _BATCH
     rows = [random.permutation(np.flatnonzero(fold != number))[:size] for number in range(FOLDS)]
     keys = jax.random.split(jax.random.key(_SEED), FOLDS)
@@ -104,7 +104,7 @@ def _fit(tables: Array, signs: Array, keys: Array) -> _Weights:
 
 
 def _fit_one(table: Array, sign: Array, key: Array) -> _Weights:
-    """Adam on the logistic loss; returns the weights of the best epoch on held-out outputs."""
+    """Minimize the logistic loss by Adam; return the weights of the epoch best on held-out data."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
     widths = [inputs, _WIDTH, _WIDTH, 1]

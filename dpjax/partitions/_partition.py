@@ -1,8 +1,8 @@
 """A partition of outputs of any kind into finitely many cells.
 
-The cell of an output is post-processing, so the probability ratio of an event made of cells is at
-most e^epsilon for all kinds of outputs. No output is dropped: labels that the pilot did not see
-share a cell, and bins have tails on both sides.
+Mapping an output to its cell is post-processing, so the probability ratio of an event made of cells
+is at most e^epsilon for all kinds of outputs. No output is dropped: labels that the pilot did not
+see share a cell, and the outermost bins extend to infinity.
 """
 
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ from dpjax.partitions._words import describe, is_simpler
 from dpjax.partitions.outputs import Outputs
 
 RANK = "share of outputs, likelier at the database first"
-"""Name of the line along which boxes are drawn."""
+"""Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of neighboring bins that a search merges."""
+"""Group sizes at which a search merges neighboring bins."""
 
 _MANY_BINS = 64
-"""Bins of one number above which a first search merges neighbors."""
+"""With more bins than this for one entry, a first search merges neighboring bins."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Partition(Cells):
     """A partition of `Outputs` into `Cells`, made by `dpjax.partitions.lay`."""
 
     def index(self, outputs: Outputs) -> np.ndarray:
-        """int64 [n], the cell of each output."""
+        """Return the cell of each output, int64 [n]."""
         labels, values, alone = outputs
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
@@ -42,25 +42,25 @@ class Partition(Cells):
         if boxes.all():
             return self.num_alone + self._box(place, values)
         cell = known.astype(np.int64)
-        # Numbers beside a label that had none in the pilot count as an unseen label.
+        # If a label had no numbers in the pilot, its outputs with numbers count as unseen labels.
         cell[~alone & (place < 0)] = len(self.names)
         cell[boxes] = self.num_alone + self._box(place[boxes], values[boxes])
         return cell
 
     def _box(self, place: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Number the boxes of values [n, d] beside labels, given by their place in `boxed`."""
+        """Return box indices for values [n, d], given each label's index in `boxed`."""
         for column, edges in enumerate(self.edges):
             place = place * (len(edges) + 1) + bins_of(edges, values[:, column])
         return place
 
     def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Drop the edges between cells of equal marks, for counting by mark.
+        """Drop edges that separate only cells with equal marks, to count outputs by mark faster.
 
         Args:
             marks: Integers [size], a mark for each cell.
 
         Returns:
-            A partition with fewer edges, only good for `index`, and the marks of its cells.
+            A partition with fewer edges, which is valid only for `index`; and its cells' marks.
         """
         boxes, kept = self.boxes(marks), []
         for column, edges in enumerate(self.edges):
@@ -72,7 +72,7 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """As `index`, by scores that were fitted without the fold, int [n], of each output."""
+        """Like `index`, but score each output by the fit without its fold, int [n]."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
@@ -83,7 +83,7 @@ class Partition(Cells):
         """
         box = np.zeros(1, np.int64)
         for edges, atoms in zip(self.edges, self.atoms, strict=True):
-            # Integers are merged like bins.
+            # Atoms stay alone, except in integer outputs, whose atoms are merged like bins.
             alone = np.concatenate([[False], np.isin(edges, atoms) & (not self.whole)])
             # A bin starts a group where it or its left neighbor is an atom, or the group is full.
             starts = alone | np.concatenate([[True], alone[:-1]])
@@ -94,14 +94,15 @@ class Partition(Cells):
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """Return the groups that a search tries, int64 [size] each."""
+        """Return the coarser partitions that a search tries, each as in `groups`, int64 [size]."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
-        """Return positions of boxes on lines: the bins of each number and, for vectors, their sum.
+        """Return coordinates that order the boxes: each entry's bin and, for vectors, their sum.
 
         Returns:
-            Arrays [size], NaN for labels that stand alone; no array if all do.
+            Arrays [size], one per coordinate, with NaN for labels without numbers; an empty list if
+            no label has numbers.
         """
         if not len(self.boxed):
             return []
@@ -111,14 +112,15 @@ class Partition(Cells):
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
 
     def merged(self, allowed: np.ndarray | None) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Merge neighboring bins for a first search, where there are many.
+        """Merge neighboring bins for a first search if there are many bins.
 
         Args:
-            allowed: bool [size], the cells of a region, which do not merge with others; or None.
+            allowed: bool [size], the cells of a region, which are merged only with each other; or
+                None.
 
         Returns:
-            int64 [size], the coarse cell of each cell, numbered from 0 without gaps; and positions
-            of the coarse cells on the lines of `positions`.
+            int64 [size], the coarse cell of each cell, numbered from 0 without gaps; and the mean
+            of `positions` in each coarse cell.
         """
         group = np.arange(self.size)
         # A single outcome may carry all of the loss, whereas neighboring bins are alike.
@@ -131,9 +133,10 @@ class Partition(Cells):
         return group, [np.bincount(group, line) / sizes for line in lines]
 
     def bounds(self) -> np.ndarray:
-        """Return ends of the numbers of each cell, [size, 2], equal for an atom.
+        """Return lower and upper ends of each cell's interval, [size, 2]; equal for an atom.
 
-        NaN for cells that are not intervals: labels, also beside numbers, and vectors.
+        Cells that are not intervals of single numbers have NaN: labels, labels with numbers, and
+        boxes of vectors.
         """
         found = np.full((self.size, 2), np.nan)
         if len(self.edges) == 1 and self.boxed.tolist() == [0]:
@@ -141,13 +144,13 @@ class Partition(Cells):
         return found
 
     def inside(self, region: Region | None) -> np.ndarray | None:
-        """Bool [size], the cells that lie entirely in a region; None without a region."""
+        """Return the cells that lie entirely in a region, bool [size]; None without a region."""
         if region is None:
             return None
         box = np.ones(1, bool)
         for column in range(len(self.edges)):
             low, high = self.ends(column)
-            # Edges lie at the lower and just after the upper ends of the region.
+            # The region's lower ends, and the next floats above its upper ends, are edges.
             if isinstance(region, Box):
                 upper = np.nextafter(float(region.high[column]), np.inf)
                 fits = (low >= float(region.low[column])) & (high <= upper)
@@ -166,14 +169,14 @@ class Partition(Cells):
         """Simplify the description of an event by adding or removing cells without outputs.
 
         An interval without outputs joins its two nearest neighbors with outputs if they agree.
-        Labels without outputs are left out, unless including all of them is simpler.
+        Labels without outputs are left out, unless a description that includes all is simpler.
 
         Args:
             mask: bool [size], the event.
             seen: bool [size], the cells with outputs in the search.
 
         Returns:
-            bool [size], an event with the same outputs of the search.
+            bool [size], an event that contains the same outputs of the search set.
         """
         if mask[seen].all():
             return mask
@@ -188,14 +191,14 @@ class Partition(Cells):
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Move cells without outputs along a chain, so that its sets have fewer parts.
+        """Move cells without outputs along a chain of nested sets, to give the sets fewer parts.
 
-        A bin takes the later place of its two neighbors with outputs; a label comes last. The sets
-        contain the same outputs of the search as before.
+        A bin without outputs takes the later place of the two nearest bins with outputs; a label
+        without outputs comes last. The sets contain the same outputs of the search set as before.
 
         Args:
-            places: int64 [size].
-            seen: bool [size], the cells with outputs in the search.
+            places: int64 [size], the first set of the chain that contains each cell.
+            seen: bool [size], the cells with outputs in the search set.
             last: Place of cells that are in no set.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
@@ -211,30 +214,30 @@ class Partition(Cells):
         return np.concatenate([places[: self.num_alone], *found])
 
     def plain(self) -> Plain | None:
-        """Return the line of a plot, and its kind; None if the numbers themselves are the line."""
+        """Return the label and kind of a plot's axis; None if its axis is the output itself."""
         return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
         """Describe the event that the output lies in one of the cells of `mask`, bool [size].
 
-        With `whole`, every part is named with all digits, so that the event can be counted again;
-        otherwise only the first few parts.
+        With `whole`, the text names every part with all digits, so that the event can be counted
+        again. Otherwise it names only the first few parts.
         """
         return describe(self, mask, whole)
 
     def without_numbers(self) -> "Partition":
-        """Return the partition by labels alone."""
+        """Return the partition that distinguishes only labels and ignores numbers."""
         nothing = (np.empty(0),)
         return Partition(self.names, nothing, nothing, np.empty(0, int))
 
 
 def after(values: np.ndarray, whole: bool) -> np.ndarray:
-    """Return the next number, at which the bin of an atom ends."""
+    """Return the next number after each atom, which is the upper edge of the atom's bin."""
     return values + 1 if whole else np.nextafter(values, np.inf)
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Bins of an event; those without outputs belong to it if both of their neighbors do."""
+    """Add bins without outputs to an event if the nearest bins with outputs both belong to it."""
     if not seen.any():
         return chosen
     before, behind = _beside(chosen, seen)
@@ -242,7 +245,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values of the nearest bins with outputs before and after each bin."""
+    """Return, for each bin, the values at the nearest bins with outputs before and after it."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

@@ -18,12 +18,12 @@ from dpjax.core.wording import BadType, BadValue
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Outcomes:
-    """A finite set of integers within a counted range.
+    """A finite set of integers within a range.
 
     Attributes:
         low: The smallest integer of the range.
-        size: The number of integers of the range.
-        allowed: bool [size], whether each belongs to the region.
+        size: The number of integers in the range.
+        allowed: bool [size], whether each integer belongs to the region.
     """
 
     low: int = field(metadata={"static": True})
@@ -44,10 +44,10 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Grid points per axis of direct density estimates.
+        num_points: Grid points per axis for direct density estimates.
     """
 
-    # Numbers for the caller, arrays once validated.
+    # The caller passes numbers; validation replaces them with arrays.
     low: Any
     high: Any
     num_points: int = field(default=0, metadata={"static": True})
@@ -115,7 +115,7 @@ def product_grid(low: Array, high: Array, num_points: int) -> Array:
 
 
 def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
-    """Convert to a region, and validate it against the output space.
+    """Convert an argument to a region and validate it against the output space.
 
     Args:
         region: A `Box` or `Outcomes`; (low, high) for reals, vectors and integers; a list of
@@ -123,8 +123,8 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
         space: The output space.
 
     Raises:
-        ValueError: When the region is empty, not bounded, outside the output space, of another
-            dimension, or missing where the space is not finite.
+        ValueError: When the region is empty, unbounded or outside the output space, has another
+            dimension than the outputs, or is None although the space is not finite.
         TypeError: When `region` is not a region.
     """
     if isinstance(space, FiniteSpace):
@@ -157,16 +157,16 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
 
 
 EVERYWHERE = "all outputs"
-"""Description of a missing region."""
+"""Description of the region None, which contains all outputs."""
 
 
 def region_text(region: Region | None) -> str:
-    """Describe a region; None is all outputs."""
+    """Describe a region; None stands for all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 
 def as_box(region: RegionLike | None) -> Box | None:
-    """Convert (low, high), a `Box`, or None for all outputs to a region of an unknown space.
+    """Convert (low, high), a `Box`, or None to a region when the output space is unknown.
 
     Raises:
         ValueError, TypeError: When `region` has another form.

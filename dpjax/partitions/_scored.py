@@ -1,4 +1,4 @@
-"""Partitions of outputs of several numbers and labels by one number: an entry or a score."""
+"""Partitions of vector outputs, possibly with labels, by one number: an entry or a score."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -14,24 +14,24 @@ from dpjax.partitions._scores import FOLDS, Score, fit_combination
 from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
-"""Edges of cells: quantiles k / 48, and 2^-6, ..., 2^-11 from both ends."""
+"""Levels of the quantiles at edges: k / 48, and 2^-6, ..., 2^-11 in both tails."""
 
 _FEWEST, _MANY = 500, 5000
 """Minimum number of outputs per side for a linear score, and for other scores."""
 
 _MOST_ROWS, _ROW_NUMBERS = 2**19, 2**23
-"""Maximum outputs per side, and numbers in them, for scores with a coefficient for each number."""
+"""Maximum outputs per side, and entries in them, for scores with one coefficient per entry."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
-"""Maximum number of numbers of an output, and of all outputs together."""
+"""Maximum number of numeric entries in one output, and in all outputs together."""
 
 
 @dataclass(frozen=True)
 class OneEntry(Partition):
-    """Cells of one number of a vector.
+    """A partition by one entry of vector outputs.
 
     Attributes:
-        column: Index of the number.
+        column: Index of the entry.
     """
 
     column: int = 0
@@ -42,21 +42,21 @@ class OneEntry(Partition):
         return super().key, self.column
 
     def index(self, outputs: Outputs) -> np.ndarray:
-        """int64 [n], the cell of each output."""
+        """Return the cell of each output, int64 [n]."""
         return super().index(_column(outputs, self.column))
 
     def kind(self, whole: bool) -> str:
-        """Describe an output with numbers."""
+        """See `Cells`."""
         return f"a vector with {self.entry(self.column)}"
 
     def plain(self) -> Plain:
-        """Return the number, for a recipe."""
+        """Return the entry as plain data, for a recipe."""
         return {"words": self.entry(self.column), "kind": "entry", "entry": self.column}
 
 
 @dataclass(frozen=True)
 class Scored(Partition):
-    """Cells of a score.
+    """A partition by intervals of a score.
 
     Attributes:
         score: The score of outputs.
@@ -66,26 +66,26 @@ class Scored(Partition):
 
     @property
     def key(self) -> Hashable:
-        """Identity, since a score is fitted to the outputs of one pair; see `Cells`."""
+        """Identity of this object, since its score is fitted to one pair only; see `Cells`."""
         return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
-        """int64 [n], the cell of each output."""
+        """Return the cell of each output, int64 [n]."""
         return self._cell(self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """As `index`, by the fit that did not see each output."""
+        """Like `index`, but score each output by the fit that left it out."""
         return self._cell(self.score.values(outputs, fold))
 
     def _cell(self, values: np.ndarray) -> np.ndarray:
         return self.num_alone + bins_of(self.edges[0], values.astype(np.float64))
 
     def kind(self, whole: bool) -> str:
-        """Describe an output with numbers."""
+        """See `Cells`."""
         return f"a vector with {self.score.words(whole, self.parts)}"
 
     def plain(self) -> Plain:
-        """Return the score, for a recipe."""
+        """Return the score as plain data, for a recipe."""
         return {"words": self.score.words(False, self.parts), **self.score.plain()}
 
 
@@ -94,21 +94,21 @@ def _column(outputs: Outputs, column: int) -> Outputs:
 
 
 def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int) -> OneEntry:
-    """Lay cells of one number of vectors, and of labels.
+    """Construct a partition by labels and by one entry of vectors.
 
     Args:
         pilot: Outputs at the database and at its neighbor.
         names: Names of all labels in the pilot.
-        column: Index of the number.
+        column: Index of the entry.
     """
     laid = lay([_column(side, column) for side in pilot], names)
     return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column=column)
 
 
 def pilot_size(dimension: int) -> int:
-    """Return the largest size of a pilot of outputs with that many numbers, in outputs per side.
+    """Return the largest pilot size, in outputs per side, for outputs of a dimension.
 
-    A difference that is spread over many numbers shows only in the fit of many outputs.
+    A difference that is spread over many entries shows only in a fit to many outputs.
     """
     if dimension == 1:
         return PILOT
@@ -116,18 +116,18 @@ def pilot_size(dimension: int) -> int:
 
 
 def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:
-    """Lay cells of every score that there are enough outputs for, simple scores first.
+    """Fit each score that has enough outputs and partition by it; simple scores come first.
 
-    Scores with a coefficient for each number are fitted to all outputs, and others to the first
-    `PILOT` a side. If there are more, one more score is linear in clipped numbers, which suits
-    heavy tails: the log ratio of Laplace noise is such a sum.
+    Linear scores are fitted to all outputs, other scores to the first `PILOT` outputs per side.
+    With more than `PILOT` outputs per side there is also a score that is linear in clipped
+    entries. It suits heavy tails: the log density ratio of Laplace noise is such a sum.
 
     Args:
-        pilot: Outputs at the database and at its neighbor, of several numbers.
-        folds: Their folds, int [n] each.
+        pilot: Vector outputs at the database and at its neighbor.
+        folds: Folds of the outputs, int [n] for each side.
 
     Raises:
-        ValueError: When the outputs have too many numbers.
+        ValueError: When the outputs have too many numeric entries.
     """
     outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
@@ -172,5 +172,5 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray) -> Scored:
 
 
 def fold_of(number: np.ndarray) -> np.ndarray:
-    """Return the fold of outputs, by their number in the stream."""
+    """Return the fold of each output, given its index in the stream."""
     return number % FOLDS

@@ -1,10 +1,10 @@
-"""Scores of outputs of several numbers, which are large where the database is likelier.
+"""Scores of vector outputs, which are large where the database is likelier than its neighbor.
 
-A score is fitted to a part of the outputs that search, and cut into cells. An event of such cells
+A score is fitted to a part of the search set, and its range is cut into cells. Computing the score
 is post-processing, so a poor score costs power but never the validity of the bound.
 
-A fit overestimates the difference on its own outputs, so an output is scored by a fit that did not
-see it: there is a fit for each of five folds, and fresh outputs take the mean of the five.
+A fit overestimates the difference on the outputs that it was fitted to. Each of five fits therefore
+leaves out one fold and scores the outputs of that fold; fresh outputs get the mean of all five.
 
 References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
@@ -22,30 +22,30 @@ from dpjax.partitions._features import Features
 from dpjax.partitions.outputs import Outputs, part_of
 
 FOLDS = 5
-"""Number of folds of the outputs that search."""
+"""Number of folds of the search set."""
 
 _RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
-"""Ridge penalty of the coefficients of standardized features, by kind."""
+"""Ridge penalty on the coefficients of standardized features, for each kind of features."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Most Newton steps, and the change of coefficients at which they end."""
+"""Most Newton steps; the iteration stops earlier when no coefficient changes by this much."""
 
 _ROWS = 2**12
-"""Number of outputs whose features are in a processor's cache at once."""
+"""Outputs per block; the features of one block fit in a processor's cache."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
-"""Named entries; terms of a short formula; relative size of negligible coefficients."""
+"""Most entries named; most terms in a short formula; relative size of negligible coefficients."""
 
 
 class Score(Protocol):
-    """A number for each output, fitted on folds."""
+    """A function that maps each output to a number, fitted once without each fold."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, such as "0.8 x0 - 0.2 x3".
 
         Args:
-            whole: Whether the description is complete, or shortened.
-            parts: Paths of the numbers in an output, as in `Cells`.
+            whole: Whether to return the complete description rather than a short one.
+            parts: Paths of the numeric entries in an output, as in `Cells`.
         """
         ...
 
@@ -54,16 +54,16 @@ class Score(Protocol):
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """float32 [n]; with folds of the outputs, by the fit that did not see each of them."""
+        """Return scores, float32 [n]; if folds are given, each by the fit without that fold."""
         ...
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted sum of the numbers, in their own units.
+    """A weighted sum of the entries, in the units of the outputs.
 
     Attributes:
-        weights: float64 [folds, d].
+        weights: float64 [folds, d], weights of the fit without each fold.
         mean: float64 [d], weights for fresh outputs, rounded to two digits as in `words`.
     """
 
@@ -71,7 +71,7 @@ class Weighted:
     mean: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the sum, where x is the output and x0 its first number, or its largest terms."""
+        """Return the sum or its largest terms; x0 is the first entry of the output x."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -91,7 +91,7 @@ class Weighted:
         return {"kind": "linear", "weights": self.mean.tolist()}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """float32 [n]."""
+        """Return scores, float32 [n]; see `Score`."""
         weights = self.mean[None] if fold is None else self.weights[fold]
         return np.sum(outputs.values * weights, axis=1).astype(np.float32)
 
@@ -102,8 +102,8 @@ class Combination:
 
     Attributes:
         features: Features of the outputs.
-        weights: float64 [folds, features].
-        entries: Indices of the most important numbers.
+        weights: float64 [folds, features], weights of the fit without each fold.
+        entries: Indices of the most important numeric entries.
     """
 
     features: Features
@@ -111,7 +111,7 @@ class Combination:
     entries: tuple[int, ...]
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the kind, and the most important entries."""
+        """Return the kind of the score and its most important entries."""
         name = {"linear": "linear", "clipped": "clipped linear", "additive": "additive",
                 "products": "quadratic"}  # fmt: skip
         more = len(self.features.columns.centre) - len(self.entries)
@@ -120,7 +120,7 @@ class Combination:
         return f"the {name[self.features.kind]} score of the entries {shown}"
 
     def plain(self) -> Plain:
-        """Centres, scales and coefficients."""
+        """Return centres, scales and coefficients."""
         columns = self.features.columns
         return {
             "kind": self.features.kind,
@@ -133,7 +133,7 @@ class Combination:
         }
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """float32 [n], since the low bits of float64 scores would reveal the added terms."""
+        """Return float32 [n], since the low bits of float64 scores would reveal the added terms."""
         found = np.empty(len(outputs.labels), np.float32)
         for start in range(0, len(found), _ROWS):
             rows = slice(start, start + _ROWS)
@@ -149,13 +149,13 @@ class Combination:
 def fit_combination(
     features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
 ) -> Score:
-    """Fit logistic regressions of the side on features, one without each fold.
+    """Fit logistic regressions of the side on features; each leaves out one fold.
 
     Args:
         features: Features of the outputs.
         outputs: n outputs of both sides.
         side: int [n], 0 or 1.
-        fold: int [n].
+        fold: int [n], the fold of each output.
     """
     table, ridge = features(outputs), _RIDGE[features.kind]
     spread = table.std(axis=0)
@@ -163,7 +163,7 @@ def fit_combination(
     table /= spread
     fit = _Logistic(table, side, ridge)
     weights = np.stack([fit.without(fold == number) for number in range(FOLDS)])
-    # Scores are large where side 0 is likelier.
+    # The regression predicts side 1, but scores must be large where side 0 is likelier.
     weights = -weights[:, :-1] / spread
     owners, mean = features.owners(), weights.mean(axis=0)
     numbers = len(features.columns.centre)
@@ -191,18 +191,19 @@ class _Logistic:
     """Logistic regression with a ridge penalty on all coefficients but the intercept.
 
     Attributes:
-        weights: float64 [features + 1] of side 1, fitted to all outputs; the intercept is the last.
+        weights: float64 [features + 1], coefficients for the log odds of side 1, fitted to all
+            outputs; the intercept is last.
 
     Args:
-        table: [n, features], scaled.
-        side: int [n].
+        table: Features [n, features], scaled.
+        side: int [n], 0 or 1.
         ridge: The penalty.
     """
 
     def __init__(self, table: np.ndarray, side: np.ndarray, ridge: float):
         self._table = np.concatenate([table, np.ones((len(table), 1))], axis=1)
         self._side, self._penalty = side, np.full(self._table.shape[1], ridge)
-        # A tiny penalty on the intercept, so that no system is singular.
+        # A tiny penalty on the intercept keeps every linear system nonsingular.
         self._penalty[-1] = 1e-6
         self.weights = np.zeros(self._table.shape[1])
         for _ in range(_STEPS):
@@ -217,7 +218,7 @@ class _Logistic:
     def without(self, left_out: np.ndarray) -> np.ndarray:
         """Return the weights of a fit without the outputs of `left_out`, bool [n].
 
-        Newton's steps use the curvature of all outputs, which is nearly the same.
+        Newton steps use the curvature (Hessian) of the fit to all outputs, which is nearly equal.
         """
         table, side, whole = self._table[~left_out], self._side[~left_out], self.weights
         for _ in range(_STEPS):

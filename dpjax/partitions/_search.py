@@ -1,4 +1,4 @@
-"""Findings of the search set at one pair, and the outputs left to confirm them."""
+"""Counts of the search set for one pair, and the budget for confirming what it finds."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ class Search(NamedTuple):
     """Counts of the search stage of one pair.
 
     Attributes:
-        partition: Laid by the first outputs.
-        halves: int64 [..., 2, 2, cells], counts of two halves of the outputs at both sides; leading
-            axes are those of runs.
-        allowed: bool [cells], which cells lie in the region; None for all.
+        partition: Partition that was constructed from the first outputs.
+        halves: int64 [..., 2, 2, cells], counts of two halves of the outputs at both sides; the
+            leading axes index runs.
+        allowed: bool [cells], the cells in the region; None if all cells are.
     """
 
     partition: Partition
@@ -23,23 +23,23 @@ class Search(NamedTuple):
     allowed: NDArray[np.bool_] | None
 
     def at(self, place: int | NDArray[np.integer]) -> "Search":
-        """Return the counts of one run, or of several."""
+        """Select the counts of one run, or of several."""
         return self._replace(halves=self.halves[place])
 
     @property
     def seen(self) -> NDArray[np.bool_]:
-        """Bool [..., cells], which cells any of the outputs fell into."""
+        """Bool [..., cells], the cells that contain at least one output."""
         return self.halves.sum(axis=(-3, -2)) > 0
 
 
 class Budget(NamedTuple):
-    """What a search may count on.
+    """Number of fresh outputs and confidence with which the search's finding will be confirmed.
 
     Attributes:
-        num_confirm: N, fresh outputs per side; on average, if shared.
+        num_confirm: N, fresh outputs per side; the mean of both sides if `shared`.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.
-        shared: Whether the event decides how fresh outputs are divided between both sides.
+        shared: Whether the event decides how fresh outputs are divided between the two sides.
     """
 
     num_confirm: int

@@ -1,4 +1,4 @@
-"""Descriptions of events made of cells, in words."""
+"""Descriptions in words of events that consist of cells."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,10 +8,10 @@ import numpy as np
 from dpjax.partitions._cells import Cells
 
 _SHOWN, _BOXES_SHOWN = 4, 2
-"""Named parts of a union of intervals, and of boxes; the others are only counted."""
+"""Parts that are named in a union of intervals, and of boxes; the rest are only counted."""
 
 _LONGER = 10
-"""Characters by which a description must be shorter to be called simpler."""
+"""A description counts as simpler if it is shorter by more than this many characters."""
 
 
 def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
@@ -19,8 +19,8 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
 
     Args:
         cells: The cells.
-        mask: bool [size].
-        whole: Whether to name every part with all digits, rather than the first few parts.
+        mask: bool [size], the cells of the event.
+        whole: Whether to name every part with all digits, rather than only the first few parts.
     """
     if not mask.any():
         return "no event: nothing exceeds delta"
@@ -39,20 +39,20 @@ def is_simpler(cells: Cells, mask: np.ndarray, other: np.ndarray) -> bool:
 
 
 class _Part(NamedTuple):
-    """Description and number of some cells of an event."""
+    """Description of some cells of an event, and how many cells it covers."""
 
     text: str
     cells: int = 1
 
 
 class _Words:
-    """Descriptions of cells, shortened or complete (`whole`)."""
+    """Writer of descriptions of cells: complete if `whole`, otherwise shortened."""
 
     def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the parts of an event; if `inverted`, of the complement of the event."""
+        """List the cells of `mask`; `inverted` if the text will follow "the output is not"."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])
@@ -72,13 +72,13 @@ class _Words:
         return self.listed(parts)
 
     def _boxes(self, chosen: np.ndarray) -> "_Part":
-        """Describe the numbers beside one label, for vectors entry by entry."""
+        """Describe the chosen boxes of one label; for vectors, entry by entry."""
         shape = self.cells.shape
         axis = len(shape) - chosen.ndim
         entry = "" if len(shape) == 1 else f"{self.cells.entry(axis)} "
         if chosen.ndim == 1:
             return _Part(entry + self.listed(self._runs(axis, chosen)), int(chosen.sum()))
-        # Groups bins of the first entry by the boxes of the other entries.
+        # Bins of the first entry are grouped if the same boxes of the other entries are chosen.
         rows = chosen.reshape(len(chosen), -1)
         texts = []
         for pattern in np.unique(rows[rows.any(axis=1)], axis=0):
@@ -109,7 +109,7 @@ class _Words:
         return texts
 
     def _interval(self, low: float | None, high: float | None, axis: int) -> str:
-        """Describe the numbers from one edge to below another."""
+        """Describe the interval from one edge, inclusive, to another, exclusive."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         if self.cells.whole:
             first = None if low is None else str(int(low))
@@ -118,7 +118,7 @@ class _Words:
                 return f"of at most {last}" if first is None else f"of at least {first}"
             return f"equal to {first}" if first == last else f"from {first} to {last}"
         after = dict(zip(np.nextafter(atoms, np.inf).tolist(), atoms.tolist(), strict=True))
-        # A short description replaces an edge just after an atom by the atom itself.
+        # A short description names the atom instead of the next float above it.
         past, upto = (None if self.whole or end is None else after.get(end) for end in (low, high))
         first, last = (
             None if end is None else self.number(end if atom is None else atom, edges)
@@ -137,7 +137,7 @@ class _Words:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))
         beside = edges[max(place - 2, 0) : place + 3]
-        # Excludes the end of an atom's own cell.
+        # The upper edge of an atom's own cell need not be distinguished.
         beside = beside[np.abs(beside - value) > 2 * np.spacing(abs(value))]
         for digits in range(6, 9):
             text = f"{value:.{digits}g}"

@@ -1,4 +1,4 @@
-"""Missing outputs: each kind is an outcome of its own, and no array may turn one into another.
+"""Missing outputs: each kind is an outcome of its own, and no conversion may merge two kinds.
 
 | output | outcome |
 |---|---|
@@ -23,14 +23,14 @@ class Raised(str):
 
 
 MASKED = Raised("masked")
-"""Stands for a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
+"""Outcome of a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
-"""Names of types, so that pandas need not be imported."""
+"""Outcomes by name of a pandas type; names are compared so that pandas need not be imported."""
 
 
 def missing(item: object) -> str | None:
-    """Name of a missing output; None for any other output."""
+    """Return the name of a missing output; None if the output is not missing."""
     if isinstance(item, Raised):
         return str(item)
     if item is None:
@@ -45,7 +45,7 @@ def missing(item: object) -> str | None:
 
 
 def unmasked(array: np.ndarray) -> np.ndarray:
-    """Return the array; masked entries become `MASKED` in an array of objects."""
+    """Return the array without its mask; masked entries become `MASKED`, as objects."""
     if not np.ma.is_masked(array):
         return np.asarray(array)
     found = np.ma.getdata(array).astype(object)
@@ -59,13 +59,13 @@ def entries(array: np.ndarray) -> object:
 
 
 def as_array(outputs: object) -> np.ndarray:
-    """Return an array of outputs that a library holds, without turning its missing values into NaN.
+    """Convert outputs of another library to an array without turning missing values into NaN.
 
     Args:
         outputs: An array, a series or a table: an object with `__array__`.
 
     Returns:
-        An array of numbers or texts; an array of objects where outputs are missing.
+        An array of numbers or strings; an array of objects if outputs are missing.
     """
     if isinstance(outputs, np.ndarray):
         return unmasked(outputs)
@@ -79,7 +79,7 @@ def as_array(outputs: object) -> np.ndarray:
             return as_objects(rows())
     found, as_type = np.asarray(outputs), getattr(outputs, "astype", None)
     if found.dtype.kind == "f" and np.isnan(found).any() and callable(as_type):
-        # An extension type of pandas tells NA from NaN where an array of floats does not.
+        # Extension types of pandas distinguish NA from NaN; an array of floats cannot.
         types = getattr(outputs, "dtypes", getattr(outputs, "dtype", found.dtype))
         if not all(isinstance(kind, np.dtype) for kind in np.ravel(np.asarray(types, object))):
             return np.asarray(as_type(object))
@@ -87,12 +87,12 @@ def as_array(outputs: object) -> np.ndarray:
 
 
 def as_objects(rows: Iterable[object]) -> np.ndarray:
-    """Return objects [n], none of which becomes a row of a matrix."""
+    """Return an array of objects [n], even if the objects are sequences of equal lengths."""
     return np.fromiter(rows, object)
 
 
 def rows_of_objects(array: np.ndarray) -> np.ndarray:
-    """Return objects [n] of an array [n] or [n, d]: the rows of a matrix as tuples."""
+    """Convert a matrix of objects to an array [n] of its rows as tuples; keep other arrays."""
     if array.dtype.kind != "O" or array.ndim < 2:
         return array
     return as_objects([tuple(row) for row in array.tolist()])

@@ -1,4 +1,4 @@
-"""Outputs of any kind in one form: a label with optional numbers.
+"""Common form for outputs of any kind: a label and optional numbers.
 
 Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
 NaN, an infinity, a missing value or an exception. A crash that depends on the data leaks like any
@@ -21,16 +21,16 @@ from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 _REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
-"""Longest text that is shown, in characters."""
+"""Maximum number of characters shown of a text."""
 
 
 class Outputs(NamedTuple):
     """A batch of outputs.
 
     Attributes:
-        labels: int32 [n], numbers of labels in an `Encoder`; 0 for outputs without a label.
-        values: float64 [n, d], finite; zeros where the label stands alone.
-        alone: bool [n], whether the label stands alone.
+        labels: int32 [n], indices in the `names` of an `Encoder`; 0 for outputs without a label.
+        values: float64 [n, d], finite numbers; zeros for outputs that have only a label.
+        alone: bool [n], whether the output has only a label and no numbers.
     """
 
     labels: np.ndarray
@@ -48,10 +48,11 @@ class Encoder:
 
     Args:
         source: Origin of the outputs, for messages.
-        special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
-        bits: "lowest" to label reals by the position of their lowest set bit, a number k to label
-            them by the k lowest bits of their mantissa, None for neither; "auto" is "lowest" for
-            outputs that are single reals, and None for others.
+        special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
+            "error" to reject them.
+        bits: "lowest" to label floats by the position of their lowest set bit, an integer k to
+            label them by the k lowest bits of their mantissa, None for neither; "auto" is "lowest"
+            for outputs that are single floats, and None for other outputs.
 
     Raises:
         ValueError: When an option is unknown.
@@ -69,7 +70,7 @@ class Encoder:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Paths of the numbers of outputs of several parts; empty for numbers and vectors."""
+        """Paths of the numbers in nested outputs; empty for numbers and vectors."""
         return () if self.usual is None else self.usual.entries
 
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
@@ -78,11 +79,12 @@ class Encoder:
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or
                 lists of numbers, labels, None, `Raised`, or nested dicts, lists and tuples of
-                these, whose numbers are a vector. Outputs of an unusual structure get a label.
+                these. The numbers of a nested output form a vector; an unusual structure becomes
+                a label.
 
         Raises:
-            ValueError: When the outputs are of another length than those before, or `special`
-                refuses an output.
+            ValueError: When the outputs differ in length from earlier ones, or `special` is "error"
+                and an output is special.
             TypeError: When outputs are neither numbers nor labels.
         """
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
@@ -169,7 +171,7 @@ class Encoder:
         rows: list[tuple[float, ...] | None],
         labels: np.ndarray,
     ) -> None:
-        """Set numbers and labels of nested outputs, by the usual structure of the first batch."""
+        """Fill in numbers and labels of nested outputs, given the first batch's usual structure."""
         with_numbers = [one for one in nested.values() if one.numbers]
         if self.usual is None and with_numbers:
             self.usual = usual(with_numbers)
@@ -184,10 +186,10 @@ class Encoder:
             labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
-        """Return the number of a label, the entries of a number or vector, or a nested output."""
+        """Return the index of a label, the entries of a number or vector, or a nested output."""
         try:
             found = form_of(item)
-        except Exception as error:  # of code of others: __len__, __float__, __hash__, __repr__
+        except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
             if isinstance(error, BadValue):
                 raise BadValue(f"{self.source} gave {error}") from None
             raise TypeError(
@@ -198,11 +200,11 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """Return the number of a label of dpjax, distinct from an output with the same text."""
+        """Return the index of a label made by dpjax; it differs from outputs with the same text."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:
-        """Return labels and the form of the outputs; None if JSON cannot hold the labels."""
+        """Return labels and the form of the outputs; None if JSON cannot represent the labels."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float, "_Special": str}
         if any(kind not in kinds for kind, _ in self._numbers):
             return None
@@ -233,11 +235,11 @@ class Encoder:
 
     def _label_of(self, label: Hashable, text: str | None = None) -> int:
         if isinstance(label, np.str_ | np.bytes_):
-            # The text is the output, whatever made it.
+            # A NumPy string is the same output as a Python string.
             label = label.item()
         if isinstance(label, str | bytes) and not label:
             return self._special_label(missing(label) or "")
-        # The type is part of the key, since 1, True and 1.0 are one key of a dict.
+        # The type is part of the key, because a dict does not distinguish 1, True and 1.0.
         key = (type(label).__name__, label)
         if key not in self._numbers:
             validate.within_limit(
@@ -283,7 +285,7 @@ class Encoder:
             places, text = lowest_set_bit(values[rest, 0]), "lowest set bit 2^{}"
         else:
             width = int(self._bits or 0)
-            # In the original type, since the low bits of a float32 in a float64 are zeros.
+            # Use the original dtype, since a float32 cast to float64 ends in zero bits.
             numbers = raw[rest, 0] if raw.dtype == np.float32 else values[rest, 0]
             words = numbers.view(np.int32 if numbers.dtype == np.float32 else np.int64)
             places = words.astype(np.int64) & ((1 << width) - 1)
@@ -295,13 +297,13 @@ class Encoder:
 
 
 class _Special(str):
-    """A label of this package, distinct from an output with the same text."""
+    """A label made by dpjax, distinct from an output with the same text."""
 
     __slots__ = ()
 
 
 def check_bits(bits: int | str | None) -> None:
-    """Validate the option `bits` of `Encoder`; raises as `Encoder`."""
+    """Validate the option `bits` of `Encoder`, with the same errors."""
     if isinstance(bits, str):
         validate.one_of(("lowest", "auto"), bits=bits)
     elif bits is not None:
@@ -313,8 +315,9 @@ def check_bits(bits: int | str | None) -> None:
 def lowest_set_bit(values: np.ndarray) -> np.ndarray:
     """Return the exponent e of the largest power of two that divides each number: x = odd * 2^e.
 
-    A float64 is a multiple of its last place, and a sum is a multiple of the coarser of the last
-    places of its terms, so the lattice on which an output lies can reveal the added term.
+    A float64 is a multiple of its unit in the last place (ulp), and a sum of two is a multiple of
+    the smaller of their ulps. The lattice on which an output lies can therefore reveal which term
+    was added.
 
     Args:
         values: float64 [n], finite and not 0.

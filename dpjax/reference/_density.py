@@ -1,7 +1,7 @@
 """Exact densities or probabilities of the outputs of every built-in mechanism.
 
-Each class has one function, in log space: a loss is a difference of logarithms, whose tails would
-otherwise underflow.
+Each mechanism class has one function, which works in log space because densities underflow in the
+tails and a loss is a difference of log densities.
 """
 
 import jax
@@ -28,14 +28,15 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: A number, or numbers of shape [num_queries], as `sample` takes it.
+        database: A number, or numbers of shape [num_queries], in the form that `sample` accepts.
         outputs: Outputs to evaluate, any shape; [..., dimension] for vectors, [..., 2] for mixed
             outputs. The density is 0 outside the output space.
 
     Returns:
-        float64 of the shape of `outputs`, without its last axis for vectors and mixed outputs (a
-        density in the real part for labels with a real, otherwise a probability); closed forms, or
-        quadrature to about 1e-12 relative.
+        float64 of the shape of `outputs`, without its last axis for vectors and mixed outputs. For
+        mixed outputs, the value is a density in the real part if the label comes with a real
+        number, and otherwise a probability. Values are closed forms, or results of quadrature with
+        a relative error of about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.
@@ -43,13 +44,13 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
             shape, or the database is not one of the categories.
 
     References:
-        The docstring of the mechanism's class names the paper and algorithm.
+        The paper and algorithm are in the docstring of the mechanism's class.
     """
     return np.exp(log_density(mechanism, database, outputs))
 
 
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Return the logarithm of `density`, exact where `density` underflows; -inf where it is 0.
+    """Return the log of `density`, accurate even where `density` underflows; -inf where it is 0.
 
     Arguments, shapes and errors are those of `density`.
     """
@@ -104,7 +105,8 @@ def _(mechanism: mechanisms.Gaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
-    # The density of the largest is P(all below) times the sum of each one's rate at its end.
+    # The density of the maximum is the probability that all draws are below, times the sum over
+    # draws of the derivative of the log distribution function.
     sigma, others = float(mechanism.sigma), mechanism.num_steps - 1
     places = np.stack([(outputs - database) / sigma, outputs / sigma])
     log_below = special.log_ndtr(places)
@@ -116,7 +118,7 @@ def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
 @law_of.register
 def _(mechanism: mechanisms.TwoSidedGeometric, database, outputs):
     epsilon = float(mechanism.epsilon)
-    # (1 - a) / (1 + a) with a = e^-epsilon.
+    # tanh(epsilon / 2) equals (1 - a) / (1 + a) for a = e^-epsilon.
     log_peak = np.log(np.tanh(epsilon / 2))
     # The sampler truncates the database to an integer.
     return on_integers(log_peak - epsilon * np.abs(outputs - np.trunc(database)), outputs)

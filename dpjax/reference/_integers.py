@@ -1,4 +1,4 @@
-"""Exact laws of the mechanisms with integer outputs."""
+"""Exact output distributions of the mechanisms with integer outputs."""
 
 import numpy as np
 import scipy
@@ -19,8 +19,8 @@ def _(mechanism: mechanisms.DiscreteGaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.TruncatedGeometric, database, outputs):
-    # Distribution function of the paper's algorithm: F(z) = a^(c - z) / (1 + a) for z < c and
-    # 1 - a^(z - c + 1) / (1 + a) for c <= z < n, with a = 2^k / (2^k + 1).
+    # The paper's algorithm has the distribution function F(z) = a^(c - z) / (1 + a) for z < c, and
+    # F(z) = 1 - a^(z - c + 1) / (1 + a) for c <= z < n, where a = 2^k / (2^k + 1).
     n = mechanism.largest_count
     k = np.ceil(np.log2(2 / float(mechanism.epsilon)))
     a = 2.0**k / (2.0**k + 1)

@@ -1,4 +1,4 @@
-"""The registry of exact laws, with one function per class, and shared helpers."""
+"""The registry of exact output distributions, one function per mechanism class, and helpers."""
 
 from functools import singledispatch
 
@@ -15,21 +15,21 @@ def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.n
 
     Args:
         mechanism: A mechanism with one value per parameter.
-        database: float64 of the shape that the mechanism takes.
+        database: float64 array of the shape that the mechanism accepts.
         outputs: float64 [num_outputs], or [num_outputs, width] for vectors and mixed outputs.
     """
     raise NotImplementedError
 
 
 def look_up(log_table: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Look up log-probabilities of 0, 1, ... in a table; -inf elsewhere."""
+    """Look up outputs 0, 1, ... in a table of log probabilities; return -inf for other outputs."""
     inside = (outputs >= 0) & (outputs < len(log_table))
     index = np.where(inside, outputs, 0).astype(int)
     return on_integers(np.where(inside, log_table[index], -np.inf), outputs)
 
 
 def on_integers(log_pmf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return `log_pmf` where the outputs are integers, -inf elsewhere."""
+    """Return `log_pmf` for outputs that are integers, and -inf for other outputs."""
     return np.where(outputs == np.floor(outputs), log_pmf, -np.inf)
 
 
@@ -62,7 +62,7 @@ def noise_scale(mechanism: BuiltIn) -> float:
 
 
 def _exponential_rate(epsilon: float) -> float:
-    """Return lambda of the Exponential mechanism of a given level, in float64.
+    """Return the rate lambda of the `Exponential` mechanism with a given level, in float64.
 
     Lambda is the root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
 

@@ -1,4 +1,4 @@
-"""The exact loss of a pair of databases, the reference for lower bounds."""
+"""Exact levels of pairs of databases, with which lower bounds are compared."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,13 +18,13 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Distance, in scales, at which the loss equals its limit in float64."""
+"""Distance from the databases, in noise scales, where the loss has reached its limit in float64."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Grid points per smooth stretch of the loss; fewer for mixed outputs, which need integrals."""
+"""Grid points between two kinks of the loss; fewer for mixed outputs, which need integrals."""
 
 _FLAT = 1e-13
-"""Drop of the loss beside its grid maximum below which no refinement is needed."""
+"""The grid maximum is not refined if the loss next to it is lower by less than this."""
 
 
 def pair_level(
@@ -33,16 +33,18 @@ def pair_level(
     neighbor: ArrayLike,
     region: tuple[float, float] | None = None,
 ) -> float:
-    """Return the exact supremum over a region C of |ln f_x(t) - ln f_x'(t)|, with inf - inf := 0.
+    """Return the exact supremum over outputs t in a region C of |ln f_x(t) - ln f_x'(t)|.
+
+    The loss is 0 at outputs that are impossible at both databases.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: x, as `density` takes it.
-        neighbor: x', likewise.
+        database: Database x, in the form that `density` accepts.
+        neighbor: Neighbor x', in the same form.
         region: Bounds (low, high) of C, both included; all outputs if None.
 
     Returns:
-        The level, possibly infinite; exact to about 1e-12.
+        The level, possibly infinite, with an error of about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.
@@ -60,7 +62,7 @@ def pair_level(
         raise BadValue(f"region must be None for outputs in {space}, but was {region!r}.")
     unbounded = mechanisms.Gaussian | mechanisms.DiscreteGaussian | mechanisms.ShuffledBatches
     if isinstance(mechanism, unbounded) and region is None:
-        # The loss grows without limit in t, so its supremum over all outputs is infinite.
+        # The loss increases without bound in t, so its supremum over all outputs is infinite.
         return 0.0 if database == neighbor else float("inf")
 
     def loss(outputs: ArrayLike) -> np.ndarray:
@@ -71,7 +73,7 @@ def pair_level(
     if isinstance(space, VectorSpace):
         return vector_level(mechanism, database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3And4):
-        # Signed losses add, since the noises are independent.
+        # Signed losses of the two variants add up, since their noise is independent.
         third, fourth = mechanism.parts
         return max(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
@@ -94,7 +96,7 @@ def pair_level(
 def best_level(
     mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
 ) -> float:
-    """Return the largest `pair_level` of a stack of pairs, which no valid lower bound may exceed.
+    """Return the largest `pair_level` of several pairs, which no valid lower bound may exceed.
 
     Arguments are those of `pair_level`.
     """
@@ -113,7 +115,7 @@ def _line_level(
     high: float,
     num_points: int = _GRID,
 ) -> float:
-    """Return the supremum over [low, high] of a loss that is smooth between its kinks."""
+    """Return the supremum over [low, high] of a loss that is smooth except at known kinks."""
     kinks = np.append(database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3):
         # The reported number was compared with the threshold.
@@ -129,7 +131,7 @@ def _line_level(
     best = int(values.argmax())
     if np.isinf(values[best]):
         return float("inf")
-    # Stay within the stretch, since the loss may have kinks between stretches.
+    # Stay between two kinks, where the loss is smooth.
     first = best - best % num_points
     beside = [max(best - 1, first), min(best + 1, first + num_points - 1)]
     if values[best] - values[beside].min() < _FLAT:
@@ -142,7 +144,7 @@ def _line_level(
 
 
 def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """Return the supremum of ln f_x - ln f_x', without absolute value, of an SVT variant."""
+    """Return the supremum of ln f_x - ln f_x', not its absolute value, for an SVT variant."""
 
     def loss(outputs: np.ndarray) -> np.ndarray:
         return log_density(mechanism, database, outputs) - log_density(mechanism, neighbor, outputs)
@@ -161,16 +163,16 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
         )
         for i in range(k)
     ]
-    # The label "no positive" has no number.
+    # The label k means that there is no positive, and comes without a number.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 
 def _integers_that_matter(
     mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 ) -> tuple[float, float]:
-    """Return the range of integers outside of which the loss is constant."""
+    """Return the smallest and largest integer to check; beyond them the loss is constant."""
     if isinstance(mechanism, mechanisms.SnappedLaplace):
-        # Steps that lie entirely on one side of both databases have the loss of the tails.
+        # If an output's interval lies on one side of both databases, its loss is that of the tail.
         in_steps = np.sort([database, neighbor]) / float(mechanism.step())
         last = np.ceil(float(mechanism.bound) / float(mechanism.step()))
         return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)

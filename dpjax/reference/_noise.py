@@ -1,42 +1,42 @@
-"""Densities and distribution functions of unit noise in float64, with accurate tails."""
+"""Densities and distribution functions of noise with scale 1, in float64, with accurate tails."""
 
 import numpy as np
 
 
 def laplace_pdf(x: np.ndarray) -> np.ndarray:
-    """Return the density e^-|x| / 2."""
+    """Return the Laplace density e^-|x| / 2."""
     return 0.5 * np.exp(-np.abs(x))
 
 
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
-    """Return P(noise <= x); the upper tail is `laplace_cdf(-x)`, with relative precision."""
+    """Return P(noise <= x); `laplace_cdf(-x)` gives the upper tail to full relative precision."""
     tail = 0.5 * np.exp(-np.abs(x))
     return np.where(x < 0, tail, 1 - tail)
 
 
 def laplace_log_pdf(x: np.ndarray) -> np.ndarray:
-    """Return -|x| - ln 2."""
+    """Return the log of the Laplace density, -|x| - ln 2."""
     return -np.abs(x) - np.log(2)
 
 
 def laplace_log_cdf(x: np.ndarray) -> np.ndarray:
-    """Return the log of P(noise <= x)."""
+    """Return the log of P(noise <= x) for Laplace noise."""
     return np.where(x < 0, np.minimum(x, 0) - np.log(2), np.log1p(-0.5 * np.exp(-np.abs(x))))
 
 
 def exponential_log_pdf(x: np.ndarray) -> np.ndarray:
-    """Return -x for x >= 0, else -inf."""
+    """Return the log of the exponential density: -x for x >= 0, else -inf."""
     return np.where(x < 0, -np.inf, -x)
 
 
 def exponential_log_cdf(x: np.ndarray) -> np.ndarray:
-    """Return the log of 1 - e^-x for x >= 0, else -inf."""
+    """Return the log of P(noise <= x) for exponential noise: ln(1 - e^-x), or -inf for x <= 0."""
     with np.errstate(divide="ignore"):
         return np.log(-np.expm1(-np.maximum(x, 0)))
 
 
 def laplace_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return P(low < noise <= high) for low <= high, without cancellation in the tails."""
+    """Return P(low < noise <= high) for Laplace noise, without cancellation in the tails."""
     # Reflect intervals above 0 to the lower tail, where differences keep their precision.
     flip = low > 0
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)

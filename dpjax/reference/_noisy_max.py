@@ -1,4 +1,4 @@
-"""Exact laws of noisy maxima: probabilities of the index, and densities of the value."""
+"""Exact distributions of noisy maxima: probabilities of the index, and densities of the value."""
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,7 +17,7 @@ _NOISES = {
     "laplace": (laplace_log_pdf, laplace_log_cdf),
     "exponential": (exponential_log_pdf, exponential_log_cdf),
 }
-"""Log density and log distribution function of the unit noise, by name."""
+"""Log density and log distribution function of noise with scale 1, by name of the noise."""
 
 
 @law_of.register
@@ -32,19 +32,20 @@ def _(mechanism: mechanisms.NoisyMax, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
-    # Equal in law to the noisy maximum with exponential noise (Ding et al. 2021).
+    # The output has the same distribution as the index of the noisy maximum with exponential noise
+    # (Ding et al. 2021).
     return look_up(_winner(database, 2 / float(mechanism.epsilon), "exponential"), outputs)
 
 
 def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray) -> np.ndarray:
     """Return log densities of "the maximum is t, attained by query i", [num_queries, num_outputs].
 
-    This is ln f_i(t) + sum over j != i of ln F_j(t).
+    Each entry is ln f_i(t) plus the sum over j != i of ln F_j(t).
     """
     log_pdf, log_cdf = _NOISES[noise]
     x = (outputs - answers[:, None]) / scale
     log_cdfs = log_cdf(x)
-    # total - log_cdfs[i] would be inf - inf where one-sided noise has no mass.
+    # Subtracting log_cdfs[i] from the sum would be inf - inf where one-sided noise has no mass.
     others = np.stack([np.delete(log_cdfs, i, axis=0).sum(axis=0) for i in range(len(answers))])
     return log_pdf(x) - np.log(scale) + others
 

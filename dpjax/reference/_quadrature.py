@@ -1,10 +1,10 @@
 """Integrals over the real line of products of Laplace densities and distribution functions.
 
-Between two adjacent kinks such an integrand is a sum of exponentials, an entire function, on
-which Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kinks it
-is a polynomial in u = e^(-distance / scale) for the largest scale, if that is an integer multiple
-of the other scale (as in every mechanism here), so Gauss-Legendre quadrature in u is exact. All
-terms are positive, so small probabilities keep their relative precision.
+Between two adjacent kinks, such an integrand is a sum of exponentials. It is an entire function, so
+Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kinks, the
+integrand is a polynomial in u = e^(-distance / scale) for the largest scale, provided that this
+scale is an integer multiple of the other one, as in every mechanism here. Gauss-Legendre quadrature
+in u is then exact. All terms are positive, so small probabilities keep their relative precision.
 """
 
 from itertools import pairwise
@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 NUM_NODES = 64
-"""Number of nodes per panel, exact in the tails up to degree 127 in u."""
+"""Number of nodes per panel; in the tails, they integrate degrees up to 127 in u exactly."""
 
 
 def line_rule(

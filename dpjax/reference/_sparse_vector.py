@@ -1,8 +1,9 @@
-"""Exact laws of the sparse vector technique, from the scales of each variant's `Noise`.
+"""Exact distributions of sparse vector variants, from the noise scales in each variant's `Noise`.
 
-Given the noise z of the threshold, queries are answered independently, so the probability of an
-outcome is an integral over z of a product of Laplace distribution functions, with kinks where the
-noisy threshold crosses the answer of a query. All outcomes share the nodes of one rule.
+Given the noise z of the threshold, queries are answered independently. The probability of an
+outcome is therefore an integral over z of a product of Laplace distribution functions, with kinks
+where the noisy threshold crosses the answer of a query. All outcomes share the nodes of one
+quadrature rule.
 """
 
 from collections.abc import Callable
@@ -26,12 +27,12 @@ _MAX_TABLE = 2**24
 
 
 class _Rule(NamedTuple):
-    """The integral over the noise of the threshold.
+    """A quadrature rule for integrals over the threshold's noise z.
 
     Attributes:
-        weight: Weights times the noise density, shape [num_nodes].
-        above: P(query i is reported above | z), shape [num_queries, num_nodes].
-        below: 1 - above, with the relative precision of small values.
+        weight: Quadrature weights times the density of z at the nodes, shape [num_nodes].
+        above: P(query i is reported above | z) at the nodes, shape [num_queries, num_nodes].
+        below: 1 - above, computed so that small values have full relative precision.
     """
 
     weight: np.ndarray
@@ -58,7 +59,7 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of mixed outputs, with 0 for invalid ones, and whether they are valid."""
+    """Return the labels of mixed outputs, and whether each is valid; invalid labels become 0."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known
@@ -79,7 +80,7 @@ def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.n
 
 
 def _scales(mechanism: SparseVector) -> tuple[float, float, float]:
-    """Return the scales of the noise of the threshold, of queries, and of redrawn thresholds."""
+    """Return the noise scales of the threshold, of queries, and of redrawn thresholds."""
     noise, epsilon = mechanism.noise, float(mechanism.epsilon)
     return noise.threshold / epsilon, noise.query / epsilon, noise.redraw / epsilon
 
@@ -95,9 +96,10 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
 
 
 def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
-    """Return P(index of the first positive), and P(none) at the end, [num_queries + 1].
+    """Return P(i is the first positive) for each query i, then P(no positive); [num_queries + 1].
 
-    One of the two scales must be an integer multiple of the other; excess is [num_queries].
+    One of the two scales must be an integer multiple of the other. `excess` contains the answers
+    minus the threshold, [num_queries].
     """
     rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
@@ -105,7 +107,7 @@ def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.nd
 
 
 def _patterns(rule: _Rule, most: int) -> np.ndarray:
-    """Return P(pattern), with bit i for query i, if the variant stops after `most` positives."""
+    """Return P(pattern) for a variant that stops after `most` positives; bit i is for query i."""
     num_queries, num_nodes = rule.above.shape
     positives = _positives(num_queries)
     total = np.zeros(2**num_queries)
@@ -114,7 +116,7 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
         part = slice(start, start + chunk)
         table = rule.weight[None, part]
         for i in range(num_queries):
-            # Codes with bit i follow the codes of the first i bits, in the same order.
+            # Append the codes with bit i set after those without it, in the same order.
             stopped = (positives[: 2**i] == most)[:, None]
             table = np.concatenate(
                 [
@@ -129,9 +131,12 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
 def _redrawn_patterns(
     excess: np.ndarray, scales: tuple[float, float, float], most: int
 ) -> np.ndarray:
-    """Return P(pattern) if positives redraw the threshold: a product over independent stretches."""
+    """Return P(pattern) if each positive redraws the threshold.
+
+    The probability is a product over stretches of queries that have the same noisy threshold.
+    """
     k, (threshold, query, redraw) = len(excess), scales
-    # stretch[a, b]: P(b is the first positive | fresh threshold at query a); b = k for none.
+    # stretch[a, b] is P(b is the first positive | fresh threshold at query a); b = k means none.
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
@@ -149,7 +154,10 @@ def _redrawn_patterns(
 
 
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
-    """Return P(pattern) without query noise: thresholds between two answers give one pattern."""
+    """Return P(pattern) without query noise.
+
+    All noisy thresholds between two adjacent answers give the same pattern.
+    """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
     total = np.zeros(2 ** len(excess))
@@ -186,7 +194,7 @@ def _at_index(mechanism: SparseVector, answers: np.ndarray, i: int, v: np.ndarra
         if i == mechanism.num_queries:
             return np.where(v == 0, log_first, -np.inf)
         return log_first + laplace_log_pdf((v - answers[i]) / scale) - np.log(scale)
-    # The reported number is the noisy answer, which the noisy threshold does not exceed.
+    # The reported number is the noisy answer, so the noisy threshold is at most that number.
     told = v - float(mechanism.threshold)
 
     def log_integrand(z: np.ndarray) -> np.ndarray:
@@ -203,10 +211,13 @@ def _log_integral_up_to(
     ends: np.ndarray,
     scale: float,
 ) -> np.ndarray:
-    """Return the log integral of e^log_integrand from -infinity to each end, by one common rule."""
+    """Return the log of the integral of e^log_integrand from -infinity to each end.
+
+    All ends share one quadrature rule.
+    """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # Ends are edges of panels, so no panel contains one.
+    # Every end is an edge of a panel, so that no panel contains it in its interior.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]

@@ -4,8 +4,9 @@ Inputs and outputs lie in [0, 1]; the density of the output is the Laplace or Ga
 centered on the input, truncated to [0, 1] and normalized. Both densities are Lipschitz in the
 output and in the input, as the histogram estimators require.
 
-Notation: x input, y output, B scale, sigma, C lipschitz, D input_lipschitz, alpha order,
-Z(x) the mass of the untruncated law on [0, 1].
+Notation: x is the input, y the output, B the scale of Laplace noise, sigma the standard deviation
+of Gaussian noise, C is `lipschitz`, D is `input_lipschitz`, alpha is the order, and Z(x) is the
+mass of the untruncated distribution on [0, 1].
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -24,7 +25,7 @@ from dpjax.inference import check_order
 
 
 class _Truncated:
-    """A truncated kernel centered on the input; arguments in [0, 1] broadcast."""
+    """A truncated kernel, centered on the input; arguments lie in [0, 1] and broadcast."""
 
     def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -34,22 +35,24 @@ class _Truncated:
         raise NotImplementedError
 
     def _divergence(self, p: float, q: float, order: float) -> float:
-        """Return the Renyi divergence of the output at p from the output at q."""
+        """Return the Renyi divergence of the output distribution at p from that at q."""
         raise NotImplementedError
 
     def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return the log density of output y at input x; arguments in [0, 1] broadcast."""
+        """Return the log density of output y at input x; arguments lie in [0, 1] and broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         return self._log_kernel(y - x) - self._log_mass(x)
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
-        """Return the LDP epsilon of one pair, in both directions."""
-        # The log-ratio of two kernels is monotone in y, so its extremes are at the ends.
+        """Return the LDP epsilon of one pair of inputs, the larger of both directions."""
+        # The log ratio of two kernels is monotone in y, so its extremes are at the ends 0 and 1.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
 
     def pair_renyi(self, x1: float, x2: float, order: float) -> float:
-        """Return the Renyi level of one pair: the larger direction, order > 1, in closed form.
+        """Return the Renyi level of one pair of inputs, the larger of both directions.
+
+        It is computed in closed form, for orders above 1.
 
         Raises:
             ValueError: When `order` is not above 1.
@@ -63,7 +66,7 @@ class ExactTruncatedLaplace(_Truncated):
     """Laplace noise around x, truncated to [0, 1].
 
     Attributes:
-        scale: B > 0.
+        scale: Scale B > 0 of the Laplace distribution before truncation.
 
     Raises:
         TypeError: When `scale` is not a number.
@@ -80,7 +83,7 @@ class ExactTruncatedLaplace(_Truncated):
         validate.positive(scale=self.scale)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        # Twice Z(x).
+        # Z(x) times 2: the kernel e^-|distance| / B integrates to 2, not 1, before truncation.
         x = np.asarray(x, float)
         return np.log(-np.expm1(-x / self.scale) - np.expm1(-(1 - x) / self.scale))
 
@@ -96,12 +99,12 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def lipschitz(self) -> float:
-        """C: the steepest slope in the output, at y = x = 0."""
+        """C, the largest slope of the density in the output, which is at y = x = 0."""
         return 1 / (self.scale**2 * -math.expm1(-1 / self.scale))
 
     @property
     def input_lipschitz(self) -> float:
-        """D: the steepest slope in the input, approached at y < x -> 0."""
+        """D, the largest slope of the density in the input, approached as x -> 0 with y < x."""
         return 2 * self.lipschitz
 
     @property
@@ -112,7 +115,7 @@ class ExactTruncatedLaplace(_Truncated):
     def _divergence(self, p: float, q: float, order: float) -> float:
         if p > q:
             p, q = 1 - p, 1 - q
-        # p(y)^alpha q(y)^(1 - alpha) is an exponential on each of [0, p], [p, q], [q, 1].
+        # p(y)^alpha q(y)^(1 - alpha) is an exponential function on each of [0, p], [p, q], [q, 1].
         centre = order * p + (1 - order) * q
         pieces = [
             _log_exponential(0.0, p, -centre, 1.0, self.scale),
@@ -157,7 +160,7 @@ class ExactTruncatedGaussian(_Truncated):
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         """Return the logarithm of Z(x); x may lie outside [0, 1]."""
         x = np.asarray(x, float)
-        # The nearer tail keeps the digits of the difference far outside [0, 1].
+        # Use the nearer tail, whose differences keep their digits far outside [0, 1].
         x = np.where(x > 0.5, 1 - x, x)
         near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))
@@ -173,13 +176,13 @@ class ExactTruncatedGaussian(_Truncated):
 
     @property
     def lipschitz(self) -> float:
-        """C: the steepest slope in the output, at x = 0 and y = min(sigma, 1)."""
+        """C, the largest slope of the density in the output, at x = 0 and y = min(sigma, 1)."""
         y = min(self.sigma, 1.0)
         return y / self.sigma**2 * math.exp(float(self.log_density(0.0, y)))
 
     @property
     def input_lipschitz(self) -> float:
-        """D: the steepest slope in the input, at x = y = 0."""
+        """D, the largest slope of the density in the input, at x = y = 0."""
         at_zero = math.exp(float(self.log_density(0.0, 0.0)))
         at_one = math.exp(float(self.log_density(0.0, 1.0)))
         return at_zero * (at_zero - at_one)

@@ -1,4 +1,4 @@
-"""Exact laws and levels of vectors of sums of Laplace noise."""
+"""Exact distributions and levels of mechanisms that output vectors with Laplace noise."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def _(mechanism: ParallelLaplace, database, outputs):
 
 @law_of.register
 def _(mechanism: PrefixSum, database, outputs):
-    # Differences invert the sums and preserve volumes.
+    # Taking differences inverts the sums and preserves volume, so the density is unchanged.
     steps = np.diff(outputs, axis=1, prepend=0.0)
     return _laplace_entries(steps - database, 1 / float(mechanism.epsilon))
 
@@ -30,7 +30,7 @@ def _laplace_entries(noise: np.ndarray, scale: float) -> np.ndarray:
 
 
 def vector_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """Return the exact supremum of the loss over all outputs, in closed form."""
+    """Return the exact supremum of a vector mechanism's loss over all outputs, in closed form."""
     match mechanism:
         case ParallelLaplace():
             distance = mechanism.num_releases * abs(database - neighbor)

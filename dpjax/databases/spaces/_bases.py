@@ -1,4 +1,4 @@
-"""Databases near an example that break algorithms: empty, constant, at a bound, doubled."""
+"""Variants of an example database that tend to break algorithms, such as empty or doubled ones."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,15 +10,15 @@ from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
 
 _MOST_RECORDS = 150
-"""Maximum number of records tried as the added or changed one."""
+"""Maximum number of different records that are tried as the added or changed record."""
 
 
 class Base(NamedTuple):
-    """A database from which neighbors are made.
+    """A database from which neighboring pairs are made.
 
     Attributes:
         name: Description of the database.
-        records: Its records.
+        records: Records of the database.
     """
 
     name: str
@@ -28,12 +28,12 @@ class Base(NamedTuple):
 def records_worth_trying(
     seen: Sequence[Record], domain: Domain, rng: np.random.Generator
 ) -> list[Record]:
-    """Return records that differ from one of the example in one field, or in all fields.
+    """Return records that differ from a record of the example in one field, or in all fields.
 
     Args:
         seen: Records of the example.
         domain: Domain of a record.
-        rng: Generator that combines values of several fields.
+        rng: Random generator that chooses combinations of values in several fields.
     """
     if not seen:
         return []
@@ -64,8 +64,8 @@ def bases_of(
     Args:
         seen: Records of the example.
         records: Records worth trying.
-        domain: Domain of a record, and the number of records.
-        fixed: Whether all databases have as many records as the example.
+        domain: Domain of a record, which may also fix the number of records.
+        fixed: Whether all databases must have as many records as the example.
     """
     size = domain.size or len(seen)
     found = [Base("the example", seen)] if len(seen) == size else []

@@ -1,4 +1,4 @@
-"""The domain of a record: bounds, categories, NaN; and values that break libraries."""
+"""The domain of a record (bounds, categories, NaN), and values that tend to break libraries."""
 
 import math
 import sys
@@ -15,10 +15,10 @@ from dpjax.databases.spaces._forms import fields_of
 _REALS = (0.0, -0.0, 1.0, -1.0, 5e-324, 1e-9, sys.float_info.max, -sys.float_info.max)
 _WHOLE = (0, 1, -1, 2**31 - 1, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63))
 _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
-"""Values that break samplers, casts, sums and parsers."""
+"""Values that tend to break samplers, casts, sums and parsers."""
 
 _MOST_SEEN = 20
-"""Maximum number of values of the example tried in other places."""
+"""Maximum number of the example's values of a field that are tried in other records."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class Domain:
     """The values that a record may hold.
 
     Attributes:
-        bounds: (low, high) of every number, or a list with one such pair per field; None for any
-            finite number.
-        categories: Values that a field without bounds may take; None for any value of its kind.
-        nan: Whether a real number may be NaN.
-        infinite: Whether a real number may be infinite.
-        size: Number of records, if it is fixed.
+        bounds: Bounds (low, high) on every number, or a list with one such pair per field; None
+            allows any finite number.
+        categories: Values that a field without bounds may take; None allows any value of its kind.
+        nan: Whether a float may be NaN.
+        infinite: Whether a float may be infinite.
+        size: Number of records if it is fixed, otherwise None.
         member: Function that returns whether a database is allowed; an exception means it is not.
 
     Raises:
-        TypeError, ValueError: When bounds are not increasing, there is no category, or the size is
-            not an integer >= 1.
+        TypeError, ValueError: When bounds are not increasing, `categories` is empty, the size is
+            not an integer >= 1, or `member` is not a function.
     """
 
     bounds: tuple[float, float] | Sequence[tuple[float, float] | None] | None = None
@@ -87,7 +87,7 @@ class Domain:
         """Return distinct values of one field that are worth trying.
 
         Args:
-            seen: Values of the field in the example, which determine the kind.
+            seen: Values of the field in the example, which determine the kind of the values.
             field: Index of the field.
         """
         kind, bounds = _kind_of(seen), self.bounds_of(field)
@@ -112,13 +112,13 @@ class Domain:
 
 
 def domain_like(records: Sequence[object]) -> Domain:
-    """Return the domain of an example: any finite values; NaN and infinities if it holds them."""
+    """Return the domain of all finite values, with NaN or infinities if an example has them."""
     reals = [v for record in records for v in fields_of(record) if isinstance(v, float)]
     return Domain(nan=any(map(math.isnan, reals)), infinite=any(map(math.isinf, reals)))
 
 
 def _kind_of(seen: Sequence[object]) -> type | None:
-    """Return the kind of the values of a field; None if it is mixed or unknown."""
+    """Return the common type of a field's values; None if types are mixed or no value is known."""
     kinds = {bool if isinstance(v, np.bool_) else type(v) for v in seen if v is not None}
     if kinds == {int, float}:
         return float

@@ -8,19 +8,19 @@ import numpy as np
 from dpjax.core.wording import BadType
 
 Record = Any
-"""A number, a text, a tuple of these, or a dict."""
+"""A record: a number, a string, a tuple of these, or a dict."""
 
 _CHARACTERS = "a 0\n\x00\u00e9\U0001f600"
-"""Characters that break parsers."""
+"""Characters that tend to break parsers."""
 
 
 class Form(NamedTuple):
-    """The form of a database.
+    """The form of a database, which defines how to split it into records and rebuild it.
 
     Attributes:
         name: Description of the form.
-        records: Converts a database to a list of its records.
-        database: Converts records to a database of this form.
+        records: Function that converts a database to a list of its records.
+        database: Function that converts records to a database of this form.
         alphabet: All possible records; None if they cannot be listed.
     """
 
@@ -35,8 +35,8 @@ def form_of(like: object) -> Form:
 
     Args:
         like: A list or tuple of records; an array [records] or [records, fields]; a data frame; a
-            tuple of arrays of one length, such as (X, y); a dict of columns; a text, whose records
-            are its characters; bytes.
+            tuple of arrays of equal length, such as (X, y); a dict of columns; a string, whose
+            records are its characters; bytes.
 
     Raises:
         TypeError: When the argument has another form.
@@ -75,7 +75,7 @@ def fields_of(record: Record) -> list[Any]:
 
 
 def with_fields(record: Record, fields: Sequence[object]) -> Record:
-    """Return a record of the same kind with other fields."""
+    """Return a record of the same kind as `record` with the given fields."""
     if isinstance(record, dict):
         return dict(zip(record, fields, strict=True))
     if isinstance(record, tuple | list):
@@ -120,7 +120,7 @@ def _frame(like: Any) -> Form:
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Return whether these are at least two columns of one length, with an array among them."""
+    """Return whether these are two or more columns of equal length, at least one an array."""
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
     return all(isinstance(part, np.ndarray | list) for part in parts) and (

@@ -1,4 +1,4 @@
-"""Proposals of neighboring databases to audit, and variations of promising pairs."""
+"""Space of neighboring databases: pairs proposed for an audit, and variations of promising ones."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,32 +18,31 @@ from dpjax.databases.spaces._relations import AddRemove, Relation, Within, relat
 from dpjax.databases.spaces._space import Proposed, Space
 
 _MOST_HELD = 4_000_000
-"""Maximum total number of records of all proposed databases."""
+"""Maximum total number of records in all proposed databases."""
 
 _SMALLEST = 3
-"""Number of small pairs that a search always keeps."""
+"""Number of smallest pairs that a search always keeps."""
 
 _AS = ", varied"
 """Suffix of the label of a pair whose records have been varied."""
 
 _TRIES = 20
-"""Maximum attempts to find a variation within the relation and the domain."""
+"""Maximum number of attempts to find a variation that satisfies the relation and the domain."""
 
 
 @dataclass(frozen=True)
 class Neighbors(Space):
-    """A space of neighboring databases, from which an audit searches the best pairs.
+    """A space of neighboring databases in which an audit searches for the best pairs.
 
-    `dpjax.audit` accepts it in place of pairs. Every proposed pair is within the relation and the
+    `dpjax.audit` accepts it in place of pairs. Every proposed pair satisfies the relation and the
     domain.
 
     Attributes:
-        like: Example database, which sets the form of the others; a number or a vector for
-            `Within`.
-        relation: Which databases are neighbors.
+        like: Example database, whose form all databases have; a number or a vector for `Within`.
+        relation: Relation that defines which databases are neighbors.
         domain: Values that a record may hold; the domain of the example if None.
         num_pairs: Maximum number of pairs in the first proposal.
-        seed: Seed for choosing among all proposals.
+        seed: Seed for choosing among all candidate pairs.
     """
 
     like: object
@@ -66,8 +65,8 @@ class Neighbors(Space):
         rng = np.random.default_rng(self.seed)
         every = self._of_records(rng) if self.relation.of_records else self._of_values()
         limit = min(self.num_pairs, max(_MOST_HELD // max(2 * self._size, 1), 8))
-        # Take the smallest databases, where one record counts most; then some of the first, which
-        # are closest to the example; then others at random.
+        # Take the smallest databases, in which one record counts most; then some of the first
+        # candidates, which are closest to the example; then the rest in random order.
         order = sorted(range(len(every)), key=lambda place: self._records_of(every[place]))
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()
@@ -86,7 +85,7 @@ class Neighbors(Space):
         return list(found.values())
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`: other common records, or another differing record."""
+        """See `Space`. Vary the common records, or replace the differing record."""
         rng = np.random.default_rng([self.seed, *seed])
         vary = self._varied_records if self.relation.of_records else self._varied_values
         for _ in range(_TRIES):
@@ -148,7 +147,7 @@ class Neighbors(Space):
         return len(self._form.records(self.like))
 
     def _pair(self, database: Any, neighbor: Any, label: str) -> Proposed | None:
-        """Return records as databases of the form, if they differ and are allowed."""
+        """Return two lists of records as a pair of databases; None if equal or not allowed."""
         if self.relation.of_records:
             try:
                 database, neighbor = map(self._form.database, (database, neighbor))
@@ -170,7 +169,7 @@ class Neighbors(Space):
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
     def _of_records(self, rng: np.random.Generator) -> list[tuple[object, object, str]]:
-        """Combine every base with every move, interleaved for variety."""
+        """Return candidate pairs: every base with every change, interleaved for variety."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
         # With a fixed size, records can only be replaced.
@@ -272,23 +271,23 @@ def neighbors(
     num_pairs: int = 200,
     seed: int = 0,
 ) -> Neighbors:
-    """Return a space of neighboring databases that break libraries, for `pairs` of `dpjax.audit`.
+    """Return a space of neighboring databases that tend to break libraries, for an audit's `pairs`.
 
     The space proposes databases that are empty, constant, at a bound, doubled or reordered. The
-    differing record holds a value at or beside a bound, huge, tiny, -0.0, NaN or infinite if the
-    domain allows these, a new category, or an empty text. A search ranks the pairs with few draws
-    each and varies the best of them.
+    differing record holds a value at or next to a bound, a huge or tiny value, -0.0, NaN or an
+    infinity if the domain allows it, a new category, or an empty string. A search ranks the pairs
+    with few draws each and varies the best of them.
 
     Args:
         like: A database that the algorithm accepts: a list of records, an array [records] or
-            [records, fields], a data frame, (X, y), a text, bytes; or a number or a vector for
+            [records, fields], a data frame, (X, y), a string, bytes; or a number or a vector for
             `Within` and `AnyTwo`.
         relation: "add-remove", "change-one", "any", or `AddRemove`, `ChangeOne`, `Within` or
             `AnyTwo` of `dpjax.databases` with a distance.
         domain: Values that records may hold: bounds, categories, NaN, size, and a membership test.
             If None, any finite values of the kinds in the example.
         num_pairs: Maximum number of pairs in the first proposal.
-        seed: Seed for choosing among all proposals.
+        seed: Seed for choosing among all candidate pairs.
 
     Returns:
         The space of pairs.
@@ -309,7 +308,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
 
 
 def _moved(value: object, relation: Within) -> list[Any]:
-    """Return values at the full distance: one entry, all, or alternately up and down."""
+    """Return values at the maximum distance, with one entry moved or all with various signs."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance

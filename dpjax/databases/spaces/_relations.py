@@ -20,13 +20,13 @@ class Relation:
     """A relation between databases; subclasses are frozen dataclasses with options as fields.
 
     Attributes:
-        of_records: Whether the relation compares records, rather than numbers or whole values.
+        of_records: Whether the relation compares databases record by record, not as whole values.
     """
 
     of_records: bool = True
 
     def holds(self, database: Any, neighbor: Any) -> bool:
-        """Return whether two databases, given as records or as they are, are neighbors."""
+        """Return whether two databases (lists of records if `of_records`) are neighbors."""
         raise NotImplementedError
 
 
@@ -36,7 +36,7 @@ class AddRemove(Relation):
 
     Attributes:
         distance: Maximum number of records added and removed.
-        ordered: Whether the other records keep their order.
+        ordered: Whether the remaining records must keep their order.
     """
 
     distance: int = 1
@@ -84,7 +84,7 @@ class ChangeOne(Relation):
 
 @dataclass(frozen=True)
 class Within(Relation):
-    """Numbers, or vectors of one length, within a distance of each other.
+    """Numbers, or vectors of equal length, within a distance of each other.
 
     Distances are compared exactly, as fractions of the floating-point numbers.
 
@@ -134,10 +134,10 @@ _NAMED: dict[str, Relation] = {
 
 
 def relation_of(relation: Relation | str) -> Relation:
-    """Return a relation, given itself or its name.
+    """Return the relation with a name; return a relation unchanged.
 
     Raises:
-        TypeError: When it is neither.
+        TypeError: When `relation` is neither a relation nor a name.
         ValueError: When the name is unknown.
     """
     if isinstance(relation, Relation):

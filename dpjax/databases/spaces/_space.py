@@ -1,4 +1,4 @@
-"""What a space of pairs is: it proposes pairs, and varies those that promise most."""
+"""Interface of a space of pairs, which proposes pairs and varies the most promising ones."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ class Proposed(NamedTuple):
     Attributes:
         database: The database.
         neighbor: Its neighbor.
-        label: How the pair was made.
+        label: Description of how the pair was made.
     """
 
     database: Any
@@ -19,13 +19,13 @@ class Proposed(NamedTuple):
 
 
 class Space:
-    """Pairs with which a search begins, and variations of them."""
+    """A set of pairs to search: initial proposals, and variations of given pairs."""
 
     def proposed(self) -> list[Proposed]:
         """Return the distinct pairs with which a search begins.
 
         Raises:
-            ValueError: When there is none.
+            ValueError: When there are no such pairs.
         """
         raise NotImplementedError
 
@@ -34,10 +34,10 @@ class Space:
 
         Args:
             pair: A proposed pair.
-            seed: Words of the seed.
+            seed: Integers that together form the seed.
 
         Returns:
-            The pair, or None if no attempt was within the space.
+            The varied pair, or None if no attempt produced a pair in the space.
         """
         raise NotImplementedError
 
