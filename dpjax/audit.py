@@ -147,7 +147,7 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Repeat an audit from its recipe: the same draws, so the same numbers.
+    """Repeat an audit from its recipe, with the same draws and thus the same result.
 
     Args:
         result: Result of `audit`, or its file: JSON, or a report in HTML.

@@ -23,7 +23,7 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """Share of the time limit and largest number of draws for measuring the time per draw."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Number of draws in an audit for each draw from a restarted process, and most of the latter."""
+"""Draws in an audit per draw from a restarted process, and most draws from such a process."""
 
 _RECORD = ".jsonl.gz"
 """File name suffix of a record."""

@@ -24,7 +24,7 @@ from dpjax.sources import Source
 
 @runtime_checkable
 class Method(Dataclass, Protocol):
-    """Frozen dataclass of options that audits a source and returns findings.
+    """A frozen dataclass of options that turns a source into findings.
 
     Attributes:
         name: Name on the command line, in recipes and in sweeps.

@@ -33,7 +33,7 @@ under a known distribution.
 """
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""How many numbers of guesses to try, their largest and least share of canaries, and the fewest."""
+"""Numbers of guesses to try: how many, largest and least share of canaries, fewest guesses."""
 
 
 class _Numbers(NamedTuple):
@@ -115,7 +115,7 @@ class Guesses:
             source: A source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
-            runs: A single run number, because a recorded run cannot be drawn again.
+            runs: Index of a single run, because a recorded run cannot be drawn again.
 
         Raises:
             ValueError: When pairs or a distance are given, when guesses do not bound the notion,
@@ -192,7 +192,7 @@ def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCount
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
-    """Return the numbers of guesses with the largest expected bound on the other canaries.
+    """Return the numbers of guesses with the largest expected bound on unrevealed canaries.
 
     Args:
         revealed: Revealed coins, in decreasing order of score.

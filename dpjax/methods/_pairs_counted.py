@@ -94,7 +94,7 @@ class _Ranked(NamedTuple):
     """Scores of the pairs of a rung.
 
     Attributes:
-        scores: Expected bounds, float64 [pairs]; -infinity for pairs without a bound in time.
+        scores: Expected bounds, float64 [pairs]; -infinity if a pair was not reached or too slow.
         paces: Seconds per output, float64 [pairs]; 0 without a time limit.
         drawn: Total number of outputs on both sides of all pairs.
     """
@@ -186,7 +186,7 @@ def _next(
     space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
-    """Return the next rung's pairs: the best, those of small databases, and variations of best."""
+    """Return the next rung's pairs: the best, some of small databases, and variations of these."""
     number, size = rung
     kept = max(ladder.keep, -(-len(alive) // ladder.factor))
     best = [alive[place] for place in ranked.best(kept)]

@@ -23,7 +23,7 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""Largest total number of draws for which the bets make the most of every draw."""
+"""Largest total number of draws for which an audit bets and draws as if draws were expensive."""
 
 _BLOCK = 4096
 """Draws per block of a mechanism in JAX."""

@@ -42,7 +42,7 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
-"""Limit on draws per side that stands for no limit."""
+"""Value of the limit on draws per side that means no limit."""
 
 _GROWTH, _LEAST = 0.12, 40
 """Size of a block without a claim: share of all draws so far, and fewest draws per side."""

@@ -33,7 +33,7 @@ _LABEL = 40
 """Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
-"""Maximum number of characters per label for legend columns, and in all for three columns."""
+"""Longest label in a legend with columns, and longest total for three columns, in characters."""
 
 _FORMATS = (".png", ".svg", ".pdf")
 

@@ -1,4 +1,4 @@
-"""Trade-off curves and others that a level of one notion implies for other notions."""
+"""Privacy curves of other notions, implied by a level of one notion."""
 
 import numpy as np
 import scipy
@@ -11,7 +11,7 @@ _STEPS = 60
 
 
 class Claimed:
-    """Curves of other notions, implied by a level or a curve that is claimed or shown.
+    """Privacy curves of other notions, implied by a claimed or shown level or curve.
 
     Args:
         kind: Name of the notion of the level; None without a level.
@@ -79,7 +79,7 @@ class Claimed:
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the smallest probabilities of a miss at false-alarm probabilities x.
 
-    They hold under (epsilon, delta)-DP, for tests in both directions.
+    Under (epsilon, delta)-DP, no test has a smaller one, in either direction between the databases.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).

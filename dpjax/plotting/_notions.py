@@ -92,7 +92,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     x, missed = trade_off(shown)
-    # The test for the database raises its false alarms at the neighbor.
+    # A test that looks for the database has its false alarms at the neighbor.
     axes.plot(x, missed, color=DATABASE, label="database against neighbor")
     axes.plot(missed, x, color=NEIGHBOR, label="neighbor against database")
     least = np.minimum(missed, np.interp(x, missed[::-1], x[::-1]))

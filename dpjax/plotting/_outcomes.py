@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""Draws of both sides that a bin needs, as a number and as a share of all; the smaller counts.
+"""Draws of both sides that fill a bin, as a number and as a share of all; the smaller applies.
 
-The number gives a privacy loss with an error of about 0.06.
+That number of draws shows a privacy loss with an error of about 0.06.
 """
 
 _FEWEST = 8
@@ -43,7 +43,7 @@ _OUTER = 0.15
 """Visible width of a tail, as a share of the range between the tails."""
 
 _TAIL = 0.1
-"""Largest share of a bin's outputs that may lie in a tail, whose width is unknown."""
+"""Largest share of a bin's outputs that may be in a tail if the bin's width counts as known."""
 
 _MANY, _TICKS = 40, 12
 """Maximum number of values drawn as bars rather than steps, and of ticks with a label."""
@@ -182,7 +182,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
     Args:
         strip: Cells to merge.
         counts: [2, cells], outputs of both sides.
-        enough: Least number of outputs of both sides in a bin, unless a part of the event is less.
+        enough: Least number of outputs of both sides in a bin, except in a part that has fewer.
         largest: Largest standard error of a side's count, divided by the width of the bin.
     """
     single = strip.single

@@ -16,7 +16,7 @@ def plot_wealth(
     refuted_from: float,
     name: str,
 ) -> "Figure":
-    """Plot the wealth of bets against the claim by draws, with the wealth that refutes it.
+    """Plot the wealth of bets against the claim over the draws, and the wealth that refutes it.
 
     Without a claim, plot the bound instead.
 

@@ -41,7 +41,7 @@ def trade_off_figure(result: Parts) -> "Figure":
 
 
 def figure_of(result: Parts) -> "Figure":
-    """Draw the trade-off next to the outputs, as far as the result has them, or the levels."""
+    """Plot the trade-off, and outputs next to it if there is a curve; else outputs or levels."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):
@@ -85,7 +85,7 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
 
 
 def wealth_figure(result: Parts) -> "Figure | None":
-    """Draw the wealth of a sequential audit by its draws; None for other audits."""
+    """Plot a sequential audit's wealth of bets over its draws; None for other audits."""
     from dpjax.plotting import plot_wealth
 
     history = result.evidence.counted.history()
@@ -141,7 +141,7 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """Convert a level for one record to one for the pair; to no level if that is unknown."""
+    """Convert a level for one record to a level for the pair, or to no level if none follows."""
     from dpjax.plotting import Claimed
 
     notion, distance = result.notion, result.recipe["distance"]

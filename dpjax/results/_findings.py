@@ -17,7 +17,7 @@ class Row(NamedTuple):
         pair: Index of the chosen pair.
         output: Witness's output as a list of numbers, or None.
         status: Name of a `Status`.
-        verdict: Verdict, if the method judges by itself; None for the verdict by bound and claim.
+        verdict: Verdict of a method that judges by itself; None to compare bound and claim.
         state: Wealth of bets from which the run can continue, or None.
     """
 

@@ -125,8 +125,8 @@ class Observed:
         num_confirm: N, confirmation draws per side, averaged if the event decides how they are
             divided; None without a confirmation set. `trials` has the numbers of both sides.
         region: Compared outputs, in words; None if the source has no region.
-        pair_scores: Label and score of each pair, best first; an infinite score is None. The search
-            chose the pair with the best score, which overestimates if there are many pairs.
+        pair_scores: Label and score of each pair, best first; an infinite score is None. The best
+            score is no estimate: as the largest of many, it is usually too high.
         curve: Points, densities on both sides and losses of the witness's pair, or None; an
             infinite loss is None.
     """

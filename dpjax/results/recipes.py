@@ -167,7 +167,7 @@ def _listed(database: object) -> object:
 
 
 def holds_arrays(database: object) -> bool:
-    """Return whether a dict holds arrays, in place of which a function may not accept lists."""
+    """Return whether a dict holds arrays; a function may not accept lists in their place."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False

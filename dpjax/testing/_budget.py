@@ -25,7 +25,7 @@ _GROWTH, _USED = 20, 0.85
 """Maximum ratio of an audit's draws to its pilot's, and planned share of the remaining time."""
 
 _WARM_SHARE = 0.25
-"""Assumed time of a repeated, compiled audit, relative to the first; an upper limit."""
+"""Longest expected time of a repeated, compiled audit, as a share of the first audit's."""
 
 _LEAST_SLOPE = 0.2
 """Minimum share of a pilot's time that is attributed to drawing, since timings vary."""
@@ -129,10 +129,10 @@ def audit_within(
 
 
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
-    """Return the smallest epsilon at the witness event with which this audit likely refutes.
+    """Return the smallest true epsilon at which this audit was likely to refute a claim.
 
-    This concerns only that event: other events may show more, and events with probability below
-    about one over the number of draws were not observed.
+    It concerns only the witness's event: other events may show more, and events with probability
+    below about one over the number of draws were not observed.
 
     Args:
         result: Result of an audit by events.

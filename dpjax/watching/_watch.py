@@ -89,8 +89,8 @@ class Watch:
         """Take a chunk, unless it was taken before.
 
         Args:
-            name: Name of the chunk, which must sort after earlier names; if None, made from the
-                number of the chunk.
+            name: Name of the chunk, which must sort after earlier names; if None, the chunk is
+                named by its number.
             x: Outputs at the database.
             y: Outputs at its neighbor.
 
@@ -217,9 +217,9 @@ def watch(
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
-            of shape [n] or [n, d], or labels [n]. Or triples (name, x, y), whose names sort in
-            the order of the chunks. A chunk that was taken already, with the same name and outputs,
-            is skipped, so that chunks may be delivered again.
+            of shape [n] or [n, d], or labels [n]. Alternatively, triples (name, x, y), whose names
+            sort in the order of the chunks. A chunk that was taken already, with the same name and
+            outputs, is skipped, so that chunks may be delivered again.
         claim: Claimed level, in the notion's unit.
         notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; epsilon if None.
         confidence: As in `dpjax.audit`.

@@ -17,7 +17,7 @@ from dpjax.inference import Plan
 
 @dataclass(frozen=True)
 class Unplanned:
-    """Numbers of intervals and samples chosen by hand, for an estimate without a guarantee.
+    """Intervals and samples chosen by hand: an estimate without a guarantee.
 
     Attributes:
         num_intervals: m.
@@ -34,7 +34,7 @@ class Unplanned:
 
 @dataclass(frozen=True)
 class HistogramResult:
-    """Estimates of one or more runs; failed runs are masked.
+    """Estimates of one or more runs; a run that failed has no number.
 
     Attributes:
         inputs: [k, ...], sampled inputs.

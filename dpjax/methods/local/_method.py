@@ -132,7 +132,7 @@ class Local(LocalOptions):
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
         """Return the outputs as arrays, and the options without their region."""
         terms.refuse_notions("a density estimate")
-        # Smoothing applies only without a region: a list of outcomes and a range look alike.
+        # Smooth only without a region, because a list of outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
         arrays = source.arrays(pairs, self.region, terms.root, smoothing)
         num_samples, num_confirm = arrays.sizes or (self.num_samples, self.num_confirm)

@@ -13,7 +13,7 @@ from dpjax.partitions import RegionLike
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Options of the search and confirm stages, described in `Local`."""
+    """Options of the kernels, described in `Local`."""
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
@@ -72,7 +72,7 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """The gamma in use; by (C4), gamma > nu / (6 (1 + nu)) where N = n^(1 + nu)."""
+        """Value of gamma in use; (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu)."""
         if self.undersmoothing is not None:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1
