@@ -30,7 +30,7 @@ _RECIPE: JsonObject = {
     "distance": int,
     "key": int | list,
 }
-"""Types of a recipe's entries."""
+"""Accepted types of each entry of a recipe."""
 
 
 @signposted
@@ -53,39 +53,39 @@ def audit(
     Args:
         subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, `dpjax.OneRun`, the scores of
+            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or `dpjax.OneRun`, the scores of
             canaries in a single run; or a measurement of OpenDP or a mechanism of diffprivlib,
-            which state their claim and their neighbors themselves (`dpjax.LibraryMechanism`); or a
-            `dpjax.Family` of such, which is searched for its worst member first.
+            which state their own claim and neighbors (`dpjax.LibraryMechanism`); or a
+            `dpjax.Family` of these, which is first searched for its worst member.
         pairs: `dpjax.Pairs` or a list of (database, neighbor); or `dpjax.neighbors(...)`, a space
-            that is searched for its best three pairs first. If None, a built-in mechanism's
-            standard pairs, or what an object of a library states. Recorded outputs have none.
+            that is first searched for its best three pairs. If None, the standard pairs of a
+            built-in mechanism or the pairs of a library's object. Recorded outputs take none.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
-            `dpjax.Guesses()` for one run. If None, the usual one of the source.
+            `dpjax.Guesses()` for one run. If None, the source's usual method.
         notion: Notion to bound: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
             all draws count one event, or `Profile()`, `TradeOff()`, `Renyi(order)` or `Zcdp()`, for
-            which they count a chain of sets. After a chain, `AuditResult.bound` answers for all.
-            If None, that of the object's own claim, or epsilon.
+            which they count a chain of sets. A chain lets `AuditResult.bound` bound every notion.
+            If None, the notion of the object's own claim, else epsilon.
         claim: Level to compare with, in the notion's unit; for curves, and for epsilon at a delta,
             also a curve: pairs of numbers, a function, a privacy loss distribution of
-            dp_accounting, or a privacy curve of OpenDP. If neither it nor a notion is given, what
-            an object of a library states.
-        confidence: Joint confidence of `num_claims` audits' bounds. At 0.999, a gate fails a right
-            mechanism at most once in a thousand keys.
-        num_claims: Audits whose bounds hold jointly at the confidence; each is made with
+            dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a notion is given,
+            the claim that a library's object states.
+        confidence: Joint confidence of the bounds of `num_claims` audits. At 0.999, a correct
+            mechanism is refuted for at most one key in a thousand.
+        num_claims: Number of audits whose bounds hold jointly at the confidence; each gets
             an error of (1 - confidence) / num_claims.
-        distance: Number k of records in which each pair differs. Bounds are for one record,
-            as the group property of the notion allows.
+        distance: Number k of records in which each pair differs. Bounds are converted to one
+            record by the group property of the notion.
         key: Integer seed or typed key; the same key gives the same result.
-        execution: Layout on the machine; never changes the result.
+        execution: How the work is laid out on the machine; never changes the result.
 
     Returns:
         The result, with its verdict on the claim.
 
     Raises:
-        ValueError: When an argument is out of range, or nothing can be compared.
-        TypeError: When an argument is of the wrong kind.
+        ValueError: When an argument is out of range, or the outputs cannot be compared.
+        TypeError: When an argument has the wrong type.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4; Buehler (1957) for events; Gorla et al.,
@@ -147,24 +147,24 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Repeat an audit from its recipe: the same draws, so the same numbers.
+    """Repeat an audit from its recipe, with the same draws and thus the same result.
 
     Args:
         result: Result of `audit`, or its file: JSON, or a report in HTML.
-        subject: Subject of the audit; not needed where the recipe names it: a mechanism of the
-            catalogue, recorded files, and what the following two allow.
-        allow_import: Modules that may be imported, each with those inside it, for a function of
-            theirs. Without one nothing that the recipe names is imported.
+        subject: Subject of the audit. May be left out if the recipe names a mechanism of the
+            catalogue or recorded files, or a subject that the next two arguments allow.
+        allow_import: Modules that may be imported, with their submodules, to find the recipe's
+            function. If empty, nothing that the recipe names is imported.
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result; it equals the old one but for seconds, device and versions, as far as those
-        compute alike.
+        The new result. It equals the old one except for seconds, device and versions, provided that
+        both devices and versions compute the same numbers.
 
     Raises:
-        ValueError: When the subject is needed and not given or allowed, the recipe could not hold
-            the pairs, or it is damaged.
-        TypeError: When an entry of the recipe is of another kind.
+        ValueError: When the subject is needed but neither given nor allowed, or the recipe lacks
+            the pairs or is damaged.
+        TypeError: When an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)
@@ -187,21 +187,21 @@ def resume(
 
     With a claim, an audit that was interrupted and then resumed has the same blocks, and so the
     same bounds, as one that was never interrupted. Without a claim, an audit that ended before its
-    planned look drops that look. `rerun` of a resumed result is one audit without an interrupt.
+    planned look drops that look. `rerun` repeats a resumed result as one uninterrupted audit.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or its file.
         subject: As in `rerun`.
-        pairs: Pairs of that audit, where its recipe could not hold them.
-        num_draws: Total draws per side, including those of the result; 250,000 if None, or no limit
-            if there are seconds.
-        seconds: Time for more draws, in seconds.
+        pairs: Pairs of that audit; needed only if its recipe could not hold them.
+        num_draws: Total draws per side, including those of the result. If None, 250,000, or no
+            limit if `seconds` is given.
+        seconds: Time for further draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: When the result is not of a sequential audit, of other code for its
-            draws, or of a mechanism whose first outputs are not drawn again; or as `rerun`.
+        ValueError: When the result is not from a sequential audit, when other versions drew it,
+            when the mechanism does not repeat its first outputs, or as in `rerun`.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
@@ -229,7 +229,7 @@ def _recipe_of(
     allow_command: bool,
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
-    """Return the source and all other arguments of `audit`; the recipe's pairs if None.
+    """Return the source and all other arguments of `audit`; if `pairs` is None, the recipe's.
 
     Raises:
         ValueError: When the recipe is damaged, or needs a subject that was not given.
@@ -271,7 +271,7 @@ def _read_recipe(
 
 
 def _pairs_of(recipe: JsonObject, source: Source) -> object:
-    """Return a recipe's pairs where the source takes some; a histogram has its own inputs."""
+    """Return a recipe's pairs, or None if the source takes none or a histogram has own inputs."""
     pairs = recipe["pairs"]
     if pairs == {}:
         return None

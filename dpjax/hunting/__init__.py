@@ -1,4 +1,4 @@
-"""Hunts through released packages: each is installed apart, draws there, and is audited here."""
+"""Hunts through released packages: each draws in an environment of its own and is audited here."""
 
 from dpjax.hunting._case import Case as Case
 from dpjax.hunting._case import read_case as read_case

@@ -30,11 +30,11 @@ class Case:
         delta: Delta that the library claims.
         pairs: Space of neighboring databases, or the pairs themselves.
         releases: Versions that are audited if no release is named.
-        requires: Requirements that are installed beside the package.
+        requires: Requirements that are installed in addition to the package.
         dependencies: Whether the declared dependencies of the package are installed too.
-        draws: Samples per side in all.
+        draws: Largest total number of samples per side.
         bits: As in `dpjax.HostMechanism`.
-        reported: Reference of a report of the fault, or "".
+        reported: Reference to a report of the fault, or "".
         documented: Whether the library documents the behavior.
     """
 
@@ -54,17 +54,17 @@ class Case:
 
 
 def read_case(path: str | Path) -> Case:
-    """Read a case from a Python file, which is run; its function `draw` is not called.
+    """Read a case by running its Python file, without calling the file's function `draw`.
 
     The file sets `package` and `claim`, and either `pairs`, a list of (database, neighbor), or
     `like` with a `relation` ("add-remove", "change-one", or either with a distance, ("add-remove",
     2), or ("within", 1.0)) and a `domain`, the arguments of `dpjax.Domain`. Its function
-    `draw(database)` returns one output, and imports the library inside. Databases must be JSON
-    values. The file may import modules beside it, which several cases may share.
+    `draw(database)` imports the library and returns one output. Databases must be JSON
+    values. The file may import modules from its own folder, which several cases may share.
 
     Raises:
         ValueError: When the file cannot be run, or a value is missing, unknown or out of range.
-        TypeError: When a value is of the wrong kind.
+        TypeError: When a value has the wrong type.
     """
     path = Path(path)
     if not path.is_file():
@@ -95,7 +95,7 @@ def read_case(path: str | Path) -> Case:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Let a file import modules of its folder, after all others."""
+    """Let a file import modules from its folder, which is searched last."""
     folder = str(path.resolve().parent)
     sys.path.append(folder)
     try:

@@ -1,4 +1,4 @@
-"""Draws of a case in its environment, and the same draws again from their record."""
+"""Draws of a case in its environment, and replays of them from a record."""
 
 import gzip
 import json
@@ -18,21 +18,21 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL = 30.0
-"""Longest wait for one output, with the import of the library, in seconds."""
+"""Longest wait for one output in seconds, including the import of the library."""
 
 _LONGEST = 2**24
-"""Largest number of characters of one output of a record."""
+"""Largest number of characters in one line of a record."""
 
 Draw = Callable[[object], object]
 """Function from a database to one output."""
 
 
 class Draws(NamedTuple):
-    """Outputs of a case, drawn or read from a record in the same order.
+    """Functions that draw the outputs of a case, or read them from a record in the same order.
 
     Attributes:
-        draw: Function that draws from the process of the audit.
-        restarted: Context of a function that draws from a new process.
+        draw: Function that draws from the audit's process.
+        restarted: Function that returns a context with a `draw` from a new process.
     """
 
     draw: Draw
@@ -43,7 +43,7 @@ class Server:
     """Outputs of a case, requested from a process in the environment of a release.
 
     Args:
-        process: Process that answers each line with a line.
+        process: Process that answers each line of its input with one line.
     """
 
     def __init__(self, process: "subprocess.Popen[str]"):
@@ -55,10 +55,10 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the line that answers a database; "" if the process has ended (see `failure`)."""
+        """Return the process's line for a database, or set `failure` and raise if none comes."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
-        # A call that hangs ends with its process.
+        # End a call that hangs by killing its process.
         timer = threading.Timer(_ONE_CALL, self._process.kill)
         timer.start()
         try:
@@ -74,17 +74,17 @@ class Server:
                 f"the process of the release ended, or gave no output within {_ONE_CALL:g} s, at "
                 f"the database {request[:80]}"
             )
-            # KeyboardInterrupt is the only exception that is no outcome of a mechanism.
+            # KeyboardInterrupt is the only exception that does not count as a mechanism's output.
             raise KeyboardInterrupt(self.failure)
         return line
 
 
 @contextmanager
 def serving(case: Case, environment: Environment) -> Iterator[Server]:
-    """Return a context with a server of a case, which ends with it.
+    """Return a context with a server of a case; leaving it ends the server's process.
 
     Raises:
-        ValueError: When its process ends early, or an output takes too long.
+        ValueError: When the process ends early, or an output takes too long.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
     with subprocess.Popen(
@@ -112,13 +112,13 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Return a context with draws that are recorded, completely or not at all.
+    """Return a context with draws that are recorded; the record appears only when complete.
 
     Args:
         path: Path of the record.
         head: Description of the draws.
         server: Server that draws.
-        another: Function that starts a server with its own process.
+        another: Function that starts another server in a new process.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
@@ -144,11 +144,11 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Return a context with the head of a record, and its draws in their order.
+    """Return a context with the head of a record and its draws in their original order.
 
     Raises:
-        ValueError: When the record is damaged, or ends before the audit does, as the record of
-            another version of dpjax may.
+        ValueError: When the record is damaged, or ends before the audit does, which may happen to a
+            record of another version of dpjax.
     """
     failures: list[str] = []
     with gzip.open(path, "rt") as file:
@@ -163,7 +163,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
             try:
                 return _output(next_line())
             except Exception as error:
-                # An exception here would count as an outcome of the mechanism.
+                # Any other exception would count as an output of the mechanism.
                 failures.append(f"the record {path.name} is of another audit or damaged: {error}.")
                 raise KeyboardInterrupt(failures[0]) from None
 

@@ -1,4 +1,4 @@
-"""Environments of releases, one for each, since releases conflict with one another."""
+"""One environment for each release, since releases conflict with one another."""
 
 import json
 import os
@@ -33,19 +33,19 @@ class Environment:
 def environment_of(
     spec: str, requires: Sequence[str], folder: Path, *, dependencies: bool = True
 ) -> Environment:
-    """Return the environment of a release, and make it if it does not exist yet.
+    """Return the environment of a release, after creating it if it does not exist yet.
 
     Args:
         spec: Specification PACKAGE==VERSION.
-        requires: Requirements that are installed beside the release.
+        requires: Requirements that are installed in addition to the release.
         folder: Folder of all environments.
         dependencies: Whether packages that the release declares are installed too.
 
     Raises:
-        ValueError: When the release has another form, or cannot be installed.
+        ValueError: When a specification is malformed, or the release cannot be installed.
     """
     for each in (spec, *requires):
-        # Refuse options of pip, addresses and paths.
+        # Reject options of pip, URLs and paths.
         if not re.match(r"[A-Za-z0-9]", each) or "/" in each or "@" in each:
             raise BadValue(f"packages must be PACKAGE==VERSION, but one was {each!r}.")
     if not _SPEC.fullmatch(spec):

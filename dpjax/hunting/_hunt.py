@@ -1,4 +1,4 @@
-"""Hunts over cases and releases: each is audited by draws in its own environment."""
+"""Hunts over cases and releases: each release draws in an environment of its own."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,16 +20,16 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Share of the time and largest number of draws to measure a pace."""
+"""Share of the time limit and largest number of draws for measuring the time per draw."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Draws of an audit per draw of a restarted process; most of the latter."""
+"""Draws in an audit per draw from a restarted process, and most draws from such a process."""
 
 _RECORD = ".jsonl.gz"
-"""Suffix of a record."""
+"""File name suffix of a record."""
 
 _AUDITED, _LEAST = 0.5, 60
-"""Share of the time for the audit; fewest samples per side and pair."""
+"""Share of the time limit for the audit, and its fewest samples per side and pair."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Caught:
 
     @property
     def row(self) -> JsonObject:
-        """Row of a table."""
+        """Row of the table of outcomes."""
         found = self.result
         bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {
@@ -83,22 +83,23 @@ def hunt(
 
     Args:
         cases: Cases to audit.
-        environments: Function from a case to its releases; not called with `again`.
+        environments: Function from a case to the environments of its releases; not called if
+            `again` is true.
         folder: Folder of the records of draws, one for each case and release.
-        again: Whether draws are read from their records, for every release that has one.
+        again: Whether to read draws from records instead, for every release that has one.
         confidence: Confidence of each bound.
         key: Seed of all choices made here. The libraries draw from their own randomness.
-        seconds: Seconds of drawing, for a case in a release.
+        seconds: Time for drawing in seconds, for each case and release.
 
     Yields:
-        Outcome of each case and release, as soon as it is known. A failed release is a row too.
+        Outcome of each case and release as soon as it is known, including failures.
     """
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
             start, result, failure = time.perf_counter(), None, ""
             try:
                 result = run(confidence, key)
-            except Exception as error:  # Code of other libraries may fail, which is a row.
+            except Exception as error:  # A library's failure is reported as an outcome.
                 failure = text_of(error)
             yield Caught(case, spec, result, failure, time.perf_counter() - start)
 
@@ -128,14 +129,14 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """Search within a share of the time, then run one audit of fixed size on recorded draws."""
+    """Search for pairs within a share of the time, then run one audit on recorded draws."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
         found, _ = pairs_to_audit(source, case.pairs, terms)
         pairs = AnyPairs.of(found)
         sides = [side for pair in zip(*pairs.sides, strict=True) for side in pair]
-        # Exclude the import of the library from the pace.
+        # Draw once first, so that the measured pace excludes the import of the library.
         server(sides[0])
         pace = max(_pace(server, side, _PROBE * seconds / len(sides)) for side in sides)
         draws = min(max(int(_AUDITED * seconds / (2 * pace)), _LEAST * len(pairs)), case.draws)
@@ -150,7 +151,7 @@ def _drawn(
 
 
 def _pace(server: Server, database: object, seconds: float) -> float:
-    """Return the seconds per output at a database."""
+    """Return the mean time per output at a database, in seconds."""
     began, count = time.perf_counter(), 0
     while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
         server(database)
@@ -166,18 +167,18 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """Case in a release, which may be started again.
+    """Case in a release whose process can be restarted.
 
     Attributes:
         served: Draws of the case.
-        restarts: Number of outputs of a new process at each database; 0 for none.
+        restarts: Number of outputs to draw from each new process at each database; 0 for none.
     """
 
     served: Draws | None = None
     restarts: int = 0
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new processes of the release; see `OnHost`."""
+        """Draw from each of two new processes of the release; see `OnHost`."""
         if self.served is None or not self.restarts:
             return None
         runs = []

@@ -1,7 +1,7 @@
-"""Server of a case's outputs, requested by lines of JSON, in the environment of a release.
+"""Server that draws a case's outputs in the environment of a release.
 
-It stands alone, since its environment has no dpjax. The line of a database is answered by the line
-of one output; an exception is {"error": its type}.
+It imports only the standard library, since its environment has no dpjax. It answers each line, a
+database in JSON, with a line, one output in JSON; an exception becomes {"error": its type}.
 """
 
 import json
@@ -12,7 +12,7 @@ import warnings
 
 
 def plain(value):
-    """Convert to JSON types; numbers that JSON cannot name are Python's NaN and Infinity."""
+    """Convert to JSON types; floats that JSON lacks are written as NaN and Infinity."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -25,7 +25,7 @@ def plain(value):
 
 
 def one(draw, line):
-    """Draw one output, at its own copy of the database."""
+    """Draw one output from a fresh copy of the database."""
     database = json.loads(line)
     try:
         return plain(draw(database))
@@ -34,12 +34,12 @@ def one(draw, line):
 
 
 def main():
-    """Answer lines until there are no more."""
-    # Output that the library prints must not be taken for an answer.
+    """Answer lines from standard input until it ends."""
+    # Redirect standard output, so that text printed by the library is not taken for an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    # Cases may share a module beside them.
+    # Let cases import modules from their folder.
     sys.path.append(os.path.dirname(sys.argv[1]))
     draw = runpy.run_path(sys.argv[1], run_name="dpjax_case")["draw"]
     for line in sys.stdin:

@@ -28,7 +28,7 @@ class Method(Dataclass, Protocol):
 
     Attributes:
         name: Name on the command line, in recipes and in sweeps.
-        bounded: Whether the method states a bound; only a sweep runs a method that doesn't.
+        bounded: Whether the method states a bound; a method without one runs only in sweeps.
     """
 
     name: ClassVar[str]
@@ -45,7 +45,7 @@ class Method(Dataclass, Protocol):
             source: A source that the method accepts.
             pairs: Pairs of databases, in any form that `dpjax.audit` takes.
             terms: Notion, claim and confidence of the audit.
-            runs: int32 [runs], numbers of the runs.
+            runs: Indices of the runs, int32 [runs].
         """
         ...
 

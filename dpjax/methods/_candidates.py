@@ -22,8 +22,8 @@ class Candidate(NamedTuple):
     """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Event for the named notion; None if the notion needs a chain.
-        chain: Chain for all notions; None if only an event is counted.
+        event: Event that bounds the audit's notion; None if the notion needs a chain.
+        chain: Chain of sets that bounds every notion; None if only an event is counted.
         predicted: Expected lower bound.
         tie: Score that breaks ties between pairs with equal predicted bounds.
     """
@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
     @property
     def marks(self) -> NDArray[np.int64]:
-        """Mark of each cell, int64 [cells]; the counts by mark determine the counts of all sets."""
+        """Mark of each cell, int64 [cells]; counts per mark give the counts of event and chain."""
         if self.chain is None:
             assert self.event is not None
             return self.event.cells.astype(np.int64)
@@ -43,9 +43,9 @@ class Candidate(NamedTuple):
         return place if self.event is None else 2 * place + self.event.cells
 
     def sizes(self, num_confirm: int) -> NDArray[np.int64]:
-        """Fresh outputs at the database and at its neighbor, 2 N in all.
+        """Return the numbers of fresh outputs at the database and its neighbor; their sum is 2 N.
 
-        A chain on its own serves every notion, so both sides get the same number.
+        A chain without an event bounds every notion, so both sides get the same number.
         """
         if self.event is None:
             return np.full(2, num_confirm, np.int64)
@@ -53,9 +53,9 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Assign cells without outputs to the side that makes the event simplest to describe.
+        """Put cells without outputs in or out of the event, whichever describes it more simply.
 
-        Call this before the confirmation, so that description and counts refer to one event.
+        Call this before the confirmation, so that description and counts refer to the same event.
         """
         partition, allowed, event, chain = search.partition, search.allowed, self.event, self.chain
         if event is not None:
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
         return self._replace(event=event, chain=chain)
 
     def evidence(self, counts: NDArray[np.int64]) -> Evidence:
-        """Make evidence from counts [2, marks] of fresh outputs; some marks may have no cells."""
+        """Return evidence from counts [2, marks] of fresh outputs; a mark may have no cells."""
         trials = int(counts[0].sum()), int(counts[1].sum())
         size = 1 if self.chain is None else self.chain.num_sets + 1
         parts = 1 if self.event is None else 2
@@ -85,19 +85,19 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of marks of such a candidate, so that all runs share a program."""
+    """Return the most marks a candidate of this form can have, so that runs share a program."""
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 
 
 def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list[Candidate]:
-    """Return the candidate of one pair in each run.
+    """Return one pair's candidate in each run.
 
     Args:
-        search: Search with halves [runs, 2, 2, cells].
+        search: Search set of the pair, with halves [runs, 2, 2, cells].
         terms: Terms of the audit.
-        budget: Fresh outputs, confidence and rivals.
-        also: Whether to count a chain in addition to the event of a notion that one event bounds.
+        budget: Number of fresh outputs, confidence, and number of rival pairs.
+        also: Whether to count a chain too if the notion is bounded by a single event.
     """
     notion, events = terms.notion, [None] * len(search.halves)
     if notion.hypothesis() is not None:
@@ -111,11 +111,11 @@ def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list
 def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | None) -> Candidate:
     if event is None:
         return Candidate(None, *notion.chain(search, budget))
-    # In addition to an event, the chain serves the whole profile.
+    # With an event for the notion itself, choose the chain that best bounds the whole profile.
     return Candidate(event, Profile().chain(search, budget)[0], float(event.predicted))
 
 
 def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """Expected bound from a pilot, the criterion for choosing between partitions."""
+    """Return the expected bound from a pilot; the partition with the largest is chosen."""
     budget = Budget(num_confirm, terms.own_confidence)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

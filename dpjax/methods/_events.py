@@ -1,8 +1,8 @@
-"""Events: the search set chooses one, or a chain of them; the confirmation set counts it.
+"""Events: the search set chooses one event or a chain; the confirmation set counts it.
 
-An event is post-processing with two outcomes, so this works for every kind of output, and its
-counts bound a level at every sample size, without an assumption. Notions that need more than one
-event are bounded by a chain of nested ones.
+Whether an event occurs is post-processing with two outcomes, so this works for every kind of
+output, and the counts bound the level at every sample size without assumptions. Notions that need
+more than one event are bounded by a chain of nested sets.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Assumed growth of draws for the second round's last place."""
+"""Assumed increase in draws when choosing the last pair of the second round; see `_kept`."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -52,30 +52,29 @@ _FEWEST = 10
 class Events:
     """Lower bound from an event's counts, at every sample size and for every kind of output.
 
-    The search chooses the event with the largest expected bound; fresh counts bound it. If there
-    are more than two pairs, the better ones are searched again: all of them share 5/11 of the
-    search, and one in four, but at least two, share the rest. The last of these is the pair that
-    more draws might show to be best. Draws of the search at a database that several pairs share
-    serve all of them, where outputs are counted in the same cells, as outcomes of a finite set are.
+    The search chooses the event with the largest expected bound; counts of fresh draws bound it.
+    With more than two pairs, the search has two rounds: all pairs share 5/11 of its draws, and the
+    best quarter of the pairs, but at least two, share the rest. The last of these is the pair that
+    more draws might show to be best. If several pairs share a database and count its outputs in the
+    same cells, as they do for a finite set of outcomes, its search draws serve all of these pairs.
     Recorded outputs are split by their source instead.
 
     Attributes:
-        num_samples: n, outputs at each side of a pair that search, on average over the pairs;
-            20,000 if None.
-        num_confirm: N, fresh outputs at each side of the pair that was chosen, on average: where
-            outputs are drawn, the side at which the event is rare gets up to eight times as many as
-            the other. 50,000 if None.
-        region: Outputs that the event may hold: (low, high) for numbers and vectors, a list of
-            outcomes for a finite space; all if None.
-        num_draws: Total outputs per side, instead of both numbers: 44% of them search several
-            pairs, and 2/7 a single one. If nothing is given, it is 20,000 times the number of pairs
-            plus 50,000.
-        also: Whether a chain of sets is counted beside the event of a notion that one event bounds,
-            with half of the error each, so that `AuditResult.bound` answers for every notion.
+        num_samples: n, search draws per side of a pair, averaged over the pairs; 20,000 if None.
+        num_confirm: N, fresh draws per side of the chosen pair, averaged over both sides: unless
+            outputs are recorded, the side on which the event is rare gets up to eight times as many
+            as the other. 50,000 if None.
+        region: Outputs that the event may contain: (low, high) for numbers and vectors, a list of
+            outcomes for a finite space; all outputs if None.
+        num_draws: Total draws per side, in place of the two numbers: the search gets 44% of them
+            for several pairs and 2/7 for a single pair. If nothing is given, the total is 20,000
+            times the number of pairs plus 50,000.
+        also: Whether to count a chain of sets too if the notion is bounded by a single event. Each
+            gets half of the error, and `AuditResult.bound` then answers for every notion.
 
     Raises:
-        TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or a total is
-            given with another number.
+        TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or `num_draws`
+            is given with one of the other two.
 
     References:
         Karnin, Koren, Somekh (2013): sequential halving.
@@ -122,13 +121,13 @@ class Events:
             )
 
     def rounds(self, num_pairs: int) -> Rounds:
-        """Return the numbers of outputs that search and confirm.
+        """Return the numbers of draws in each round of the search and in the confirmation.
 
         Args:
             num_pairs: Number of pairs, at least 1.
 
         Raises:
-            ValueError: When `num_draws` is too small for so many pairs.
+            ValueError: When `num_draws` is too small for the number of pairs.
         """
         if self.num_samples is not None or self.num_confirm is not None:
             search = num_pairs * (self.num_samples or _SEARCH)
@@ -155,10 +154,10 @@ class Events:
             source: Source of any kind.
             pairs: Pairs of databases, as the caller gave them.
             terms: Notion, claim and confidence of the audit.
-            runs: Numbers of the runs, int32 [runs].
+            runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When the region does not fit the outputs, or none of them is in it.
+            ValueError: When the region does not fit the outputs, or contains none of them.
         """
         request = Request(
             self.rounds,
@@ -206,7 +205,7 @@ class Events:
         terms: Terms,
         opened: Opened,
     ) -> list["_Chosen"]:
-        """Return the pair of each run with the largest expected bound, and its candidate."""
+        """Return, for each run, the pair with the largest expected bound and its candidate."""
         pooled = pools.pooled(searches)
         num_runs, num_kept = ranks.kept.shape
         budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
@@ -219,7 +218,7 @@ class Events:
         chosen = []
         for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
             best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
-            # Pairs that were searched to the end come first, whatever the others promised.
+            # Pairs that were searched in both rounds come first, whatever the rest promised.
             scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
             promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
             ranked = [
@@ -236,10 +235,10 @@ class _Ranks(NamedTuple):
     """Pairs after both rounds of the search.
 
     Attributes:
-        promised: Expected bounds [pairs, runs] after the first round; [0, runs] where there
-            was only one.
-        kept: Numbers int64 [runs, kept] of the pairs that were searched to the end, those that
-            promised most first.
+        promised: Expected bounds [pairs, runs] after the first round; [0, runs] if there
+            was only one round.
+        kept: Indices of the pairs that were searched in every round, int64 [runs, kept],
+            in decreasing order of promise.
     """
 
     promised: NDArray[np.float64]
@@ -247,13 +246,13 @@ class _Ranks(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """The pair and the candidate that one run confirms.
+    """Pair and candidate that one run confirms.
 
     Attributes:
         search: Search set of the chosen pair, with halves [2, 2, cells] of its own draws.
         candidate: Event or chain to count for the pair.
-        pair: Number of the chosen pair.
-        scores: Number and score of every ranked pair, best first.
+        pair: Index of the chosen pair.
+        scores: Index and score of every ranked pair, best first.
     """
 
     search: Search
@@ -270,7 +269,7 @@ def _searched_again(
     rounds: Rounds,
     num_runs: int,
 ) -> _Ranks:
-    """Draw the second round for the most promising pairs, and add it to their counts."""
+    """Draw the second round for the most promising pairs and add its counts to theirs."""
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
@@ -292,16 +291,16 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs to keep: the most promising, and one that more draws may show to be best.
 
-    A promise is cautious, so that a rare event that few draws show promises little; pairs that
-    resemble each other would take all places.
+    The expected bound is cautious: an event that has occurred in few draws promises little. Without
+    the last place, pairs that resemble each other could take all places.
 
     Args:
         promised: Expected bounds [runs, pairs].
-        hoped: Expected bounds [runs, pairs] if several times as many draws had the same shares.
+        hoped: Expected bounds [runs, pairs] if `_HOPE` times as many draws had the same shares.
         num_kept: Number of pairs to keep, at least 2.
 
     Returns:
-        Numbers of the pairs, int64 [runs, kept].
+        Indices of the pairs, int64 [runs, kept].
     """
     first = np.argsort(-promised, axis=1, kind="stable")[:, : num_kept - 1]
     others = hoped.copy()
@@ -310,7 +309,7 @@ def _kept(
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
-    """Refuse a region without outputs, which would look like a mechanism without a loss."""
+    """Raise if the region contains no output; the audit would see no privacy loss in it."""
     for search in searches:
         if search.allowed is None or search.halves[..., search.allowed].any():
             return
@@ -321,7 +320,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """Return each run's row in a sweep; runs of equal sizes have their bounds computed together."""
+    """Return each run's row in a sweep; bounds of runs with equal trials are computed together."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None
@@ -330,7 +329,7 @@ def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) ->
             for c, of_run in zip(chosen, counts, strict=True)
         ]
     larger = np.array([c.candidate.event.larger for c in chosen if c.candidate.event is not None])
-    # The likelier side comes first.
+    # Put the side on which the event is likelier first.
     sides = np.stack([larger, 1 - larger], axis=1)
     inside = np.take_along_axis(counts[..., 1], sides, axis=1)
     trials = np.take_along_axis(counts.sum(axis=2), sides, axis=1)

@@ -1,4 +1,4 @@
-"""Search of a family of mechanisms: members and pairs are candidates of one search."""
+"""Joint search over the members of a family of mechanisms and their pairs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,18 +22,18 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Approximate pairs of all members in the first rung; least pairs of each member."""
+"""Approximate total number of pairs in the first rung, and fewest pairs of each member."""
 
 _KEPT = 4
-"""Pairs of the chosen member to audit."""
+"""Number of pairs that the search keeps for the audit."""
 
 
 class Placed(NamedTuple):
-    """A database of a member.
+    """Database together with the member that draws from it.
 
     Attributes:
-        member: Number of the member.
-        database: The database.
+        member: Index of the member.
+        database: Database in the member's own form.
     """
 
     member: int
@@ -57,16 +57,16 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Find the member of a family with the largest expected margin above its claim.
+    """Find the member of a family whose expected bound exceeds its claim by most.
 
     Args:
         source: Source of the audit; returned unchanged unless it is a family.
         pairs: Pairs in any form that `dpjax.audit` takes; if None, those that each member states.
-        asked: Notion and claim of all members; None for the ones that each member states.
+        asked: Notion and claim for all members; each is None to use what the member states.
         terms: Terms of the audit. The search uses none of the audit's draws.
 
     Raises:
-        ValueError: When no member can be made, or a member has no pairs or no claim.
+        ValueError: When no member can be created, or a member has no pairs or no claim.
         TypeError: When a claim is not a number.
     """
     family = family_of(source)
@@ -99,11 +99,11 @@ def settled(
 
 @dataclass(frozen=True)
 class _Together(OnHost):
-    """All members as one source, whose databases name the member.
+    """All members as one source that takes `Placed` databases.
 
     Attributes:
-        made: The members, including those that the search adds.
-        used: Seconds used of each member's time limit.
+        made: Members of the family, including those that the search adds.
+        used: Seconds already used of each member's time limit.
     """
 
     made: list[Member] = field(repr=False)
@@ -130,7 +130,7 @@ class _Together(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Open each member when it is first drawn."""
+        """Open each member when an output of it is first requested."""
         draws: dict[int, Draw] = {}
         with ExitStack() as stack:
 
@@ -148,14 +148,14 @@ class _Members(Space):
     """Members of a family, each with its pairs.
 
     Args:
-        family: The family.
-        pairs: Pairs of all members; None for their own.
-        asked: Notion and claim of all members; None for their own.
+        family: Family to search.
+        pairs: Pairs for all members; if None, each member's own.
+        asked: Notion and claim for all members; if None, each member's own.
 
     Attributes:
         made: Members so far.
         failed: Number of parameter combinations that the function refused.
-        last: Error of the last of these.
+        last: Error of the last refused combination.
     """
 
     def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
@@ -183,7 +183,7 @@ class _Members(Space):
         return _Together(self.made)
 
     def asked_of(self, pair: Proposed) -> tuple[Notion, float]:
-        """Return notion and claim of the member of a pair."""
+        """Return the notion and claim of a pair's member."""
         notion, claim = self._asked
         stated = self.made[pair.database.member].stated
         if notion is None and claim is None and stated is not None:
@@ -198,18 +198,18 @@ class _Members(Space):
         return notion, claimed
 
     def label_of(self, pair: Proposed) -> str:
-        """Return the label of a pair without the parameters."""
+        """Return the label of a pair without its member's parameters."""
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """See `Space`: pairs of all members, in turns."""
+        """Return pairs of all members in alternation; see `Space`."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`: another value of a parameter at the same databases, or other databases."""
+        """Return a pair with one parameter changed or with other databases; see `Space`."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
         if rng.integers(2):
@@ -222,7 +222,7 @@ class _Members(Space):
         return None if found is None else self._placed(number, found)
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """See `Space`: of the member of the first pair."""
+        """Return the smallest pairs of the first pair's member; see `Space`."""
         number = pairs[0].database.member
         space = self._space_of(number)
         own = [pair for pair in pairs if pair.database.member == number]
@@ -233,7 +233,7 @@ class _Members(Space):
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
     def _number(self, chosen: dict[str, object]) -> int | None:
-        """Return the number of the member for some parameters, new or known; None if refused."""
+        """Return the index of the member with these parameters, created if new; None if refused."""
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:
             try:

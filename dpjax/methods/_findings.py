@@ -1,4 +1,4 @@
-"""Findings of events and chains in one run: statement, witness and curve."""
+"""Findings of one run from an event or a chain: statement, witness and curve."""
 
 import numpy as np
 
@@ -26,13 +26,13 @@ def finding_of(
         band = evidence.simultaneous(terms.own_confidence)
         assert plan.chain is not None and band is not None
         event = terms.notion.shown(plan.chain, band)
-    # An event contains all cells of a mark or none. Marks without outputs may be missing.
+    # An event contains all cells of a mark or none. `counts` may lack marks without outputs.
     marks, chosen = plan.marks[event.cells], np.zeros(counts.shape[1], bool)
     chosen[marks[marks < len(chosen)]] = True
     inside, mask = (counts * chosen).sum(axis=1), event.cells
     trials = int(counts[0].sum()), int(counts[1].sum())
     if not inside.any():
-        # Its probability is unknown on both sides, so show the cells that always occurred.
+        # The event never occurred, so show its complement, which occurred in every draw.
         if mask.any():
             notes.append("The chosen event did not occur in the confirmation set.")
         inside, mask = np.array(trials), ~mask
@@ -48,7 +48,7 @@ def finding_of(
     settings["num_cells"] = cells.size
     if score := cells.plain():
         settings["score"] = score
-    if trials[0] != trials[1]:  # otherwise N suffices
+    if trials[0] != trials[1]:  # otherwise num_confirm says both
         settings["confirmed"] = list(trials)
     if plan.chain is not None:
         settings["num_sets"] = plan.chain.num_sets
@@ -77,10 +77,10 @@ def finding_of(
 
 
 def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Curve for a plot: labels without their numbers, and boxes by rank."""
+    """Return the curve to plot, with numbers of labels dropped and boxes in order of rank."""
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):
-        # A label is in the event if all of its observed outputs are.
+        # Count a label as part of the event if all of its observed outputs are.
         label, alone = cells.labels(), cells.without_numbers()
         outside = np.bincount(label, counts.sum(axis=0) * ~event, alone.size)
         cells, counts = alone, np.stack([np.bincount(label, c, alone.size) for c in counts])

@@ -1,9 +1,9 @@
 """Guess from scores which canaries one run included, and count the correct guesses.
 
-Two sets of guesses share the error. The first has planned numbers of guesses, which depend on the
-number of canaries alone, and is judged by all canaries; its bound is exact. The numbers of the
-second are chosen by a random part of the canaries, which reveals its coins and is excluded from the
-count. The set with the larger bound is reported.
+Two sets of guesses share the error. The planned set guesses a number of canaries that depends only
+on how many canaries there are, and is judged on all of them; its bound is exact. The chosen set
+takes its numbers of guesses from the revealed coins of a random part of the canaries, and is judged
+on the remaining canaries. The set with the larger bound is reported.
 """
 
 import math
@@ -23,20 +23,21 @@ from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
 _PLANNED_ERROR = 0.7
-"""Part of the error that the planned guesses may use; the chosen ones have the rest."""
+"""Share of the error that the planned guesses get; the chosen guesses get the rest."""
 
 _PLANNED_FACTOR = 2.5
-"""Planned guesses at either end of the scores, divided by the root of the number of canaries.
+"""Planned guesses at each end of the scores, divided by the root of the number of canaries.
 
-It suits Gaussian canaries: `benchmarks/one_run.py` compares with the best numbers for a known law.
+It suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of guesses
+under a known distribution.
 """
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""Numbers of guesses to try at either end of the scores, and the range of their shares."""
+"""Numbers of guesses to try: how many, largest and least share of canaries, fewest guesses."""
 
 
 class _Numbers(NamedTuple):
-    """Numbers of guesses: "in" for the highest scores, "out" for the lowest."""
+    """Numbers of guesses that a canary was in (highest scores) and out (lowest scores)."""
 
     inside: int
     outside: int
@@ -50,18 +51,19 @@ class Guesses:
     The guesses may depend on each other in any way.
 
     If no number is given, two sets of guesses share the error, and the one with the larger bound is
-    reported: planned numbers, about 2.5 times the root of the number of canaries at either end of
-    the scores, and numbers that revealed canaries choose for the largest expected bound. Revealed
-    canaries are excluded from the count of the second set.
+    reported. The planned set has about 2.5 times the root of the number of canaries as guesses at
+    each end of the scores. The chosen set has the numbers of guesses with the largest expected
+    bound on canaries whose coins are revealed; these canaries are not counted in it.
 
     Attributes:
-        num_in: Guesses that a canary was in.
-        num_out: Guesses that a canary was out.
-        reveal_fraction: Share of the canaries whose coins choose the numbers of the second set.
+        num_in: Number of guesses that a canary was in.
+        num_out: Number of guesses that a canary was out.
+        reveal_fraction: Share of the canaries whose coins are revealed for the chosen set.
 
     Raises:
         TypeError: When a number of guesses is not an integer.
-        ValueError: When a number is negative, both are 0, or the share lies outside (0, 1).
+        ValueError: When a number of guesses is negative, both are 0, or the share is outside
+            (0, 1).
 
     References:
         Steinke, Nasr, Jagielski (2023), Algorithm 1.
@@ -113,7 +115,7 @@ class Guesses:
             source: A source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
-            runs: A single run number, because a recorded run cannot be drawn again.
+            runs: Index of a single run, because a recorded run cannot be drawn again.
 
         Raises:
             ValueError: When pairs or a distance are given, when guesses do not bound the notion,
@@ -146,7 +148,7 @@ class Guesses:
 def _in_order(
     scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Order the coins by decreasing score, with ties in random order."""
+    """Return the coins in decreasing order of score, with ties in random order."""
     shuffled = generator.permutation(len(scores))
     return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
 
@@ -166,21 +168,21 @@ def _count(
 
 
 def _planned(coins: NDArray[np.bool_]) -> GuessCounts:
-    """Count guesses whose numbers depend on the number of canaries alone."""
+    """Count the planned guesses, whose number depends only on how many canaries there are."""
     most = math.floor(_LARGEST_SHARE * len(coins))
     size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
     return _count(coins, _Numbers(size, size), share=_PLANNED_ERROR)
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose the numbers of guesses by the revealed coins, and count the guesses of the others."""
+    """Choose numbers of guesses from the revealed coins, and count guesses of the other coins."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _PLANNED_ERROR)
 
 
 def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCounts:
-    """Return the set of guesses with the larger bound, which may be either at the joint error."""
+    """Return the set of guesses with the larger bound; their joint error permits either choice."""
     notion = _searched_for(terms.notion)
     one, other = (
         counted.answer(notion, terms.own_confidence, 1, None).lower_bound
@@ -190,15 +192,15 @@ def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCount
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
-    """Return the numbers of guesses with the largest expected bound on the other canaries.
+    """Return the numbers of guesses with the largest expected bound on unrevealed canaries.
 
     Args:
-        revealed: Revealed coins, by decreasing score.
-        judged: Number of canaries that judge the guesses.
+        revealed: Revealed coins, in decreasing order of score.
+        judged: Number of canaries that are not revealed, on which the guesses are judged.
         terms: Notion, claim and confidence of the audit.
     """
     error = (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
-    # Bounds on mu follow from those on epsilon at one delta, so their order is the same.
+    # Bounds on mu increase with those on epsilon at one delta, so both rank the numbers alike.
     notion = terms.notion
     delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None
@@ -208,7 +210,7 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         for ends in ((1, 1), (1, 0), (0, 1)):
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
             guessed = Guessed(judged, sum(ends) * size, right)
-            # Skip numbers whose bound at delta = 0, which takes no time, is too small.
+            # Skip numbers whose bound at delta = 0, which is fast to compute, is too small.
             if numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
                 continue
             found = epsilon_of_chosen(guessed, delta, error)
@@ -219,18 +221,18 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Notion for choosing numbers: mu, which depends on the whole curve, in place of a curve."""
+    """Return the notion for comparing guesses: epsilon as it is, and mu for every other notion."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Shares of the canaries to guess at one end."""
+    """Yield the shares of canaries to try as the number of guesses at one end of the scores."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 
 
 def _cautious(right: NDArray[np.bool_], tried: int) -> float:
-    """Lower the accuracy of guesses by one standard deviation.
+    """Return the accuracy of guesses minus one standard deviation.
 
     References:
         Wilson (1927).
@@ -241,7 +243,7 @@ def _cautious(right: NDArray[np.bool_], tried: int) -> float:
 
 
 def _direction(counted: GuessCounts) -> list[str]:
-    """Note scores that point the wrong way by more than chance."""
+    """Return a note if so few guesses are correct that the scores likely have the wrong sign."""
     _, made, right = counted.guessed
     if right >= made / 2 - 4 * math.sqrt(made / 4):
         return []

@@ -1,9 +1,9 @@
-"""Search of a large space of pairs by successive halving: few draws on poor pairs, many on good.
+"""Search of a large space of pairs by successive halving, with few draws for poor pairs.
 
-Each rung estimates the loss of every remaining pair (DPL) from fresh draws, and keeps the best
-share of the pairs for the next rung, which draws more for each. Choosing pairs costs no confidence,
-because the bound rests on other draws: every rung uses keys that `dpjax.audit` never uses, whatever
-its seed.
+Each rung estimates the privacy loss of every remaining pair (the DPL algorithm) from fresh draws,
+and keeps the best share of the pairs for the next rung, which draws more for each. Choosing pairs
+costs no confidence, because the bound rests on other draws: every rung uses keys that `dpjax.audit`
+never uses, whatever its seed.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from dpjax.sources.streams import DrawnStreams
 _STAGE, _BEFORE = "search of pairs", "pairs of an audit"
 _FEWEST = 128
 _BUDGET = 1_000_000
-"""Default budget of a JAX mechanism, in draws."""
+"""Default budget for a JAX mechanism: draws on both sides of all pairs together."""
 
 _CONFIDENCE = 0.999
 TIME_SHARE = 0.35
@@ -44,9 +44,9 @@ class FoundPairs:
     """The best pairs of a search.
 
     Attributes:
-        pairs: The best few, best first; what `dpjax.audit` takes.
+        pairs: Best pairs in decreasing order, in a form that `dpjax.audit` takes.
         estimates: Estimated losses in the last rung; for host sources, the expected bounds.
-        rungs: (pairs, draws at each side of a pair) of every rung.
+        rungs: Number of pairs and draws per side of a pair, for every rung.
     """
 
     pairs: Pairs | AnyPairs
@@ -69,7 +69,7 @@ class FoundPairs:
         ]
 
     def __str__(self) -> str:
-        """Return a line for each pair, within the columns of a terminal."""
+        """Return a title and a line for each pair, cut to the width of a terminal."""
         lines = [self._title(), "  loss    pair", *(f"  {a}  {b}" for a, b in self.rows())]
         lines = [neutral(line) for line in lines]
         return "\n".join(
@@ -103,8 +103,8 @@ def search_pairs(
 ) -> FoundPairs:
     """Find the pairs with the largest estimated loss, by successive halving.
 
-    The local approach ranks pairs of JAX mechanisms, and the expected bound of an event ranks the
-    pairs of others. The search also varies the best pairs of a space of `dpjax.neighbors`.
+    The local method ranks the pairs of JAX mechanisms; the expected bound of an event ranks the
+    pairs of all other sources. The search also varies the best pairs of `dpjax.neighbors`.
 
     Args:
         subject: As in `dpjax.audit`, including host sources and objects of libraries.
@@ -112,13 +112,14 @@ def search_pairs(
             for designs; or `dpjax.neighbors`. If None, the pairs of a built-in mechanism or of an
             object of a library.
         budget: Largest number of draws on both sides of all pairs together; every rung gets an
-            equal part. If None, a million for JAX mechanisms and about 12,000 a rung for others.
+            equal part. If None, 1,000,000 for JAX mechanisms and about 12,000 per rung for the
+            rest.
         keep: Number of pairs to return.
-        factor: Each rung but the last keeps one pair in `factor`, at least `keep`.
-        region: As in `dpjax.audit`, but without a pilot: it must be given for a function whose
-            outputs are not 0 .. num_outcomes - 1.
+        factor: Every rung but the last keeps one in `factor` pairs, but at least `keep`.
+        region: As in a method of `dpjax.audit`, but no pilot finds it: it must be given for a
+            function whose outputs are not 0 .. num_outcomes - 1.
         key: Integer seed or typed key; the audit may use the same one.
-        execution: Layout on the machine; never changes the result.
+        execution: How the work is laid out on the machine; never changes the result.
 
     Returns:
         The best pairs, in a form that `dpjax.audit` takes. The audit makes fresh draws.
@@ -126,7 +127,7 @@ def search_pairs(
     Raises:
         ValueError: When an argument is out of range, or the budget is below 128 draws per side of
             every pair in the first rung.
-        TypeError: When an argument is of the wrong kind.
+        TypeError: When an argument has the wrong type.
 
     References:
         Jamieson, Talwalkar (2016), Algorithm 1 (successive halving); Askin, Kutta, Dette (2022),
@@ -169,7 +170,7 @@ def search_pairs(
         found = dpl_runs(
             DrawnStreams(mechanism, nth(pairs.database, alive), nth(pairs.neighbor, alive), key),
             region,
-            # num_confirm only sets the penalty of the search.
+            # num_confirm affects only the penalty of the search.
             Local(num_samples=num_samples, num_confirm=num_samples + 1),
             ONE_RUN,
             execution=execution or default_execution(),
@@ -193,7 +194,7 @@ def search_pairs(
 
 
 def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object, list[str]]:
-    """Return pairs unchanged, or the best pairs of a space with a note on the search.
+    """Return pairs unchanged, or the best pairs of a space and a note on their search.
 
     Args:
         source: Source of the audit.
@@ -234,7 +235,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Return the number of pairs that enter each rung; more than `keep` enter the last one."""
+    """Return the number of pairs that enter each rung; the last has at most `keep * factor`."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

@@ -1,9 +1,9 @@
-"""Search of many pairs of a host source: each gets few draws, and the best get more.
+"""Search of many pairs of a host source: every pair gets few draws, and the best get more.
 
-The first rung draws some tens of outputs at every pair. Each further rung keeps one pair in
-`factor`, adds variations of the best where the space of pairs is known, and draws more of each, so
-that all rungs cost about the same. Draws of a rung serve no other purpose: the chosen pairs are
-audited with fresh ones.
+The first rung draws a few dozen outputs at every pair. Each further rung keeps one in `factor`
+pairs, adds variations of the best if the space of pairs is known, and draws more at each pair, so
+that all rungs cost about the same. The draws of a rung are used only there: the chosen pairs are
+audited with fresh draws.
 """
 
 import time
@@ -28,39 +28,39 @@ _FEWEST = 24
 """Minimum number of draws per side of every pair in the first rung."""
 
 _RUNG_DRAWS = 12_000
-"""Default draws of a rung, both sides of all pairs together."""
+"""Default number of draws in a rung, on both sides of all pairs together."""
 
 _WITHOUT_SMALL = 2
-"""Maximum number of requested pairs for which no small pair is kept."""
+"""Largest `keep` for which no place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
-"""Variations in a further rung, per kept pair."""
+"""Number of variations that a further rung adds per kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Maximum and minimum number of confirmation draws per side of a predicted bound."""
+"""Maximum and minimum number of confirmation draws per side that expected bounds assume."""
 
 _AUDIT_SHARE = 1.5
-"""Time of the audit, in units of its search's time."""
+"""Assumed time of the audit, as a multiple of the search's time."""
 
 _PARTS = 4
-"""Parts of a rung that workers draw under a time limit."""
+"""Number of parts into which a rung is split for workers under a time limit."""
 
 _WORTH = 300
-"""Draws a side of each pair that the audit's time should allow."""
+"""Draws per side that the audit should have time for at each pair; fewer pairs are kept if not."""
 
 _SLOWER = 4.0
-"""Largest slowdown of a pair against the best in one audit."""
+"""Largest time per output of an audited pair, as a multiple of the best pair's."""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """The plan of a search.
+    """Plan of a search.
 
     Attributes:
-        budget: Draws on both sides of all pairs in all rungs; None for the default.
-        seconds: Time of all rungs in seconds; None for no limit.
-        keep: Number of pairs wanted.
-        factor: Ratio of a rung's pairs to those that it keeps.
+        budget: Total draws on both sides of all pairs in all rungs; None for the default.
+        seconds: Time limit for all rungs in seconds; None for no limit.
+        keep: Number of pairs to find.
+        factor: Ratio of the number of pairs in a rung to the number that it keeps.
     """
 
     budget: int | None
@@ -91,12 +91,12 @@ class Ladder:
 
 
 class _Ranked(NamedTuple):
-    """The pairs of a rung.
+    """Scores of the pairs of a rung.
 
     Attributes:
-        scores: Expected bounds, float64 [pairs]; -infinity for pairs that were not reached.
+        scores: Expected bounds, float64 [pairs]; -infinity if a pair was not reached or too slow.
         paces: Seconds per output, float64 [pairs]; 0 without a time limit.
-        drawn: Number of outputs on both sides of all pairs.
+        drawn: Total number of outputs on both sides of all pairs.
     """
 
     scores: NDArray[np.float64]
@@ -104,14 +104,14 @@ class _Ranked(NamedTuple):
     drawn: int
 
     def best(self, count: int) -> list[int]:
-        """Return the places of the most promising pairs that were reached, best first."""
+        """Return the indices of the most promising pairs with a finite score, best first."""
         order = np.argsort(-self.scores, kind="stable")[:count].tolist()
-        # Where every pair is too slow, the audit of the first one says so.
+        # If every pair is too slow, return the first; its audit reports this.
         return [place for place in order if self.scores[place] > -np.inf] or [0]
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Function from a pair to its notion and the level to exceed."""
+"""Function from a pair to its notion and the claimed level that its bound should exceed."""
 
 
 def search_counted(
@@ -130,13 +130,14 @@ def search_counted(
         pairs: Pairs as the caller gave them, or a space of neighbors.
         ladder: Plan of the search.
         terms: Terms of the audit that follows.
-        region: Outputs that events may hold, or None.
-        root: Typed key of all rungs.
-        asked: Notion and level of each pair, where they differ; the terms' notion and 0 if None.
+        region: Outputs that events may contain; None for all.
+        root: Typed key from which the rungs' keys are folded.
+        asked: Function that returns each pair's notion and level; if None, all pairs have the
+            notion of `terms` and level 0.
 
     Returns:
-        The best pairs, best first; their expected bounds above the level; every rung's (pairs,
-        draws per side).
+        The best pairs, best first; by how much their expected bounds exceed their levels; and
+        (pairs, draws per side) of every rung.
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
@@ -163,7 +164,7 @@ def search_counted(
     small = [] if space is None else _places(space.smallest(alive), alive)
     if small and ladder.keep > _WITHOUT_SMALL and not set(small) & set(best):
         best[-1] = max(small, key=lambda place: ranked.scores[place])
-    # The slowest pair determines how many draws an audit of several has time for.
+    # Drop slow pairs: the slowest one limits the number of draws in an audit of several pairs.
     pace = ranked.paces[best[0]]
     best = [place for place in best if ranked.paces[place] <= _SLOWER * pace]
     if ladder.seconds is not None:
@@ -185,13 +186,13 @@ def _next(
     space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
-    """Return the kept pairs, best first, the smallest ones, and variations of the best."""
+    """Return the next rung's pairs: the best, some of small databases, and variations of these."""
     number, size = rung
     kept = max(ladder.keep, -(-len(alive) // ladder.factor))
     best = [alive[place] for place in ranked.best(kept)]
     if space is None:
         return best
-    # Rare events show only in many draws, and mostly at databases of few records.
+    # Keep small databases: rare events appear mostly there, and only after many draws.
     small = [pair for pair in space.smallest(alive) if not _places([pair], best)]
     found = [*best, *small][:size]
     more = [
@@ -201,24 +202,24 @@ def _next(
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the places of some pairs without comparing databases of other libraries."""
+    """Return the indices of some pairs by identity, since databases may not support ==."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
 
 @dataclass(frozen=True)
 class _Rung:
-    """The draws at every remaining pair.
+    """One rung of a search, which draws at every remaining pair.
 
     Attributes:
         source: Source of the outputs.
         alive: Remaining pairs.
-        draws: Draws a side of each pair.
+        draws: Draws per side of each pair.
         terms: Terms of the audit that follows.
-        region: Outputs that events may hold, or None.
+        region: Outputs that events may contain; None for all.
         key: Typed key of this rung alone.
-        asked: Notion and level of each pair.
-        began: Clock time at which the search began.
+        asked: Function that returns each pair's notion and level.
+        began: Value of `time.perf_counter()` at the start of the search.
     """
 
     source: Source
@@ -234,10 +235,10 @@ class _Rung:
         """Return the expected bounds of the pairs.
 
         Args:
-            seconds: Of the rung. Pairs are drawn one after the other then, each within its share of
-                the time that is left. Those that are not reached are out, and those that are too
-                slow to be audited.
-            whole: Time of all rungs in seconds.
+            seconds: Time limit of the rung; None for no limit. Under a limit, pairs are drawn in
+                turn, each within its share of the remaining time. Pairs that are not reached or
+                are too slow to be audited get the score -infinity.
+            whole: Time limit of all rungs in seconds.
         """
         count = len(self.alive)
         if seconds is None:
@@ -245,7 +246,7 @@ class _Rung:
             scores = self._promised(range(count), searches, _PLANNED)
             return _Ranked(scores, np.zeros(count), _drawn(searches))
         scores, paces, total = np.full(count, -np.inf), np.zeros(count), 0
-        # Workers start anew for every part.
+        # Use few parts, because workers restart for every part.
         size = -(-count // _PARTS) if getattr(self.source, "workers", 0) else 1
         start = time.perf_counter()
         for first in range(0, count, size):
@@ -259,7 +260,7 @@ class _Rung:
             total += drawn
             pace = (time.perf_counter() - began) / drawn
             paces[part.start : part.stop] = pace
-            # Plan as many draws as could confirm a slow pair after as many that search.
+            # Number of draws per side for which the audit would have time to confirm.
             planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)
             if planned >= _LEAST_PLANNED:
                 scores[part.start : part.stop] = self._promised(part, searches, planned)
@@ -274,7 +275,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return the counts of some pairs, with a time limit for each side of each."""
+        """Return the search sets of some pairs, drawn in `each` seconds per side of a pair."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(
@@ -285,7 +286,7 @@ class _Rung:
             replace(self.terms.layout, progress=None),
             seconds=each,
         )
-        # All calls of the audit share one deadline.
+        # The search and the audit share one deadline.
         source = self.source.with_time_used(time.perf_counter() - self.began)
         with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
             return opened.search()

@@ -1,4 +1,4 @@
-"""Search counts at a database that several pairs share."""
+"""Pooling of search counts at databases that several pairs share."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 
 
 class Pools:
-    """Sides of pairs whose outputs have the same law and are counted in the same cells.
+    """Groups of pairs' sides with the same output distribution, counted in the same cells.
 
-    Many designs compare one database with several neighbors. All draws of the search at that
-    database tell how likely an event is there, whichever pair they were drawn for. Neighbors that
-    differ little are then told apart by fewer draws.
+    Many designs compare one database with several neighbors. All search draws at that database
+    estimate the probability of an event there, whichever pair they were drawn for. With them,
+    fewer draws suffice to rank neighbors that differ little.
     """
 
     def __init__(self, searches: Sequence[Search], pairs: AnyPairs):
@@ -27,11 +27,10 @@ class Pools:
         self._shared = [sides for sides in places.values() if len(sides) > 1]
 
     def pooled(self, searches: Sequence[Search]) -> list[Search]:
-        """Return the searches of all pairs, with counts at shared databases added up.
+        """Return the search sets of all pairs, with counts at shared databases added up.
 
         Args:
-            searches: Searches of all pairs, each with its own draws' counts, which are left as they
-                are.
+            searches: Search sets of all pairs, each with counts of its own draws; not modified.
         """
         found = list(searches)
         for sides in self._shared:

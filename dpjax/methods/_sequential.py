@@ -20,10 +20,10 @@ from dpjax.results import Finding, Findings
 from dpjax.sources import ONE_RUN, OpenedInTurn, Request, Rounds, Source
 
 _DRAWS = 250_000
-"""Default number of draws per side, of all pairs together."""
+"""Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""Largest total of draws that are all worth betting on."""
+"""Largest total number of draws for which an audit bets and draws as if draws were expensive."""
 
 _BLOCK = 4096
 """Draws per block of a mechanism in JAX."""
@@ -34,12 +34,12 @@ class Sequential:
     """Lower bound that holds after every block of draws, so that an audit stops early.
 
     Attributes:
-        num_draws: Total draws per side, of all pairs together, after which the audit ends; 250,000
-            if None.
-        seconds: Time in seconds after which it ends, whatever was drawn; None for no limit.
+        num_draws: Draws per side, summed over all pairs, after which the audit ends; 250,000 if
+            None.
+        seconds: Time in seconds after which the audit ends; None for no limit.
 
     Raises:
-        TypeError, ValueError: When a number is of the wrong kind or too small.
+        TypeError, ValueError: When a number has the wrong type or is too small.
     """
 
     num_draws: int | None = option("", default=None)
@@ -63,7 +63,7 @@ class Sequential:
         )
 
     def accepts(self, source: Source) -> str | None:
-        """Return None: recorded outputs too are drawn, in the order of their recording."""
+        """Return None: every source can be drawn in turn, recordings in their own order."""
         return None
 
     def run(
@@ -72,8 +72,8 @@ class Sequential:
         """Audit a batch of runs, one after the other; arguments as in `Events.run`.
 
         Raises:
-            ValueError: When one event does not bound the notion, the source has a time limit of its
-                own, or there are fewer draws than lay the cells.
+            ValueError: When no single event bounds the notion, the source has a time limit of its
+                own, or there are too few draws to lay the cells.
         """
         if terms.notion.hypothesis() is None:
             raise BadValue(
@@ -93,7 +93,7 @@ class Sequential:
             region=None,
             promise=partial(promised, terms),
             key=terms.root,
-            # A separate program would take longer to compile than these blocks take to run.
+            # Other layouts would take longer to compile than these blocks take to run.
             execution=replace(terms.layout, layout="gathered"),
             runs=np.array([run], np.int32),
             block=_BLOCK,
@@ -115,7 +115,7 @@ class Sequential:
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:
-        """Return the most draws per side; by default, all recorded outputs."""
+        """Return the largest number of draws per side; by default, all outputs of a recording."""
         if self.num_draws is not None:
             return self.num_draws
         return _DRAWS if self.seconds is None and source.takes_pairs else ENDLESS

@@ -15,7 +15,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _MOST = 3
-"""Largest number of places in a message."""
+"""Largest number of suggested calls in a message."""
 
 _OTHER_WORDS = {
     "epsilon": "write claim=... with the claimed level",
@@ -35,15 +35,15 @@ _PLACES = (
     ("notion=", "", [*NOTIONS.values()]),
     ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
-"""Text before and after a class, with the classes that may have the option."""
+"""Text before and after a call of a class, and the classes that may have the argument."""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
-    """Refuse arguments that a function does not have.
+    """Reject arguments that a function does not have.
 
     Args:
         function: Name of the function, for the message.
-        given: Names that a caller wrote.
+        given: Names of the arguments that the caller gave.
         accepted: Names of the function's arguments.
 
     Raises:
@@ -56,7 +56,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
 
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function to refuse unknown arguments by `refuse_misplaced`."""
+    """Decorate a function so that it rejects unknown arguments by `refuse_misplaced`."""
     accepted = [*inspect.signature(function).parameters]
 
     @functools.wraps(function)
@@ -68,7 +68,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(name: str, accepted: Collection[str]) -> str:
-    """Return where an argument belongs, as the end of a sentence."""
+    """Return the end of a message that says where an argument belongs."""
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []

@@ -1,4 +1,4 @@
-"""Messages of interrupted audits: their progress, and what the evidence shows so far."""
+"""Messages of interrupted audits, with their progress and the bound so far."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +15,8 @@ class SoFar:
 
     Attributes:
         tally: Tally of the source.
-        evidence: Function that makes evidence from the confirmation counts; None until an event is
-            chosen, and for methods whose evidence is complete only at the end.
+        evidence: Function from confirmation counts to evidence; None until an event is chosen, and
+            for methods whose evidence is complete only at the end.
     """
 
     def __init__(self, tally: Tally):
@@ -26,7 +26,7 @@ class SoFar:
 
 @contextmanager
 def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
-    """Context that turns an interrupt into `Stopped` with a message.
+    """Return a context that turns an interrupt into `Stopped` with a message.
 
     Args:
         tally: Tally of the source.

@@ -1,10 +1,11 @@
-"""One sequential audit in progress: draws, bets, and cells laid again as draws come.
+"""One sequential audit in progress: draws, bets, and cells laid again as draws accumulate.
 
 The first draws lay the cells and are not bet on. Each later block is drawn at the most promising
 pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time: an audit
 ends once the claim is refuted, the draws or the time are spent, or the user stops it. While draws
-are few, the cells are laid again by all of them each time they have grown by half. Without a claim,
-part of the error is kept for one exact look at an event that is fixed before its draws.
+are few, all draws so far lay the cells again each time their number has grown by half. Without a
+claim, part of the error is kept for the planned look: one exact bound from an event that is fixed
+before the look's draws.
 
 References:
     Ville (1939); Waudby-Smith, Ramdas (2024), for bets; Jamieson, Talwalkar (2016), for the phases.
@@ -41,16 +42,16 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
-"""Number of draws per side that no audit reaches."""
+"""Value of the limit on draws per side that means no limit."""
 
 _GROWTH, _LEAST = 0.12, 40
-"""Growth of draws per block of a phase, and least draws per side."""
+"""Size of a block without a claim: share of all draws so far, and fewest draws per side."""
 
 _COARSE = 4
-"""Step between levels bet on beside a claim, which is always included."""
+"""Step through the grid of levels to bet on if there is a claim; the claim is always included."""
 
 _TINY = 1e-9
-"""Substitute for a claim of 0, whose refutation refutes 0."""
+"""Level to bet on in place of a claim of 0; if it is refuted, so is 0."""
 
 
 class Walk:
@@ -59,13 +60,13 @@ class Walk:
     Args:
         opened: Source of the draws.
         terms: Terms of the audit, with the evidence of an earlier audit that it continues.
-        total: Largest number of draws per side of all pairs.
-        few: Whether draws are expensive.
-        run: Number of the run.
-        redraws: Whether a block cut short by the end of the draws can be drawn again, whole.
+        total: Largest number of draws per side, summed over all pairs.
+        few: Whether draws are few or expensive.
+        run: Index of the run.
+        redraws: Whether a block that the limit on draws cut short can be drawn again in full.
 
     Attributes:
-        ended: Reason for its end, in words.
+        ended: Reason for the end of the audit, in words.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Walk:
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
         self._first = drawn[0]
         self._numbers = numbers_of_databases(opened.pairs)
-        # Recordings end, and hold no more draws than this.
+        # A recording may hold fewer draws than `total`.
         self._total = min(total, opened.num_confirm + sum(drawn))
         self._error = 1 - terms.own_confidence
         level, hypothesis = terms.level, terms.notion.hypothesis(terms.distance)
@@ -98,7 +99,7 @@ class Walk:
         self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
         self._before: Wealth | None = None
-        # These are the draws a side that laid the cells of each pair.
+        # Number of draws per side that laid the cells of each pair.
         self._laid = np.array(drawn)
         self._size = max(cells.size for cells in self._cells)
         if earlier is not None:
@@ -115,7 +116,7 @@ class Walk:
             grid=hypothesis.levels[:: 1 if level is None else _COARSE],
             shared=self._shared(),
         )
-        # The first draws are not bet on, since nothing is known before them.
+        # The first draws are not bet on, since no earlier draws could choose the bets.
         self._step(self._searched())
 
     @property
@@ -127,7 +128,7 @@ class Walk:
         return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
 
     def _shared(self) -> NDArray[np.int64]:
-        """Return numbers of the databases, int64 [pairs, 2]; see `Wealth`."""
+        """Return IDs of the databases, int64 [pairs, 2]; equal IDs share counts, see `Wealth`."""
         seen: dict[object, int] = {}
         found = np.empty((len(self._searches), 2), np.int64)
         for (pair, side), number in np.ndenumerate(self._numbers):
@@ -156,8 +157,8 @@ class Walk:
         return blake2b(b"".join(counts), digest_size=16).hexdigest()
 
     def _go_on(self, earlier: BetWealth) -> None:
-        """Take over the state of an audit of the same outputs."""
-        # A block cut short by the end of the draws is drawn whole.
+        """Continue from the state of an earlier audit of the same outputs."""
+        # Undo a block that the limit on draws cut short; it is drawn again in full.
         self._state = earlier.wealth if earlier.before is None else earlier.before
         self._path = list(earlier.path if earlier.before is None else earlier.path[:-1])
         self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None
@@ -172,10 +173,10 @@ class Walk:
             )
 
     def refuse_other_outputs(self) -> None:
-        """Recount the recorded outputs that an earlier audit counted.
+        """Check that recorded outputs are still those that an earlier audit counted.
 
         Raises:
-            ValueError: When those outputs have changed or become fewer.
+            ValueError: When these outputs have changed or become fewer.
         """
         taken, laid = int(self._taken[0]), int(self._laid[0]) - self._first
         if taken <= laid:
@@ -196,11 +197,11 @@ class Walk:
         return self._opened.count(marked)[0]
 
     def go(self, deadline: float | None) -> None:
-        """Draw and bet until there is a reason to end."""
+        """Draw and bet until the audit ends; see the module for the reasons."""
         if not self._hybrid:
             while self._drawn < self._total and not self._is_over(deadline):
                 self._lay_outgrown()
-                # Fresh bits per block make a continued audit choose as an uninterrupted one.
+                # With own bits for each block, a resumed audit chooses like an uninterrupted one.
                 bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
                 self._block(allocation(self._state, np.random.Generator(bits)))
             return
@@ -233,9 +234,9 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Lay cells again by all draws so far, and count these in them.
+        """Lay cells again from all draws so far, and recount these draws in the new cells.
 
-        Later bets depend on earlier blocks as before, so they stay valid.
+        Later bets still depend only on earlier blocks, so they stay valid.
         """
         draws = self._state.draws[:, 0]
         pairs = outgrown(draws, self._laid).tolist()
@@ -253,15 +254,15 @@ class Walk:
         self._state = replace(after, ordered=self._ordered)
 
     def _lay(self, pair: int, draws: int) -> None:
-        """Lay the cells of a pair by its first draws."""
+        """Lay the cells of a pair from its first draws."""
         search = self._opened.lay_again(pair, draws - self._first)
-        # Counts in different cells do not add up, and the state holds them all.
+        # Reset the tally: counts in old and new cells cannot be added, and the state has them all.
         self._opened.tally.confirmed = None
         self._searches[pair], self._laid[pair] = search, draws
         self._size = max(self._size, search.partition.size)
 
     def _block(self, draws: NDArray[np.int64]) -> None:
-        """Draw at each side of each pair, and bet on the outputs."""
+        """Draw the given number of outputs per side of each pair, and bet on them."""
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most
         if is_cut:
@@ -283,7 +284,7 @@ class Walk:
         self._path.append((self._drawn, state.bound, at_claim))
 
     def finding(self) -> Finding:
-        """Return the finding of the bets, with the event that shows most as witness."""
+        """Return the finding of the bets; the witness is the event with the largest bound."""
         state, pairs, terms = self._state, self._opened.pairs, self._terms
         pair = self._look.pair if self._look is not None else leader(state).pair
         cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
@@ -328,7 +329,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return each pair's expected bound from as many draws again, best first."""
+        """Return each pair's expected bound from the same number of fresh draws, best first."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted

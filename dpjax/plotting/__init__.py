@@ -1,4 +1,4 @@
-"""Figures of plain numbers; matplotlib is loaded when one is drawn."""
+"""Figures from plain numbers; matplotlib is imported when the first figure is drawn."""
 
 from dpjax.plotting._canvas import DATABASE as DATABASE
 from dpjax.plotting._canvas import NEIGHBOR as NEIGHBOR

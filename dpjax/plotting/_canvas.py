@@ -1,4 +1,4 @@
-"""Figures without a display, and files that are written whole or not at all."""
+"""Figures that need no display, and figure files that are written completely or not at all."""
 
 import io
 from pathlib import Path
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
 EVENT, CLAIM = "#e3c565", "#237a4b"
-# Except for that of the event, they have a contrast of 4.5 to 1 on white, since texts have them.
+# All colors but the event's are also used for text, so they have a contrast of 4.5 to 1 on white.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and name of each of the two databases."""
 
 LINE = 48
-"""Maximum number of characters of a line of text."""
+"""Maximum number of characters in a line of text."""
 
 SMALL, TINY = 9, 8
-"""Sizes in points of labels and of the least important texts."""
+"""Font sizes in points of labels and of the least important text."""
 
 _LONGEST = 100
-"""Maximum number of characters of a text beside a figure."""
+"""Maximum number of characters of untrusted text in a figure."""
 
 _LABEL = 40
 """Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
-"""Maximum number of characters of adjacent labels: of each one, and of three together."""
+"""Longest label in a legend with columns, and longest total for three columns, in characters."""
 
 _FORMATS = (".png", ".svg", ".pdf")
 
 WIDTH = 4.2
-"""Width in inches of a figure that can be read at 400 pixels."""
+"""Width in inches of a figure that remains readable at a width of 400 pixels."""
 
 
 def new_figure(
@@ -62,7 +62,7 @@ def new_figure(
 
 
 def blank_figure(size: tuple[float, float]) -> "Figure":
-    """Return a figure of a size in inches without panels; raises as `new_figure` does."""
+    """Return a figure without panels, of a size in inches; raises as `new_figure` does."""
     needs("figures", "plot", "matplotlib")
     from matplotlib.figure import Figure
 
@@ -70,11 +70,11 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
 
 
 def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:
-    """Place a legend above a panel, where it hides no data and nothing cuts it.
+    """Place a legend above a panel, where it hides no data and is not clipped.
 
     Args:
         axes: Panel to draw in.
-        entries: Artists by label; all labeled ones of the panel if None.
+        entries: Artists by label; if None, all labeled artists of the panel.
         title: Title of the panel, in words.
     """
     entries = _entries(axes) if entries is None else entries
@@ -114,7 +114,7 @@ def _entries(axes: "Axes") -> "dict[str, Artist]":
 
 
 def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any) -> None:
-    """Place a legend without a frame, with texts in the colors of their artists."""
+    """Place a legend without a frame, with labels in the colors of their artists."""
     legend = axes.legend(
         entries.values(),
         [shorten(label, _LABEL) if "\n" not in label else label for label in entries],
@@ -133,7 +133,7 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 
 
 def _ink(artist: Any) -> str:
-    """Return the color of a line or area, made opaque; that of the event is too light."""
+    """Return the opaque color of a line or area; a dark one for the event, which is too light."""
     from matplotlib.colors import to_hex
 
     if hasattr(artist, "patches"):
@@ -149,25 +149,25 @@ def _ink(artist: Any) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Truncate a text."""
+    """Truncate text to a maximum number of characters."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def literal(text: str) -> str:
-    """Truncate a foreign text, without formulas and control characters."""
+    """Truncate untrusted text, and neutralize its control characters and formulas."""
     text = neutral(text)
     return shorten(text, _LONGEST).replace("$", r"\$")
 
 
 def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
-    """Return the figure with a title in lines of that many characters, unless it is empty."""
+    """Return the figure with a title wrapped at `line` characters; an empty title is omitted."""
     if title:
         figure.suptitle(fill(literal(title), line), fontsize=11, x=0.01, ha="left")
     return figure
 
 
 def unboxed(axes: "Axes") -> None:
-    """Hide the lines of a panel that no axis needs."""
+    """Hide the top and right lines of a panel."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -176,13 +176,13 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
     Args:
         figure: A matplotlib figure.
-        path: Name that ends in .png, .svg or .pdf.
+        path: File name that ends in .png, .svg or .pdf.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: When the name has another ending.
+        ValueError: When the file name has a different ending.
         OSError: When the folder is missing or cannot be written to.
     """
     path = check_figure_path(path)

@@ -1,4 +1,4 @@
-"""Curves of other notions that a level of one notion implies."""
+"""Privacy curves of other notions, implied by a level of one notion."""
 
 import numpy as np
 import scipy
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 from dpjax.inference import ZCDP_ORDERS, two_points
 
 _STEPS = 60
-"""Bisections of an error probability, enough for the last visible bit."""
+"""Number of bisection steps for an error probability, more than a plot can show."""
 
 
 class Claimed:
-    """Curves of other notions that a level or a curve implies, claimed or shown.
+    """Privacy curves of other notions, implied by a claimed or shown level or curve.
 
     Args:
-        kind: Name of the notion; None without a claim.
+        kind: Name of the notion of the level; None without a level.
         claim: A level, or points of a curve.
-        delta: Delta of a claimed epsilon.
-        order: Order of a claimed Renyi divergence.
+        delta: Delta, if the level is an epsilon.
+        order: Order, if the level is a Renyi divergence.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the deltas under a claim of Gaussian privacy."""
+        """Return the deltas that a claim of Gaussian DP implies; None for other claims."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
@@ -62,13 +62,13 @@ class Claimed:
             assert self.order is not None
             return _errors_of_divergence(self.order, self.level, x)
         if self.kind == "zcdp":
-            # A few orders suffice, since the claim implies each of them.
+            # A few orders suffice: the claim implies a bound at each of them.
             orders = ZCDP_ORDERS[[0, 1, 3, 7, 15, 31, 63]]
             return np.max([_errors_of_divergence(a, a * self.level, x) for a in orders], axis=0)
         return None
 
     def divergences(self, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the largest divergences under the claim."""
+        """Return the largest divergences that the claim allows; None if it implies none."""
         if self.kind == "zcdp":
             return self.level * orders
         if self.kind == "gdp":
@@ -77,9 +77,9 @@ class Claimed:
 
 
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest probability of a miss at false alarms x under (epsilon, delta).
+    """Return the smallest probabilities of a miss at false-alarm probabilities x.
 
-    Both directions hold.
+    Under (epsilon, delta)-DP, no test has a smaller one, in either direction between the databases.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
@@ -91,13 +91,16 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
 def _errors_of_divergence(
     order: float, level: float, x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """As `errors_of`, under a Renyi divergence, by data processing to the outcomes of a test."""
+    """Return the same as `errors_of`, under a bound on the Renyi divergence.
+
+    By data processing, the divergence between a test's two outcomes obeys the same bound.
+    """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):
         miss = (low + high) / 2
         with np.errstate(all="ignore"):
             forward, backward = two_points(1 - miss, x, order), two_points(x, 1 - miss, order)
-        # NaN means that one of the two laws has an outcome that the other one lacks.
+        # NaN means that only one of the two distributions has some outcome.
         within = (forward <= level) & (backward <= level)
         low, high = np.where(within, low, miss), np.where(within, miss, high)
     return high

@@ -1,4 +1,4 @@
-"""Labels beside their curves where there is room, and otherwise in a legend."""
+"""Labels next to their curves if there is room, and otherwise in a legend."""
 
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from dpjax.plotting._outcomes import Strip
 
 _WIDTH, _HEIGHT = 0.31, 0.13
-"""Width and height of a label, in units of the panel."""
+"""Width and height of a label, as shares of the panel's."""
 
 _GAP = 0.02
-"""Distance of a label from its curve, in units of the panel."""
+"""Horizontal distance between a label and its curve, as a share of the panel's width."""
 
 _LINE = 0.12
-"""Least distance of two labels of levels, in units of the panel."""
+"""Least vertical distance between two labels of levels, as a share of the panel's height."""
 
 
 def name_strip(axes: "Axes", strip: "Strip") -> None:
-    """Label the two sides of a panel of shares: beside the steps, or above bars."""
+    """Label the two sides in a panel of shares: next to steps, or above bars."""
     if strip.few:
         legend_above(axes)
         return
@@ -36,13 +36,13 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Label two curves where each is furthest above the other, on its outer side.
+    """Label two curves, each on its outer side where it is furthest above the other.
 
     Args:
         axes: The panel, whose limits are fixed.
-        points: Float64 [n], of both curves.
-        first: Float64 [n], the curve of the database.
-        second: Float64 [n], that of its neighbor.
+        points: Horizontal positions of both curves, float64 [n].
+        first: Curve of the database, float64 [n].
+        second: Curve of its neighbor, float64 [n].
     """
     (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
     x = (np.asarray(points, float) - left) / (right - left)

@@ -1,4 +1,4 @@
-"""A result on one line: bound or interval, estimate and claim."""
+"""A figure of one level: bound or interval, estimate and claim on one line."""
 
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ def plot_levels(
         (right, f"at least {low:.3f}") if high is None else (high, f"{low:.3f} to {high:.3f}")
     )
     axes.barh([0], [end - low], 0.5, low, color=DATABASE, alpha=0.4)
-    # The text goes to the side of the middle that has room.
+    # Extend the text from the middle of the bar toward the side that has room.
     inside = (end + low) / 2
     text = {"fontsize": SMALL, "va": "bottom", "color": DATABASE}
     axes.text(inside, 0.3, f"{said} ({sure})", ha=_side(inside, right), **text)
@@ -65,5 +65,5 @@ def plot_levels(
 
 
 def _side(at: float, right: float) -> str:
-    """Return the alignment that keeps a text at a place of the axis inside the panel."""
+    """Return the alignment that keeps text at a position of the axis inside the panel."""
     return "left" if at < 0.3 * right else "right" if at > 0.7 * right else "center"

@@ -1,4 +1,4 @@
-"""Bounds of every notion from one chain: profile, trade-off curve, Renyi divergences."""
+"""Bounds for every notion from one chain: profile, trade-off curve, Renyi divergences."""
 
 from typing import TYPE_CHECKING
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ORDERS = np.geomspace(1.1, 64, 40)
-"""Orders of Renyi divergences."""
+"""Orders of Renyi divergences to draw."""
 
 _WIDTH, _HEIGHT = 3.4, 3.4
-"""Width and height of a panel in inches, title included."""
+"""Width and height of a panel in inches, including its title."""
 
 _LEAST_DELTA = 1e-7
-"""Smallest delta that is drawn."""
+"""Smallest delta to draw."""
 
 _TOP = 1.15
-"""Right end of an axis, in units of the largest epsilon."""
+"""End of an axis, as a multiple of the largest value to draw."""
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
-    """Plot the privacy profile, the trade-off curve and Renyi divergences in a row, with bounds.
+    """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
 
-    All curves belong to the pair itself, whatever its distance, and all bounds hold at once.
+    All curves belong to the pair itself, whatever its distance, and all bounds hold simultaneously.
 
     Args:
         shown: Band of a chain of sets.
         title: Title of the figure.
-        claim: Claim to draw with the bounds.
+        claim: Claim to draw in addition to the bounds.
 
     Raises:
         ModuleNotFoundError: When matplotlib is missing.
@@ -54,7 +54,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
 
 
 def notion_panels(shown: Band, claim: Claimed) -> "dict[str, Figure]":
-    """Return each panel of `plot_notions` as a figure, by name; arguments as there."""
+    """Return each panel of `plot_notions` as a figure of its own, by name."""
     found = {}
     for name, draw in _PANELS.items():
         found[name], axes = new_figure(size=(_WIDTH, _HEIGHT))
@@ -71,7 +71,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     sides = (("database against neighbor", DATABASE), ("neighbor against database", NEIGHBOR))
     for deltas, (label, color) in zip(both, sides, strict=True):
         axes.plot(epsilons, np.where(deltas > 0, deltas, np.nan), color=color, label=label)
-    # Levels below either curve are refuted.
+    # A point (epsilon, delta) below either curve is refuted.
     axes.fill_between(
         epsilons, _LEAST_DELTA, np.maximum(both.max(axis=0), _LEAST_DELTA), color=DATABASE,
         alpha=0.12, linewidth=0, label="refuted",
@@ -92,7 +92,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     x, missed = trade_off(shown)
-    # A false alarm at the neighbor is an error of the test that asks for the database.
+    # A test that looks for the database has its false alarms at the neighbor.
     axes.plot(x, missed, color=DATABASE, label="database against neighbor")
     axes.plot(missed, x, color=NEIGHBOR, label="neighbor against database")
     least = np.minimum(missed, np.interp(x, missed[::-1], x[::-1]))
@@ -131,4 +131,4 @@ def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 
 _PANELS = {"profile": _profile_panel, "errors": _trade_off_panel, "divergences": _renyi_panel}
-"""Functions that draw the panels, by name."""
+"""Drawing function of each panel, by the panel's name."""

@@ -1,4 +1,4 @@
-"""Panels over outcomes: numbers at their place, intervals with their width, labels in slots."""
+"""Panels of outcomes: numbers at their value, intervals over their width, labels in slots."""
 
 import math
 from collections.abc import Sequence
@@ -16,34 +16,37 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""Draw of both sides that give a loss to about 0.06; share of all that a bin of shares holds."""
+"""Draws of both sides that fill a bin, as a number and as a share of all; the smaller applies.
+
+That number of draws shows a privacy loss with an error of about 0.06.
+"""
 
 _FEWEST = 8
-"""Approximate number of bins of a loss with few draws."""
+"""Approximate number of bins in a panel of losses if there are few draws."""
 
 _NOISE = 0.03
-"""Largest standard error of a density, in units of the largest density."""
+"""Largest standard error of a density, as a share of the largest density."""
 
 _STEP, _LEAST_TOP = 0.15, 0.5
-"""Largest noise between neighboring steps of a loss, in units of its axis; least such axis."""
+"""Largest noise in the step between adjacent losses, as a share of the axis; its least end."""
 
 _WIDE = 1.96
-"""Standard errors of an interval with a confidence of 95%."""
+"""Half-width of a 95% confidence interval, in standard errors."""
 
 _LINE, _NAME = 36, 12
-"""Characters of a line below a panel, and of the name of a place."""
+"""Maximum number of characters in a line below a panel, and in the label of a tick."""
 
 _LEAST_BAND = 0.15
-"""Least share of a panel that the name of an event needs."""
+"""Least width of an event's band that has room for its label, as a share of the panel."""
 
 _OUTER = 0.15
-"""Width at which a tail is drawn, in units of everything between the tails."""
+"""Visible width of a tail, as a share of the range between the tails."""
 
 _TAIL = 0.1
-"""Largest share of a bin that may lie in a tail, whose width is not known."""
+"""Largest share of a bin's outputs that may be in a tail if the bin's width counts as known."""
 
 _MANY, _TICKS = 40, 12
-"""Maximum number of values drawn as bars rather than steps, and of labels that are named."""
+"""Maximum number of values drawn as bars rather than steps, and of ticks with a label."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,15 @@ class Strip:
     Attributes:
         low: [cells], lower ends.
         high: [cells], upper ends; equal to `low` for single values among intervals.
-        names: Names of labels, or of a few reals, in slots; None for numbers on an axis.
-        per: Unit of a probability: a "label", "number", whole "value", or "unit" of length.
+        names: Names of the slots for labels or a few floats; None for numbers on an axis.
+        per: What a probability belongs to: a "label", a "number", an integer "value", or a "unit"
+            of length.
         shares: [2, cells], shares of the outputs at the database and at its neighbor.
         loss: [cells], privacy losses.
         event: bool [cells], the counted event.
-        tail: bool [cells], tails, whose width is unknown.
+        tail: bool [cells], whether a cell is a tail, whose width is unknown.
         noise: [cells], standard errors of the losses; None if the number of draws is unknown.
-        steps: Coarser cells whose losses are drawn instead; None if they are the same.
+        steps: Coarser cells whose losses are drawn instead; None to draw the losses of these cells.
     """
 
     low: np.ndarray
@@ -76,7 +80,7 @@ class Strip:
 
     @property
     def single(self) -> np.ndarray:
-        """Bool [cells], single values among intervals."""
+        """Bool [cells], whether a cell is a single value among intervals."""
         return self.high == self.low
 
     @property
@@ -88,12 +92,12 @@ class Strip:
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """Make the strip of the numbers and the strip of the labels, if there are any.
+    """Return a strip of the numbers and a strip of the labels, if there are any.
 
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
-        num_samples: Draws a side; if given, cells that are too many for bars are merged with their
-            neighbors until shares and losses are precise enough to draw.
+        num_samples: Draws per side. If given, and there are too many cells for bars, adjacent cells
+            are merged until shares and losses are precise enough to draw.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -125,7 +129,7 @@ def _some(columns: JsonObject, kept: np.ndarray) -> JsonObject:
 
 
 def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
-    """Make a strip of numbers on their axis; integers lie in the middle of a unit."""
+    """Return a strip of numbers on their axis; each integer is in the middle of a unit interval."""
     order = np.lexsort((bounds[:, 1], bounds[:, 0]))
     bounds, columns = bounds[order], _some(columns, order)
     low, high = bounds.T
@@ -137,7 +141,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
     if single.any() and np.all(ends == np.round(ends)) and np.all(last >= first):
         return Strip(*_with_ends(first - 0.5, last + 0.5), None, "value", **columns)
     if single.all():
-        # A few reals get a slot each, since their distances may have any size.
+        # Give each of a few floats a slot, since their distances may have any size.
         slots = np.arange(len(low), dtype=float)
         names = [f"{value:g}" for value in low]
         return Strip(slots - 0.5, slots + 0.5, names, "number", **columns)
@@ -145,7 +149,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Join neighboring intervals, and gaps between them, until shares are well estimated."""
+    """Merge adjacent intervals, with the gaps between them, until shares are precise enough."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
@@ -157,13 +161,13 @@ def _joined(strip: Strip, num_samples: int) -> Strip:
 
 
 def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
-    """Return cells with equal numbers, which rise from 0, as one."""
+    """Merge cells with equal bin indices, which increase from 0."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
     loss = np.abs(np.diff(np.log(shares + 0.5 / num_samples), axis=0))[0]
     noise = np.sqrt((1 / (shares * num_samples + 0.5)).sum(axis=0))
-    # A tail of few outputs leaves the width of its bin known well enough.
+    # A bin counts as a tail only if a tail holds more than a small share of its outputs.
     outer = np.add.reduceat(np.where(strip.tail, strip.shares, 0.0), first, axis=1)
     tail = np.asarray((outer > _TAIL * shares).any(axis=0))
     low, high, event = strip.low[first], strip.high[last], strip.event[first]
@@ -171,17 +175,19 @@ def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
 
 
 def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> np.ndarray:
-    """Return the number of the bin of each cell, rising from 0.
+    """Return the index of each cell's bin, increasing from 0.
+
+    No bin contains cells both in and out of the event.
 
     Args:
-        strip: Cells.
+        strip: Cells to merge.
         counts: [2, cells], outputs of both sides.
-        enough: Least outputs of both sides in a bin, except at the end of a part of the event.
-        largest: Largest standard error of a side's count over the width of the bin.
+        enough: Least number of outputs of both sides in a bin, except in a part that has fewer.
+        largest: Largest standard error of a side's count, divided by the width of the bin.
     """
     single = strip.single
     numbers = np.zeros(len(strip.low), int)
-    start, begin = 0, 0  # of the bin, and of the part in which bins may be joined
+    start, begin = 0, 0  # first cell of the bin, and of the part in which cells may be merged
     for cell in range(1, len(numbers) + 1):
         held = counts[:, start:cell].sum(axis=1)
         width = strip.high[cell - 1] - strip.low[start]
@@ -190,7 +196,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
         apart = cell == len(numbers) or strip.event[cell] != strip.event[cell - 1]
         apart = bool(apart or single[cell] or single[cell - 1])
         if apart and not full and start > begin:
-            numbers[start:cell] = numbers[start - 1]  # what is left joins the bin before it
+            numbers[start:cell] = numbers[start - 1]  # add the rest to the previous bin
         if cell < len(numbers) and (apart or full):
             numbers[cell:] = numbers[cell - 1] + 1
             start = cell
@@ -200,7 +206,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
 
 def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
-    """Densities [2, bins] of the bins with a width that is known, NaN elsewhere."""
+    """Return densities [2, bins]; NaN for bins of unknown width or with few outputs."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     widths = strip.high[last] - strip.low[first]
@@ -212,9 +218,10 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 
 
 def known_losses(strip: Strip) -> np.ndarray:
-    """Return the losses [cells] of a strip, NaN where noise would hide the shape of the curve.
+    """Return the losses [cells] of a strip; NaN where noise would hide the shape of the curve.
 
-    The standard deviation of the step between two neighbors is at most `_STEP` of the axis.
+    For all other losses, the standard deviation of a step between two equally precise neighbors is
+    at most `_STEP` times the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -225,7 +232,7 @@ def known_losses(strip: Strip) -> np.ndarray:
 
 
 def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give tails a fixed share of the width of everything between them."""
+    """Replace infinite ends by finite ones, at a fixed share of the range of all finite ends."""
     ends = np.concatenate([low, high])
     ends = ends[np.isfinite(ends)]
     margin = (np.ptp(ends) if len(ends) else 0.0) / 20 or 1.0
@@ -236,7 +243,7 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def share_panel(axes: "Axes", strip: Strip) -> None:
-    """Draw probabilities or densities of both sides; single values use an axis on the right."""
+    """Draw probabilities or densities of both sides, with single values on an axis at the right."""
     widths = strip.high - strip.low
     if strip.few:
         for number, (color, label) in enumerate(SIDES):
@@ -251,7 +258,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
         _steps(axes, strip, height, color=color, label=label)
     axes.set_ylabel("density" if strip.per == "unit" else "probability")
     if single.any():
-        # Probabilities have other units than densities, so they get an axis of their own.
+        # Probabilities and densities have different units, so probabilities get their own axis.
         beside = axes.twinx()
         step = np.ptp(np.concatenate([strip.low, strip.high])) / 150
         for number, (color, _) in enumerate(SIDES):
@@ -279,7 +286,7 @@ def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
-    """Shade the counted event as bands behind a panel, the first with a label."""
+    """Shade the counted event as bands behind a panel, and label the first band with room."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
     left, right = visible_range(strip) or (float(strip.low[0]), float(strip.high[-1]))
     least = (right - left) / 300
@@ -294,9 +301,9 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of the axis of numbers; None for slots.
+    """Return the visible range of an axis of numbers; None for slots.
 
-    The outermost cells may be much wider than all between them, since they hold the tails.
+    The outermost cells are cut, since they contain the tails and may be much wider than the rest.
     """
     if strip.names is not None:
         return (-1.0, 1.0) if len(strip.names) == 1 else None
@@ -311,12 +318,12 @@ def visible_range(strip: Strip) -> tuple[float, float] | None:
 
 
 def name_places(axes: "Axes", strip: Strip) -> None:
-    """Set the ticks and the name of the axis of outputs."""
+    """Set the ticks and the title of the axis of outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=5, integer=strip.per == "value")
         return
-    # Say the common beginning of all names once.
+    # Move the common prefix of all names to the title of the axis.
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
     kind = "label" if strip.per == "label" else "output"
@@ -326,14 +333,14 @@ def name_places(axes: "Axes", strip: Strip) -> None:
     places = range(0, len(names), -(-len(names) // _TICKS))
     longest = max(map(len, names))
     slanted: JsonObject = {}
-    if len(places) * (longest + 1) > _LINE:  # texts side by side would run into each other
+    if len(places) * (longest + 1) > _LINE:  # horizontal labels would overlap
         few = len(places) <= _TICKS // 2
         slanted = {"rotation": 40, "ha": "right"} if few else {"rotation": 90}
     axes.set_xticks(places, [literal(names[place]) for place in places], **slanted)
 
 
 def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None:
-    """Draw a line at the height of each interval, broken where there is none."""
+    """Draw a line at the height of each interval, with a break in gaps between intervals."""
     wide = ~strip.single
     low, high, height = strip.low[wide], strip.high[wide], height[wide]
     if not len(low):
@@ -344,7 +351,7 @@ def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None
 
 
 def _ribbon(axes: "Axes", strip: Strip, loss: np.ndarray) -> None:
-    """Draw the pointwise 95% confidence ribbon of the loss of each interval."""
+    """Draw the pointwise 95% confidence interval of each interval's loss as a ribbon."""
     assert strip.noise is not None
     for low, high, middle, noise in zip(strip.low, strip.high, loss, strip.noise, strict=True):
         if high > low and np.isfinite(middle):

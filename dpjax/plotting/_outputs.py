@@ -38,22 +38,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANEL, _NARROW = 2.1, 3.4
-"""Height of a panel in inches, legend included, and width of the figure."""
+"""Height of a panel including its legend, and width of the figure, in inches."""
 
 
 _TOP = 1.05
-"""Upper end of an axis, in units of its automatic end."""
+"""Upper end of an axis, as a multiple of its automatic end."""
 
 _WRAPPED = 36
-"""Characters of a line below a narrow panel."""
+"""Maximum number of characters in a line below a narrow panel."""
 
 
 class Marks(NamedTuple):
-    """Marks of a panel of losses.
+    """Values to mark in a panel of losses.
 
     Attributes:
-        at: Output at the witness.
-        estimate: Loss there, or None.
+        at: Output of the witness.
+        estimate: Estimated loss at that output, or None.
         bound: Lower bound.
         claim: Claimed loss, or None.
     """
@@ -69,10 +69,10 @@ class Outputs(NamedTuple):
 
     Attributes:
         curve: Points with densities at both sides and losses.
-        marks: Marks of the panel of losses; None for levels that are no loss.
-        discrete: Whether points are outcomes or cells rather than reals with densities.
-        num_samples: Draws a side behind the curve, if known.
-        score: Name of the number that vectors became, or None.
+        marks: Marks of the panel of losses; None if the level is not a privacy loss.
+        discrete: Whether points are outcomes or cells rather than floats with densities.
+        num_samples: Draws per side from which the curve was made, if known.
+        score: Name of the number to which vectors were reduced, or None.
     """
 
     curve: JsonObject
@@ -82,12 +82,12 @@ class Outputs(NamedTuple):
     score: str | None = None
 
     def strips(self) -> list[Strip]:
-        """Strips of outcomes or cells; none of densities."""
+        """Return strips of outcomes or cells; an empty list for densities."""
         return strips_of(self.curve, self.num_samples) if self.discrete else []
 
 
 def plot_outputs(title: str, shown: Outputs) -> "Figure":
-    """Plot densities on both sides (above) and the loss with its witness and bound (below).
+    """Plot both sides' densities (above), and the loss with witness and bound (below).
 
     Args:
         title: Title of the figure.
@@ -110,7 +110,7 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
     """Draw outputs into panels.
 
     Args:
-        panels: Panels [max(strips, 1), 2], of shares and of losses.
+        panels: Panels [max(len(strips), 1), 2]: one of shares and one of losses for each strip.
         shown: Data of the panels.
         strips: `shown.strips()`.
     """
@@ -122,14 +122,14 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
         above, below = panels[0]
         draw_densities(above, below, shown.curve)
     for (above, below), strip in zip(panels, strips or [None], strict=True):
-        # Both panels have the same outputs.
+        # Both panels get the same axis of outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
         if strip is not None:
             ends = visible_range(strip) or ends
         above.set_xlabel("")
         above.set_xticks(below.get_xticks(), [])
         levels = [] if shown.marks is None else _mark(below, shown.marks, strips)
-        for panel in (above, below):  # last, since a fixed limit stops the automatic ones
+        for panel in (above, below):  # last, since setting limits turns off automatic ones
             panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(0, _TOP * panel.get_ylim()[1])
             unboxed(panel)
@@ -147,7 +147,7 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
     Args:
         above: Panel of probabilities.
         below: Panel of losses.
-        strip: Cells with both.
+        strip: Cells with probabilities and losses.
     """
     share_panel(above, strip)
     strip_loss_panel(below, strip)
@@ -157,7 +157,7 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
 
 
 def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
-    """Draw densities of both sides, and their losses.
+    """Draw densities of both sides, and the losses between them.
 
     Args:
         above: Panel of densities.
@@ -174,12 +174,12 @@ def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
 
 
 def _heights(curve: JsonObject) -> tuple[np.ndarray, np.ndarray]:
-    """Densities at the database and at its neighbor."""
+    """Return the densities at the database and at its neighbor."""
     return np.array(curve["density"], float), np.array(curve["neighbor_density"], float)
 
 
 def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> list[tuple[float, str, str]]:
-    """Draw the marks; return height, name and color of each line."""
+    """Draw the marks, and return the height, name and color of each line."""
     at, estimate, bound, claim = marks
     names = strips[0].names if strips else None
     if names is not None and isinstance(at, str) and at in names:

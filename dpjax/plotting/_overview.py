@@ -1,4 +1,4 @@
-"""The figure of a result: the trade-off, and beside it the outputs with their loss."""
+"""Figure of a result: the trade-off curve, and next to it the outputs with their loss."""
 
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BESIDE, _LABELS = 3.2, 1.1
-"""Width in inches of the panels beside the trade-off, and of those of labels beside numbers."""
+"""Width in inches of the panels next to the trade-off plot, and of further ones for labels."""
 
 
 def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figure":
-    """Draw the trade-off of a result, with smaller panels of its outputs on the right.
+    """Plot the trade-off curve of a result, with smaller panels of its outputs on the right.
 
     Args:
         title: Title of the figure.
-        errors: Data of the trade-off.
-        outputs: Data of the outputs; None without a curve.
+        errors: Data of the trade-off plot.
+        outputs: Data of the panels of outputs; None if the result has no curve.
 
     Raises:
         ModuleNotFoundError: When matplotlib is missing.
@@ -30,7 +30,7 @@ def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figur
         return plot_trade_off(title, errors)
     strips = outputs.strips()
     columns = max(len(strips), 1)
-    # Labels follow the numbers and need less room.
+    # Labels come after numbers and need less room.
     widths = [_BESIDE, *[_LABELS] * (columns - 1)]
     figure = blank_figure((WIDTH + sum(widths), WIDTH))
     ratios = (WIDTH, sum(widths))

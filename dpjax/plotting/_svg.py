@@ -1,4 +1,4 @@
-"""Figures inside pages: SVG for screen readers, dark screens and printers."""
+"""Figures as SVG inside pages, suited to screen readers, dark screens and printers."""
 
 import io
 import re
@@ -20,20 +20,20 @@ _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
-"""Colors of a figure, with the CSS variables by which a page may replace them."""
+"""Colors of a figure, with the CSS values through which a page may replace them."""
 
 
 def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:
-    """Convert a matplotlib figure to one `svg` element that keeps text as text.
+    """Convert a matplotlib figure to one `svg` element whose text can be selected and read.
 
     Args:
         figure: Figure of `new_figure`.
-        name: Name of the figure in its page, letters only; the prefix of all ids.
+        name: Name of the figure, unique in its page; the prefix of all its ids.
         title: Title for screen readers.
         description: Description for screen readers.
 
     Returns:
-        The element. It has no background, and the colors of `COLORS`.
+        The element, with the colors of `COLORS` and no background.
     """
     from matplotlib import rc_context
 
@@ -43,11 +43,11 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
     text = buffer.getvalue()
     found = re.search(r'<svg[^>]*viewBox="([^"]+)"[^>]*>(.*)</svg>', text, re.S)
     assert found is not None
-    # Styles and metadata of matplotlib are useless in a page.
+    # Remove styles and metadata of matplotlib, which a page does not need.
     drawn = re.sub(
         r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", found[2], flags=re.S
     )
-    # Change only tags: labels are untrusted text, with < and > escaped.
+    # Change only tags, since labels are untrusted text; their < and > are escaped.
     drawn = re.sub(r"<[^<>]*>", lambda tag: _of_page(tag[0], name), drawn)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -60,9 +60,9 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
 
 def _of_page(tag: str, name: str) -> str:
-    """Give a tag unique ids and the colors of the page."""
+    """Make a tag's ids unique, and let the page set its colors and font."""
     tag = re.sub(r'(?<=\sid=")|(?<=url\(#)|(?<=href="#)', f"{name}-", tag)
-    # The family is set once; matplotlib 3.11 writes it apart from the size.
+    # The svg element sets the font family; matplotlib 3.11 writes it separately from the size.
     tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
     tag = re.sub(r"font: (?:(bold) )?([\d.]+)px [^;\"]*", _font, tag)
     for color, changed in COLORS.items():
@@ -88,6 +88,6 @@ def svg_if_possible(
     """
     if find_spec("matplotlib") is None:
         return None
-    # A notebook shows many results in one page, so their ids must differ.
+    # A notebook shows many results on one page, so their ids must differ.
     name = f"dpjax-{secrets.token_hex(4)}"
     return figure_svg(draw(result), name, title, description)

@@ -1,4 +1,4 @@
-"""The trade-off of a test: false alarms against misses, the claim, and the witness in between."""
+"""Plot of the trade-off between false alarms and misses, with the claim and the witness."""
 
 import re
 from textwrap import fill
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GUIDES = (0.5, 1.0, 2.0, 3.0)
-"""Levels of epsilon drawn as thin lines."""
+"""Values of epsilon whose trade-off curves are drawn as thin guide lines."""
 
 _ROOM = 1.5
-"""Side of the panel, in units of the largest probability that must be visible."""
+"""Side of the visible square, as a multiple of the largest probability that it must show."""
 
 _POINTS, _LINE = 401, 30
-"""Number of points of a curve; characters of a line of a label."""
+"""Number of points of a curve, and maximum number of characters in a line of a label."""
 
 _APART = 0.15
-"""Least difference of a guide line from the claim and the bound, in units of its level."""
+"""Least relative difference between a guide line's epsilon and the claim or the bound."""
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
-"""Pattern of numbers with more digits than a picture needs."""
+"""Pattern of numbers with more digits than a figure needs."""
 
 
 class Seen(NamedTuple):
@@ -49,8 +49,8 @@ class Seen(NamedTuple):
         trials: Fresh outputs at the database and at its neighbor.
         larger: 0 if the event is likelier at the database, 1 if at the neighbor.
         event: The event, in words.
-        confidence: Confidence of the box around the point; None where the number of outputs
-            depends on what was seen, so that no binomial bound holds.
+        confidence: Confidence of the box around the point; None if the number of outputs depended
+            on earlier outputs, so that no binomial bound holds.
     """
 
     counts: tuple[int, int]
@@ -60,12 +60,12 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Shares of false alarms and of misses of the test for the event."""
+        """Return the shares of false alarms and misses of a test that checks for the event."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Simultaneous confidence intervals of false alarms and of misses."""
+        """Return simultaneous confidence intervals for false alarms and misses, or None."""
         if self.confidence is None:
             return None
         # Four one-sided bounds, each with a quarter of the error.
@@ -78,13 +78,13 @@ class Seen(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Errors of tests between the two databases, and the claim about them.
+    """Data of a trade-off plot: errors of tests between the two databases, and the claim.
 
     Attributes:
-        claim: Claim for this pair.
-        lower: Lower bound for this pair; not drawn if there is a band.
+        claim: Claim, converted to this pair.
+        lower: Lower bound, converted to this pair; not drawn if there is a band.
         claimed: The claim, in words.
-        bound: The lower bound in words.
+        bound: The lower bound, in words.
         seen: Counts of the witness, or None.
         band: Band of a chain, or None.
     """
@@ -98,11 +98,11 @@ class Errors(NamedTuple):
 
 
 def plot_trade_off(title: str, shown: Errors) -> "Figure":
-    """Draw the trade-off of false alarms and misses.
+    """Plot the trade-off between false alarms and misses.
 
     Args:
         title: Title of the figure.
-        shown: Data of the trade-off.
+        shown: Data of the trade-off plot.
 
     Raises:
         ModuleNotFoundError: When matplotlib is missing.
@@ -113,14 +113,14 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
 
 
 def draw_trade_off(axes: "Axes", shown: Errors) -> None:
-    """Draw the trade-off into a panel: claim, bound or band, witness and guide lines.
+    """Draw claim, bound or band, witness and guide lines of the trade-off into a panel.
 
-    No test better than chance lies above the falling diagonal, so the labels go into the upper
+    No test that beats chance lies above the falling diagonal, so the legend goes into the upper
     right corner.
 
     Args:
-        axes: The panel, which becomes a square.
-        shown: Data of the trade-off.
+        axes: The panel, which is made square.
+        shown: Data of the trade-off plot.
     """
     (left, right), (low, high) = _window(shown.seen)
     x = np.linspace(left, right, _POINTS)
@@ -148,20 +148,20 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
 
 
 def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]) -> None:
-    """Draw thin lines at levels of epsilon, except for those that a thicker line covers."""
+    """Draw guide lines, except those that the line of the claim or the bound would cover."""
     levels = [one.level for one in drawn if one.kind == "epsilon"]
     for epsilon in _GUIDES:
         if any(abs(level - epsilon) < _APART * epsilon for level in levels):
             continue
         axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
-        # In units of the panel, each line meets the rising diagonal here, whatever the window.
+        # Each line crosses the panel's rising diagonal at this share of it, in every window.
         at = 1 / (1 + np.exp(epsilon))
         axes.text(at + 0.01, at, f"ε = {epsilon:g}", transform=axes.transAxes, color="#6b6b6b",
                   fontsize=TINY)  # fmt: skip
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the visible square: everything, or a corner if the event or its opposite is rare."""
+    """Return the visible square: all of it, or a corner if the event or its complement is rare."""
     if seen is None:
         return (0.0, 1.0), (0.0, 1.0)
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
@@ -175,7 +175,7 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return an upper bound on the misses of the best test, in the direction of the witness."""
+    """Return the curve that bounds the best test's misses, in the direction of the witness."""
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)
     if shown.seen is None or shown.seen.larger == 0:

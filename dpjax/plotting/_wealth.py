@@ -1,4 +1,4 @@
-"""The wealth of bets and the bound after every block of a sequential audit."""
+"""Plot of the wealth of bets, or of the bound, after every block of a sequential audit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,13 +16,13 @@ def plot_wealth(
     refuted_from: float,
     name: str,
 ) -> "Figure":
-    """Plot the wealth at the claim against draws, with the level that refutes it.
+    """Plot the wealth of bets against the claim over the draws, and the wealth that refutes it.
 
     Without a claim, plot the bound instead.
 
     Args:
         title: Title of the figure.
-        path: Draws a side, bound and logarithm of the wealth at the claim after each block.
+        path: Draws per side, bound, and logarithm of the wealth at the claim, after each block.
         claim: The claim, or None.
         refuted_from: Logarithm of the wealth that refutes the claim.
         name: Name of the bounded level.

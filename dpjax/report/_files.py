@@ -30,8 +30,8 @@ def render(page: Page, kind: str) -> str:
     """Render a page as text.
 
     Args:
-        page: The page.
-        kind: ".html" or ".md"; both escape everything that comes from the data.
+        page: Page to render.
+        kind: ".html" or ".md". Text that comes from data is escaped in both.
 
     Returns:
         The content of the file.
@@ -59,13 +59,13 @@ def render(page: Page, kind: str) -> str:
 
 
 class _Code(str):
-    """JSON or a command, possibly of several lines."""
+    """JSON or a command, which may have several lines."""
 
     __slots__ = ()
 
 
 def _code(text: str) -> _Code:
-    """Escape `<` as JSON allows, so that no tag remains; no line of JSON is a code fence."""
+    """Escape `<` in the way of JSON, so that no tag remains; JSON cannot close a code fence."""
     return _Code(text.replace("<", r"\u003c"))
 
 
@@ -75,7 +75,7 @@ def _in_html(value: object) -> object:
 
 
 def _in_markdown(value: object) -> object:
-    """Escape text for Markdown: one line, without tags, links, formulas or cells."""
+    """Escape text for Markdown: one line, without tags, links, formulas or table cells."""
     if not isinstance(value, str) or isinstance(value, _Code):
         return value
     text = " ".join(value.replace("|", "/").split())

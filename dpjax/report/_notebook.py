@@ -1,4 +1,4 @@
-"""Display of results in a notebook: verdict, numbers and a small figure, without an extra."""
+"""Display of results in a notebook; only its small figure needs an optional package."""
 
 from dpjax.core.notebook import html_rows, html_text
 
@@ -8,7 +8,7 @@ _TONES = {
     "assumption refuted": "#b86a00",
     "doubtful": "#b86a00",
 }
-"""Edge colors by verdict; other verdicts use the text color."""
+"""Colors of the left edge by verdict; other verdicts use the color of text."""
 
 
 def notebook_html(
@@ -20,7 +20,7 @@ def notebook_html(
         kind: Kind of the verdict.
         headline: The verdict in a few words.
         sentence: The verdict in full.
-        rows: Names and texts of the numbers.
+        rows: Name and text of each number.
         svg: The figure; None if matplotlib is missing.
     """
     line = "solid" if kind in _TONES else "dashed"

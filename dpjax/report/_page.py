@@ -16,7 +16,7 @@ class Table(NamedTuple):
     """Rows of cells.
 
     Attributes:
-        rows: Texts; the first of each row is its name.
+        rows: Cells of each row, as text; the first cell is the row's name.
         head: Names of the columns; may be empty.
         numbers: Whether all cells but the first of each row are numbers.
         units: Whether the last cell of a row is the unit of the number before it.
@@ -34,7 +34,7 @@ class Figure(NamedTuple):
     Attributes:
         caption: Description of the picture.
         svg: SVG element, for an HTML page.
-        path: File beside the page, for Markdown.
+        path: File in the folder of the page, for Markdown.
     """
 
     caption: str
@@ -51,8 +51,8 @@ class Section(NamedTuple):
         figures: Pictures.
         table: Table of rows.
         items: List items.
-        codes: Pairs (caption, text) to copy.
-        folded: Whether the section opens on a click; a printed page shows it.
+        codes: Pairs (caption, text) of code to copy.
+        folded: Whether the section is closed until clicked; a printed page shows it open.
     """
 
     title: str
@@ -87,7 +87,7 @@ class Page(NamedTuple):
         verdict: The opening statement.
         sections: The sections, in order.
         footer: Program and date.
-        result: The whole result, as plain words and numbers.
+        result: The complete result, as in its JSON.
     """
 
     title: str
@@ -104,7 +104,7 @@ def result_of_page(text: str) -> str:
         text: The page.
 
     Raises:
-        ValueError: When the page holds no result, or several.
+        ValueError: When the page does not hold exactly one result.
     """
     if text.count(OPENING) != 1:
         raise ValueError("the page is not a dpjax report: it holds no result.")
@@ -112,6 +112,6 @@ def result_of_page(text: str) -> str:
 
 
 def result_text(result: "JsonObject") -> str:
-    """Return JSON with one line per entry, and one per innermost list of numbers."""
+    """Return JSON with one line per entry; an innermost list of numbers takes one line."""
     text = json.dumps(result, indent=2, allow_nan=False)
     return re.sub(r"\[[^\[\]{}\"]*\]", lambda found: " ".join(found[0].split()), text)

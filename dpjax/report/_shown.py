@@ -22,7 +22,7 @@ class Glance(NamedTuple):
     Attributes:
         title: Title of the figure.
         verdict: Kind, headline and sentence.
-        rows: Names and texts of the numbers.
+        rows: Name and text of each number.
     """
 
     title: str
@@ -31,7 +31,7 @@ class Glance(NamedTuple):
 
 
 class Shown(ABC):
-    """A result with a display; subclasses provide the content, this class writes it."""
+    """Result that can be displayed; subclasses provide the content, this class writes it."""
 
     @abstractmethod
     def to_dict(self) -> JsonObject:
@@ -47,7 +47,7 @@ class Shown(ABC):
 
     @abstractmethod
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        """Return the page of `report` at a path, and the files beside it."""
+        """Return the page that `report` writes to a path, and the files that go with it."""
 
     def _small_figure(self) -> "Figure":
         """Return the figure for a notebook, which must be fast to draw."""

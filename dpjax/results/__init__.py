@@ -1,4 +1,4 @@
-"""Results: findings with their provenance and the recipe that repeats them."""
+"""Results: findings with their provenance and a recipe to repeat the audit."""
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build

@@ -1,4 +1,4 @@
-"""What to do after an audit, verdict by verdict."""
+"""Advice on what to do after an audit, for each verdict."""
 
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,

@@ -1,4 +1,4 @@
-"""Build the result of an audit from the findings of a method."""
+"""Results of audits, built from the findings of a method."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
@@ -36,19 +36,19 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Dataclass, Protocol):
-    """The part of a method that a recipe needs: its name."""
+    """Method as seen by a recipe, which needs only its name and options."""
 
     name: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Findings of a method, from which a result is built.
+    """What a method found in one run, from which a result is built.
 
     Attributes:
         statement: Statement with its verdict; see `conclude`.
         evidence: Draws and counts.
-        notes: Further notes to the reader.
+        notes: Further notes for the reader.
         witness: Witness of the largest loss; None without pairs.
         pairs: Pairs that were compared; None for a method without pairs.
     """
@@ -84,7 +84,7 @@ def build(
             "method": {"name": method.name, **options_to_plain(method)},
             "notion": notion_to_plain(terms.notion),
             "distance": terms.distance,
-            # Empty for a method without pairs; None where JSON does not hold them.
+            # {} for a method without pairs; None if JSON cannot hold the pairs.
             "pairs": {}
             if finding.pairs is None
             else _plain_pairs(finding.pairs, source.stacks_pairs),
@@ -103,10 +103,10 @@ def build(
 
 
 def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
-    """Return the statement and the notes, which say so if outputs that never varied refute.
+    """Return the statement and notes; the verdict is "not random" if constant outputs refute.
 
-    Outputs that are equal at each database and keep the claim are no verdict: an honest mechanism
-    may release one output nearly always.
+    Constant outputs that do not refute the claim change nothing: a correct mechanism may release
+    the same output nearly always.
     """
     stated, witness = finding.statement, finding.witness
     for note in finding.notes:
@@ -119,7 +119,7 @@ def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
 
 
 def _doubted(stated: Conclusion) -> Conclusion:
-    """Return a statement on outputs that do not look like independent draws."""
+    """Return the statement with the verdict "doubtful", for draws that do not look independent."""
     sentence = Sentence(
         "This is no verdict: the bound requires independent draws, and these outputs do not look "
         "independent. If you know that they are, pass "
@@ -129,14 +129,14 @@ def _doubted(stated: Conclusion) -> Conclusion:
 
 
 def conclude(counted: Evidence, terms: Terms) -> Conclusion:
-    """Make the evidence's statement on the claim, which says no more than what was shown.
+    """Return the statement of the evidence with its verdict on the claim.
 
     Args:
         counted: Evidence of the audit.
         terms: Terms of the audit.
 
     Raises:
-        ValueError: When the evidence says nothing about the notion.
+        ValueError: When the evidence does not bound the notion.
     """
     asked = terms.own_confidence, terms.num_claims, terms.claimed, terms.distance
     found = counted.state(terms.notion, *asked)
@@ -147,7 +147,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
     """Add the verdict to a statement.
 
     Args:
-        found: Statement that the evidence shows.
+        found: Statement of the evidence.
         terms: Terms of the audit.
         level: Name of the bounded quantity.
         verdict: Verdict and its sentence.
@@ -164,7 +164,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
 
 
 def judge(found: Statement, terms: Terms) -> tuple[str, str]:
-    """Return the verdict on a claim, and a sentence that says no more than what was shown."""
+    """Return the verdict on a claim, and a sentence that states it."""
     claim = terms.claimed
     sure = (
         f"With confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
@@ -191,11 +191,11 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Return databases and labels; None where they are too many, or JSON cannot hold them all.
+    """Return databases and labels; None if they are too many, or JSON cannot hold them all.
 
     Args:
         pairs: Pairs that were compared.
-        drawn: Whether JAX receives them, which turns lists back into arrays.
+        drawn: Whether the databases go to JAX, which turns lists back into arrays.
     """
     if len(pairs) > _MOST_PAIRS:
         return None
@@ -208,7 +208,7 @@ def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
     for name, side in zip(("database", "neighbor"), sides, strict=True):
         databases = side.tolist() if isinstance(side, np.ndarray) else side
         plain = [plain_database(database) for database in databases]
-        # A text that stands for another object is for readers, and cannot restore it.
+        # An object that was replaced by its text cannot be restored from it.
         if any(
             type(p) is str and type(d) is not str for p, d in zip(plain, databases, strict=True)
         ):

@@ -1,4 +1,4 @@
-"""Figures of a result: of every notion, of the outputs, or of the levels alone."""
+"""Figures of a result: trade-off curve, outputs, levels, every notion, and wealth of bets."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
 
 
 def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
-    """Draw the outputs and their loss with the witness, or the levels without a curve."""
+    """Draw the outputs and their loss with the witness, or only the levels if there is no curve."""
     from dpjax.plotting import plot_outputs
 
     shown = _outputs(result)
@@ -41,7 +41,7 @@ def trade_off_figure(result: Parts) -> "Figure":
 
 
 def figure_of(result: Parts) -> "Figure":
-    """Draw the trade-off beside the outputs, or the levels where neither can be drawn."""
+    """Plot the trade-off, and outputs next to it if there is a curve; else outputs or levels."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):
@@ -50,7 +50,7 @@ def figure_of(result: Parts) -> "Figure":
 
 
 def notions_figure(result: Parts) -> "Figure | None":
-    """Draw profile, trade-off curve and Renyi divergences; None for evidence of one question."""
+    """Draw profile, trade-off curve and Renyi divergences; None if no chain was counted."""
     from dpjax.plotting import plot_notions
 
     shown = _of_every_notion(result)
@@ -62,7 +62,7 @@ def notions_figure(result: Parts) -> "Figure | None":
 
 
 def notions_figures(result: Parts) -> "dict[str, Figure]":
-    """Draw the panels of `notions_figure` by name; none for evidence of one question."""
+    """Draw each panel of `notions_figure`, by name; an empty dict if no chain was counted."""
     from dpjax.plotting import notion_panels
 
     shown = _of_every_notion(result)
@@ -70,7 +70,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """Return the band of a chain and the claim to draw beside it; None without a chain."""
+    """Return the band of a chain and the claim to draw with it; None without a chain."""
     from dpjax.plotting import Claimed
 
     stated = result.statement
@@ -78,14 +78,14 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
     if band is None:
         return None
     notion = result.notion
-    # A claim concerns one record, but curves concern the pair.
+    # The claim is for one record, but the curves are for the pair.
     claim = stated.claim if result.recipe["distance"] == 1 else None
     kind, order = None if claim is None else notion.name, getattr(notion, "order", None)
     return band, Claimed(kind, claim, notion.delta, order)
 
 
 def wealth_figure(result: Parts) -> "Figure | None":
-    """Draw the wealth of a sequential audit against its draws; None for others."""
+    """Plot a sequential audit's wealth of bets over its draws; None for other audits."""
     from dpjax.plotting import plot_wealth
 
     history = result.evidence.counted.history()
@@ -100,13 +100,13 @@ def _title(result: Parts) -> str:
 
 
 def _outputs(result: Parts) -> "Outputs | None":
-    """Return the content of the figure of outputs; None where there is no curve."""
+    """Return the data for the panels of outputs; None without a curve or witness."""
     from dpjax.plotting import Marks, Outputs
 
     witness, observed, curve = result.witness, result.evidence, result.evidence.curve
     if curve is None or witness is None:
         return None
-    # A level other than epsilon is no privacy loss.
+    # Mark levels only for epsilon, since other levels are not privacy losses.
     marks = None
     if result.notion.takes_delta:
         claim = result.claim if isinstance(result.claim, int | float) else None
@@ -116,7 +116,7 @@ def _outputs(result: Parts) -> "Outputs | None":
 
 
 def _errors(result: Parts) -> "Errors":
-    """Return the content of the figure of tests between the two databases."""
+    """Return the data for the trade-off plot of tests between the two databases."""
     from dpjax.plotting import Errors, Seen
 
     stated, witness = result.statement, result.witness
@@ -141,7 +141,7 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """Convert a level of one record to one of the pair; to no level where that is unknown."""
+    """Convert a level for one record to a level for the pair, or to no level if none follows."""
     from dpjax.plotting import Claimed
 
     notion, distance = result.notion, result.recipe["distance"]
@@ -153,6 +153,6 @@ def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed
 
 
 def has_trade_off(result: Parts) -> bool:
-    """Return whether there is a line or a point to draw."""
+    """Return whether the trade-off plot has a claim or a witness to draw."""
     shown = _errors(result)
     return shown.seen is not None or shown.claim.kind is not None

@@ -10,15 +10,15 @@ from dpjax.results._build import Finding
 
 
 class Row(NamedTuple):
-    """The row of a run in a sweep.
+    """Row of a run in a sweep.
 
     Attributes:
         statement: Bounds and estimate.
-        pair: Number of the chosen pair.
-        output: Numbers of the witness's output, if it has any.
+        pair: Index of the chosen pair.
+        output: Witness's output as a list of numbers, or None.
         status: Name of a `Status`.
-        verdict: Verdict of a method with its own verdicts; None for the usual ones.
-        state: Bets from which the run can continue, or None.
+        verdict: Verdict of a method that judges by itself; None to compare bound and claim.
+        state: Wealth of bets from which the run can continue, or None.
     """
 
     statement: Statement
@@ -34,8 +34,8 @@ class Findings:
     """Findings of a method in a batch of runs.
 
     Attributes:
-        finding: Function from a run's place in the batch to its complete finding.
-        rows: Function that returns each run's row in a sweep, at less cost.
+        finding: Function from a run's position in the batch to its complete finding.
+        rows: Function that returns each run's row in a sweep, which costs less than findings.
     """
 
     finding: Callable[[int], Finding]
@@ -43,7 +43,7 @@ class Findings:
 
     @classmethod
     def of(cls, *findings: Finding) -> "Findings":
-        """Wrap findings made one by one; each witness names the pair."""
+        """Wrap complete findings, one for each run."""
 
         def row(found: Finding) -> Row:
             labels = () if found.pairs is None else found.pairs.labels
@@ -55,7 +55,7 @@ class Findings:
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":
-        """Wrap rows of a method that only estimates, from which no result can be made."""
+        """Wrap rows of a method that only estimates, and so has no findings."""
 
         def finding(run: int) -> Finding:
             raise ValueError("there is an estimate alone, and no bound that a result could state.")

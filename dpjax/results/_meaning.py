@@ -1,4 +1,4 @@
-"""Explain a result without epsilon, by how well a guess does."""
+"""Explanations of a result by how well an output lets somebody guess its database."""
 
 import math
 
@@ -14,12 +14,12 @@ from dpjax.results._parts import (
 
 
 def meaning(result: Parts) -> list[str]:
-    """Return two sentences on how well a guess does; empty if the result does not determine it.
+    """Return sentences on how often a guess is right; empty if the result does not determine it.
 
     Somebody sees one output and guesses from which of two equally likely databases it came. By
-    Bayes' rule, epsilon-differential privacy is the same as a probability of at most
-    e^epsilon / (1 + e^epsilon) that the guess is right after any output. For other notions the
-    guess goes by the witness's event.
+    Bayes' rule, epsilon-differential privacy holds if and only if the guess is right with
+    probability at most e^epsilon / (1 + e^epsilon) after every output. For other notions, the guess
+    depends only on whether the witness's event occurred.
     """
     if result.notion.name == "epsilon" and not result.delta and "epsilon" in result.level:
         return [_promised(result), _shown(result)]
@@ -70,7 +70,7 @@ def _shown(result: Parts) -> str:
 
 
 def _by_event(result: Parts) -> list[str]:
-    """Return how well the occurrence of the witness's event guesses, by its counts."""
+    """Return how often a guess by the witness's event is right, according to its counts."""
     witness, trials = result.witness, result.evidence.trials
     if witness is None or witness.event_counts is None or not all(trials):
         return []

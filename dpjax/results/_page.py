@@ -1,4 +1,4 @@
-"""The page of an audit, by any method of any source."""
+"""The report page of an audit, for every method and source."""
 
 import datetime
 from shlex import quote
@@ -36,7 +36,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""Limits that every page states; `blind_spot` adds that on rare events."""
+"""Limits that pages state; `blind_spot` adds the limit on rare events."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
@@ -44,9 +44,9 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
 
     Args:
         result: Result of an audit.
-        content: Result as plain words and numbers, embedded in the page.
-        name: Name of the file with the result, for the command that runs the audit again.
-        drawn: Whether the page has figures, which needs matplotlib.
+        content: Result as in its JSON, embedded in the page.
+        name: Name of the result's file, for the command that repeats the audit.
+        drawn: Whether the page has figures, which need matplotlib.
     """
     return Page(
         title=f"Audit of {result.mechanism}",
@@ -74,7 +74,7 @@ def _subject(result: Parts) -> Table:
 
 
 def _shown(result: Parts, drawn: bool) -> Section:
-    """Return the section of figures and numbers with units."""
+    """Return the section with figures, and numbers with their units."""
     unit, sentence = unit_of(result)
     figures = _figures(result) if drawn else ()
     table = Table(_numbers(result, unit), ("Number", "Value", "Unit"), units=True)
@@ -100,7 +100,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Return the sections on the evidence and the witness, where present."""
+    """Return the sections on the evidence, the witness and every notion, as far as they exist."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:
@@ -122,7 +122,7 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
 
 
 def _pairs(result: Parts) -> list[Section]:
-    """Return the pairs by their scores in the search, if there was one."""
+    """Return the section of pairs, ranked by their scores, if there was a search."""
     if result.evidence.num_confirm is None:
         return []
     said = (
@@ -150,7 +150,7 @@ def _not_tested(result: Parts) -> Section:
 
 
 def _answers(result: Parts) -> list[tuple[str, ...]]:
-    """Return bounds of all notions that are numbers; none from evidence of one question."""
+    """Return the bounds of all notions with a single level; empty if no chain was counted."""
     band = result.evidence.counted.simultaneous(result.statement.own_confidence)
     if band is None:
         return []
@@ -161,7 +161,7 @@ def _answers(result: Parts) -> list[tuple[str, ...]]:
 
 
 def _again(result: Parts, name: str) -> Section:
-    """Return how to repeat the audit: its draws, the command and the recipe."""
+    """Return the section on how to repeat the audit: draws, command and recipe."""
     origin, draws = result.provenance, result.evidence.draws()
     took = ", ".join(f"{what} {number}" for what, number in origin.versions.items())
     drawn = "" if draws is None else f"Draws: {draws}; region {result.evidence.region}; "
@@ -186,7 +186,7 @@ def _again(result: Parts, name: str) -> Section:
 
 
 def _allowance(subject: JsonObject) -> str:
-    """Return the option that the user must pass, since a file may not run code by itself."""
+    """Return the option by which the user allows the recipe to run its code."""
     if subject["kind"] == "command":
         return " --allow-command"
     module, colon, _ = str(subject.get("name", "")).partition(":")
@@ -194,7 +194,7 @@ def _allowance(subject: JsonObject) -> str:
 
 
 def _figures(result: Parts) -> tuple[Figure, ...]:
-    """Return figures of the trade-off, and of the outputs or the levels."""
+    """Return the figures of the trade-off, of the outputs or levels, and of the wealth of bets."""
     title, found = f"Audit of {result.mechanism}", []
     if has_trade_off(result):
         said = trade_off_caption(result)
@@ -216,11 +216,11 @@ _CAPTIONS = {
     "errors": "Misses of the best test at each rate of false alarms are at most these.",
     "divergences": "For each order, a Renyi divergence that is refuted.",
 }
-"""Captions by the panels of `notions_figures`."""
+"""Captions of the panels of `notions_figures`, by name."""
 
 
 def _every_notion(result: Parts) -> tuple[Figure, ...]:
-    """Return the figures of every notion; none from evidence of one question."""
+    """Return the figures of every notion; empty if no chain was counted."""
     return tuple(
         Figure(_CAPTIONS[name], figure_svg(figure, name, "Every notion", _CAPTIONS[name]))
         for name, figure in notions_figures(result).items()

@@ -1,7 +1,7 @@
 """The parts of a result: statement, witness, evidence, recipe, provenance and notes.
 
-Parts that a method lacks are absent: audits of one run have no pair and no witness, and
-methods that do not search have no scores.
+Parts that a method does not have are None or empty: audits of one run have no pair and no witness,
+and methods that do not search have no scores.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ ASSUMPTION_REFUTED = "assumption refuted"
 """Verdict of the histogram method if the counts refute its assumption."""
 
 DOUBTFUL = "doubtful"
-"""Verdict on apparently dependent draws, whose bound may be false."""
+"""Verdict if draws appear to be dependent, so that the bound may be wrong."""
 
 
 NOT_RANDOM = "not random"
-"""Verdict on outputs that are a function of the data."""
+"""Verdict if outputs are a function of the data."""
 
 REFUTING = (VIOLATED, NOT_RANDOM)
 """Verdicts that refute a claim."""
@@ -33,12 +33,12 @@ REFUTING = (VIOLATED, NOT_RANDOM)
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion(Statement):
-    """A statement with its verdict on the claim.
+    """Statement with its verdict on the claim.
 
     Attributes:
         level: Name of the bounded quantity, such as "epsilon".
         claim: Claimed level, points of the claimed curve, or None.
-        confidence: Confidence of the bounds of all `num_claims` audits together.
+        confidence: Joint confidence of the bounds of `num_claims` audits.
         num_claims: Number of audits whose bounds hold jointly.
         verdict: "violated", "not random", "not refuted", "no claim", "assumption refuted" or
             "doubtful".
@@ -65,22 +65,22 @@ class Conclusion(Statement):
 
 @dataclass(frozen=True)
 class Witness:
-    """The pair and the event, or output, with the largest loss found.
+    """Pair and event, or output, with the largest loss found.
 
     Attributes:
         pair: Label of the pair.
-        database: Database, as nested lists or a text.
+        database: Database, as nested lists or as text.
         neighbor: Neighbor of the database.
-        output: Event in words, outcome, real, or list of reals; None for histograms.
+        output: Event in words, outcome, float, or list of floats; None for histograms.
         densities: Confirmed densities or probabilities at the database and at the neighbor, before
             truncation; None for histograms.
         larger: Side where the output is likelier, "database" or "neighbor".
         event: Event counted for an exact bound, in words.
         event_counts: Counts of the event at the database and at the neighbor.
-        on_floor: Whether the search set put one of the densities at the floor.
-        floor: Floor tau of a density.
+        on_floor: Whether a density estimated from the search set was at or below the floor.
+        floor: Floor tau, to which smaller densities are raised.
         bandwidth: Bandwidth h of the confirm stage; None for events and outcomes.
-        difference: Difference of the databases in words, where they are too wide to show.
+        difference: Difference of the databases in words, if they are too wide to show.
     """
 
     pair: str
@@ -119,16 +119,16 @@ class Observed:
 
     Attributes:
         counted: Evidence of the audit.
-        settings: Settings that follow from the recipe, or change the answer besides it.
-        num_samples: Search samples per side at the witness's pair; for histograms those at
-            each input.
-        num_confirm: Number N of confirmation draws per side, an average where the event decides how
-            to divide them; None without a confirmation set. `trials` has both numbers.
-        region: Compared outputs, in words; None where there is no choice.
-        pair_scores: Labels and scores of pairs, best first. The search chose a pair by its score,
-            which is too high to be an estimate where pairs are many; None where it is infinite.
-        curve: Points, densities on both sides and losses (None where infinite) of the witness's
-            pair, or None.
+        settings: Settings that follow from the recipe, or that affect the result in addition to it.
+        num_samples: Search draws per side of the witness's pair; for histograms, draws at each
+            input.
+        num_confirm: N, confirmation draws per side, averaged if the event decides how they are
+            divided; None without a confirmation set. `trials` has the numbers of both sides.
+        region: Compared outputs, in words; None if the source has no region.
+        pair_scores: Label and score of each pair, best first; an infinite score is None. The best
+            score is no estimate: as the largest of many, it is usually too high.
+        curve: Points, densities on both sides and losses of the witness's pair, or None; an
+            infinite loss is None.
     """
 
     counted: Evidence
@@ -147,7 +147,7 @@ class Observed:
         return first, second
 
     def draws(self) -> str | None:
-        """Sizes of search and confirmation set, in words; None without these."""
+        """Return the sizes of search and confirmation set in words; None without a confirmation."""
         if self.num_confirm is None:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
@@ -166,14 +166,14 @@ class Observed:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The origin of a result.
+    """Origin of a result.
 
     Attributes:
         mechanism: Name, function or file of the mechanism.
         parameters: Parameters of the mechanism.
         versions: Versions of dpjax and of the packages that it depends on.
         device: Device of the computation.
-        seconds: Wall time, compilation included.
+        seconds: Wall time in seconds, including compilation.
     """
 
     mechanism: str
@@ -184,7 +184,7 @@ class Provenance:
 
 
 class _Short(Generic[_Value]):
-    """A read-only shortcut to an attribute of a part of a result."""
+    """Read-only shortcut to an attribute of one part of a result."""
 
     def __init__(self, entry: "Callable[[Parts], _Value]"):
         self._entry = entry
@@ -195,16 +195,16 @@ class _Short(Generic[_Value]):
 
 @dataclass(frozen=True, repr=False)
 class Parts:
-    """All parts of a result, with shortcuts to the attributes that are read most.
+    """All parts of a result, with shortcuts to the attributes that are needed most often.
 
     Attributes:
         statement: Bounds, estimate, claim and verdict.
         witness: Witness of the largest loss; None without pairs.
         evidence: Draws and counts.
-        recipe: Subject of the audit (None where nothing names it), method, notion, pairs
+        recipe: Subject of the audit (None if it has no name), method, notion, pairs
             and key as plain words and numbers, for `dpjax.rerun`.
         provenance: Mechanism, versions and device.
-        notes: Further notes to the reader.
+        notes: Further notes for the reader.
         doubts: Reasons to doubt that the outputs are independent draws; usually empty.
     """
 
@@ -242,12 +242,12 @@ class Parts:
 
     @property
     def notion(self) -> Notion:
-        """Notion named for the audit."""
+        """Notion of the audit."""
         return notion_from_plain(self.recipe["notion"])
 
     @property
     def delta(self) -> float:
-        """Part of the probability that the claim leaves out; 0 for a notion without delta."""
+        """Delta of the notion: probability outside the guarantee; 0 for a notion without delta."""
         return self.notion.delta
 
     @property
@@ -258,6 +258,6 @@ class Parts:
 
     @property
     def refuted_at(self) -> str | None:
-        """Smallest error probability of a refuted claim, in digits; None if it is not refuted."""
+        """Smallest error at which the claim is refuted, as text; None if it is not refuted."""
         error = self.smallest_error
         return f"{error:.2g}" if self.verdict in REFUTING and error is not None else None

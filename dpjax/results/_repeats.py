@@ -1,4 +1,4 @@
-"""The finding of an audit that ended because noise repeated."""
+"""Finding of an audit that ended because outputs repeated their noise."""
 
 from dpjax.notions import Terms
 from dpjax.results._build import Finding, concluded
@@ -11,7 +11,7 @@ def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
     """Return the verdict on outputs that are a function of the data, without a bound.
 
     Args:
-        found: Repeats that a source saw.
+        found: Repeated outputs that the source observed.
         terms: Terms of the audit.
     """
     stated = found.counted.state(terms.notion, terms.own_confidence)

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class AuditResult(Parts, Shown):
-    """What an audit found, in the parts of `Parts`: it serialises to JSON and back.
+    """Result of an audit, in the parts of `Parts`; it can be written to JSON and read back.
 
     `plot` draws the trade-off of false alarms and misses, with the region that the claim forbids,
-    the lower bound (or the band of a chain) and the witness; at its right, the outputs and their
-    loss where they were counted. Without a claim and a witness, it draws the levels alone.
+    the lower bound (or the band of a chain) and the witness; on its right, the outputs and their
+    loss if there is a curve. Without a claim and a witness, it draws only the levels.
     """
 
     def bound(self, notion: Notion) -> Statement:
-        """Return the evidence's statement on any notion, without drawing.
+        """Return the evidence's statement on any notion, without new draws.
 
-        All statements of one result, however many, hold jointly with its confidence.
+        All statements of one result hold jointly with its confidence, however many there are.
 
         Args:
             notion: Notion such as `dpjax.Gdp()`, `dpjax.Renyi(8)` or `dpjax.Profile()`.
@@ -44,8 +44,8 @@ class AuditResult(Parts, Shown):
             Lower bound, estimate and, for a curve, its columns.
 
         Raises:
-            ValueError: When the evidence counts a single event for another notion, or the method
-                counted no events.
+            ValueError: When the evidence is one event for another notion, or the method counted no
+                events.
             TypeError: When `notion` is not a notion.
         """
         if not isinstance(notion, Notion):
@@ -101,11 +101,11 @@ class AuditResult(Parts, Shown):
             if found.recipe.get("subject") is not None:
                 subject = validate.check_table("the recipe's subject", found.recipe["subject"])
                 _texts([subject["kind"]])
-            # A valid result can be written and shown.
+            # Check that the result can be written and shown.
             found.to_json()
             str(found)
             return found
-        except Exception as error:  # Any part of a foreign text may fail.
+        except Exception as error:  # Untrusted text may fail anywhere.
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
     @classmethod
@@ -133,7 +133,7 @@ class AuditResult(Parts, Shown):
             raise ValueError(f"result file {path} cannot be read: {error}") from None
 
     def row(self) -> JsonObject:
-        """Return one row of a table: the numbers without the settings."""
+        """Return the row of a table: the main numbers, verdict, time and pair."""
         names = (
             "mechanism",
             "claim",
@@ -162,7 +162,7 @@ class AuditResult(Parts, Shown):
 
         Args:
             kind: Kind of page: ".html", with figures, or ".md".
-            name: Name of the file to write.
+            name: Name of the page's file.
         """
         from dpjax.results._page import page_of
 
@@ -182,14 +182,14 @@ class AuditResult(Parts, Shown):
         rows = self._rows()
         rows += [("doubt", doubt) for doubt in self.doubts]
         rows += [("note", note) for note in self.notes]
-        # Names, labels and columns are foreign texts, which need escaping.
+        # Names, labels and columns are untrusted text, whose control characters are neutralized.
         title = neutral(f"{self.mechanism}{parameters_text(self.parameters)}")
         verdict = printed_row(f"{self.verdict.upper()}:", neutral(self.sentence), padded=False)
         lines = [printed_row(name, neutral(text)) for name, text in rows]
         return "\n".join([title, verdict, *lines])
 
     def _rows(self) -> Rows:
-        """Return the names and texts of the numbers."""
+        """Return the name and text of each number."""
         witness, observed = self.witness, self.evidence
         sure = self.sure
         rows = shown_rows(self, observed.counted.rows(self.statement, sure))
@@ -210,7 +210,7 @@ class AuditResult(Parts, Shown):
 
 
 def parameters_text(parameters: JsonObject) -> str:
-    """Return a mechanism's parameters in parentheses, or an empty text without any."""
+    """Return a mechanism's parameters in parentheses, or "" if it has none."""
     inside = ", ".join(
         f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items()
     )
@@ -226,13 +226,13 @@ def _short(output: object) -> str:
 
 
 def _texts(content: object) -> tuple[str, ...]:
-    """Return a list of strings as a tuple; a single string is refused, since it iterates too."""
+    """Convert a list of strings to a tuple; reject anything else, including a single string."""
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
         raise TypeError(f"a list of texts is needed, but there was {content!r}")
     return tuple(content)
 
 
 def _make_tuples(content: JsonObject, *names: str) -> None:
-    """Turn lists back into tuples, which JSON lacks."""
+    """Convert the named entries from lists back to tuples, which JSON lacks."""
     for name in names:
         content[name] = None if content[name] is None else tuple(content[name])

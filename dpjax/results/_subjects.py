@@ -1,4 +1,4 @@
-"""Subjects of recipes: name a source, and restore it if the caller allows it."""
+"""Subjects of recipes: sources by name, which can be restored if the caller allows it."""
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
@@ -6,10 +6,10 @@ from dpjax.sources import SOURCES, Source, Trust
 
 
 def subject_to_plain(source: Source) -> JsonObject | None:
-    """Return the kind of a source, its name and its options; None where nothing names it.
+    """Return the kind, name and options of a source; None if it has no name.
 
-    Names are those of the catalogue, MODULE:NAME of what can be imported, a program's command, and
-    files.
+    A name is that of a mechanism of the catalogue, MODULE:NAME of an importable object, the command
+    of a program, or the path of a file.
     """
     content = source.to_plain()
     return None if content is None else {"kind": source.kind, **content}
@@ -24,8 +24,8 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
         trust: Modules and programs that may be imported or run.
 
     Raises:
-        ValueError: When the subject is not allowed, not known, or cannot be made.
-        TypeError: When the content has another form.
+        ValueError: When the subject is not allowed, not known, or cannot be restored.
+        TypeError: When the content is malformed.
     """
     options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)

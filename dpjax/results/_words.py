@@ -1,4 +1,4 @@
-"""An audit in sentences: the claim, the evidence, and the verdict on the claim."""
+"""Sentences about an audit: its claim, its evidence and its verdict."""
 
 import math
 
@@ -20,7 +20,7 @@ _LONGEST = 160
 """Maximum number of characters of a database in a sentence."""
 
 _LARGEST = math.log(1e6)
-"""Largest claimed epsilon explained as a factor."""
+"""Largest claimed epsilon that is explained as a factor."""
 
 HEADLINES = {
     VIOLATED: "Violated: the claim is refuted",
@@ -30,16 +30,16 @@ HEADLINES = {
     ASSUMPTION_REFUTED: "The assumption is refuted",
     DOUBTFUL: "Doubtful: the outputs do not look independent",
 }
-"""Headlines of a page by verdict."""
+"""Headline of the page for each verdict."""
 
 
 def pretty(value: object) -> str:
-    """Format a number with six digits, anything else as it is."""
+    """Format a float with six significant digits, and anything else by `str`."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def short(value: object) -> str:
-    """Truncate a long text."""
+    """Format a value, truncated if it is long."""
     text = pretty(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
@@ -55,10 +55,10 @@ def unit_of(result: Parts) -> tuple[str, str]:
 
 
 def shown_rows(result: Parts, rows: Rows) -> Rows:
-    """Return the rows of an evidence without a misleading estimate.
+    """Return the rows of the evidence, without a misleading infinite estimate.
 
-    An event that was never seen at one of the databases has an infinite estimate. Where the bound
-    does not refute the claim, that only says that it is rare.
+    The estimate is infinite if the event never occurred at one of the databases. Unless the claim
+    is refuted, this only means that the event is rare.
     """
     if result.verdict != NOT_REFUTED or result.estimate is not None:
         return rows
@@ -66,7 +66,7 @@ def shown_rows(result: Parts, rows: Rows) -> Rows:
 
 
 def claimed(result: Parts) -> list[str]:
-    """Return the claim in sentences."""
+    """Return sentences that state the claim."""
     claim, distance = result.claim, result.recipe["distance"]
     if claim is None:
         return ["Nothing: the audit reports a lower bound and compares it with no claim."]
@@ -85,7 +85,7 @@ def claimed(result: Parts) -> list[str]:
 
 
 def witness_story(result: Parts, witness: Witness) -> list[str]:
-    """Explain the witness to a reader without statistics."""
+    """Explain the witness to a reader without knowledge of statistics."""
     trials, counts = result.evidence.trials, witness.event_counts
     said = [
         f"The two databases ({witness.pair}) are {short(witness.database)} and its "
@@ -119,7 +119,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
 
 
 def _allowed(result: Parts) -> list[str]:
-    """Return the factor by which a claimed epsilon lets probabilities differ, in words."""
+    """Return a sentence on how much a claimed epsilon lets probabilities differ."""
     claim, delta = result.claim, result.delta
     if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
         return []
@@ -132,7 +132,7 @@ def _allowed(result: Parts) -> list[str]:
 
 
 def _chance(stated: Conclusion) -> str:
-    """Return the probability that chance alone gives such a bound, in words."""
+    """Return a sentence on how often chance alone would give such a bound."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "The probability of such counts is known only for independent draws."
@@ -154,7 +154,7 @@ def _chance(stated: Conclusion) -> str:
 
 
 def outputs_caption(result: Parts) -> str:
-    """Return the caption of the figure of outputs, or of levels without a curve."""
+    """Return the caption of the figure of outputs, or of levels if there is no curve."""
     witness, curve, stated = result.witness, result.evidence.curve, result.statement
     if witness is None or curve is None:
         said = f"{stated.level} is at least {stated.lower_bound:.4g}"

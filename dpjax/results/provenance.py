@@ -18,18 +18,18 @@ from dpjax.core.types import Device
 from dpjax.core.version import __version__
 
 DECISIVE = ("dpjax", "jax", "jaxlib")
-"""Packages whose versions determine the bits of the draws."""
+"""Packages whose versions determine the draws bit by bit."""
 
 _PROBED = 1024
 """Number of values computed to identify a processor."""
 
 
 Key = int | Array
-"""An integer seed, or a typed key."""
+"""Integer seed, or typed key."""
 
 
 def seed_of(key: Key) -> int | list[int]:
-    """Return an integer seed, or the words of a typed key."""
+    """Return an integer seed unchanged, or the words of a typed key."""
     if isinstance(key, Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return random.words_of(key).tolist()
     return int(key)
@@ -61,13 +61,14 @@ def device() -> str:
 
 @lru_cache(maxsize=8)
 def processor(device: Device = None) -> str:
-    """Return a device's kind and a digest of its results; equal ones give the same bits.
+    """Return a device's kind and a digest of test computations.
 
-    Instruction sets differ in the last bits of floats, since some fuse multiplication and addition.
-    The digest covers the operations of sweeps: noise, elementary functions, products and sums.
+    Devices with equal return values give bitwise equal results. Otherwise the last bits of floats
+    may differ, for example because some processors fuse multiplication and addition. The digest
+    covers the operations of sweeps: noise, elementary functions, products and sums.
 
     Args:
-        device: JAX device; the first of this process if None.
+        device: JAX device; if None, the first of this process.
     """
     device = jax.local_devices()[0] if device is None else device
     numbers = np.linspace(0.1, 9.9, _PROBED)
@@ -86,10 +87,10 @@ def _probe(words: Array, x: Array) -> list[Array]:
 
 
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
-    """Return the commit of the dpjax clone that holds a package's folder, or None without one.
+    """Return the commit of the dpjax clone that contains a package's folder, or None.
 
-    An installed package may lie in a foreign repository, which ignores or even tracks
-    it: a clone of dpjax tracks it, in the folder `dpjax` of its root.
+    An installed package may lie inside an unrelated repository, which ignores or even tracks it. A
+    clone of dpjax is recognized by tracking the package in the folder `dpjax` of its root.
     """
 
     def git(*arguments: str) -> str:

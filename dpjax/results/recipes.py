@@ -19,17 +19,17 @@ from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
-"""Maximum number of characters of a database written as a text."""
+"""Maximum number of characters of a database that is written as text."""
 
 Options = TypeVar("Options", bound=Dataclass)
-"""A method or notion: a frozen dataclass of its options."""
+"""Type of a method or notion, which is a frozen dataclass of options."""
 
 STANDARD = "standard"
-"""Name of a built-in mechanism's own pairs."""
+"""Name that stands for a built-in mechanism's standard pairs."""
 
 
 def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
-    """Return databases, neighbors and labels; "standard" for the mechanism's own."""
+    """Return databases, neighbors and labels; "standard" for the mechanism's standard pairs."""
     if isinstance(pairs, AnyPairs):
         sides = [[plain_database(database) for database in side] for side in pairs.sides]
         return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
@@ -44,7 +44,7 @@ def _plain_pairs(pairs: Pairs) -> JsonObject:
 
 
 def _plain_side(stacked: object) -> object:
-    """Convert arrays, and dicts of them, to lists."""
+    """Convert arrays, also inside dicts, to lists."""
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
@@ -56,11 +56,11 @@ def _plain_side(stacked: object) -> object:
 
 
 def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
-    """Make pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
+    """Restore pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:
         content: Plain lists and numbers.
-        stacked: Whether databases are stacked into arrays.
+        stacked: Whether to stack databases into arrays.
     """
     if not isinstance(content, Mapping):
         return Pairs.of(content) if stacked else AnyPairs.of(content)
@@ -70,7 +70,7 @@ def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
 
 
 def _region_to_plain(region: Region) -> JsonObject:
-    """Return the ends and grid of a box, or a range and its outcomes."""
+    """Return the ends and grid size of a box, or the range and outcomes of a finite region."""
     if isinstance(region, Box):
         low, high = (np.asarray(end, float).tolist() for end in (region.low, region.high))
         return {"low": low, "high": high, "num_points": region.num_points}
@@ -79,7 +79,7 @@ def _region_to_plain(region: Region) -> JsonObject:
 
 
 def _region_from_plain(content: object) -> object:
-    """Make a region from the content of `_region_to_plain`; leave other content to `as_region`."""
+    """Restore a region from the content of `_region_to_plain`; return other content unchanged."""
     if not isinstance(content, Mapping):
         return content
     if "outcomes" in content:
@@ -91,7 +91,7 @@ def _region_from_plain(content: object) -> object:
 
 
 def options_to_plain(options: Dataclass) -> JsonObject:
-    """Return a method's or notion's options without those None or off: TOML has no null."""
+    """Return the options of a method or notion; leave out None, which TOML lacks, and False."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
         rule = content["bandwidth"]
@@ -107,21 +107,21 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
     Args:
         notion: Any notion.
-        implied: Name to leave out.
+        implied: Name of the default notion, which is left out.
     """
     named = {} if notion.name == implied else {"name": notion.name}
     return {**named, **options_to_plain(notion)}
 
 
 def notion_from_plain(content: JsonObject) -> Notion:
-    """Make the notion that `notion_to_plain` or a user wrote."""
+    """Restore a notion from the content of `notion_to_plain`, or from a user's content."""
     options = dict(content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 
 
 def options_from_plain(kind: type[Options], content: JsonObject) -> Options:
-    """Make a method or notion from the options that `options_to_plain` or a user wrote."""
+    """Restore a method or notion from the options of `options_to_plain`, or from a user's."""
     check_names(kind.__name__, content, tuple(f.name for f in fields(kind)))
     content = dict(content)
     if "bandwidth" in content:
@@ -138,7 +138,7 @@ def _plain_value(value: object) -> object:
 
 
 def plain_database(database: object) -> object:
-    """Return a database as JSON values, or the beginning of its text."""
+    """Return a database as JSON values, or as text if it has other values or is too long."""
     text = text_of(listed := _listed(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
@@ -149,7 +149,7 @@ def plain_database(database: object) -> object:
 
 
 def compared(pairs: AnyPairs, index: int) -> JsonObject:
-    """Return a pair's databases as a `Witness` takes them, with their difference in words."""
+    """Return a pair's label, databases and difference in words, as arguments of `Witness`."""
     first, second = (side[index] for side in pairs.sides)
     return {
         "pair": pairs.labels[index],
@@ -167,7 +167,7 @@ def _listed(database: object) -> object:
 
 
 def holds_arrays(database: object) -> bool:
-    """Return whether a dict holds arrays, which a function may not accept as lists."""
+    """Return whether a dict holds arrays; a function may not accept lists in their place."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False

@@ -22,10 +22,10 @@ from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
 
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
-"""Notions by name of the claim."""
+"""Notions by the name of the argument that gives their claim."""
 
 _CLAIMS = ("notion", "claim")
-"""Options that form a claim only together."""
+"""Options that form a claim only if both are given."""
 
 
 class AuditOptions(TypedDict, total=False):
@@ -35,10 +35,10 @@ class AuditOptions(TypedDict, total=False):
         region: Outputs that the event may contain, as in `dpjax.Events`.
         confidence: Minimum probability, over keys, that a correct mechanism passes.
         num_samples: n, search draws per side and pair. If neither sizes nor seconds are given, the
-            audit draws `DEFAULT_DRAWS` in total, or what --dpjax-budget allows under pytest.
-            Explicit sizes also hold under a budget, and their time counts against it.
+            audit draws `DEFAULT_DRAWS` in total, or as many as --dpjax-budget allows under pytest.
+            Given sizes also apply under a budget, and their time counts against it.
         num_confirm: N, confirmation draws per side of the chosen pair.
-        seconds: Time to spend instead of sizes, including compilation.
+        seconds: Time to spend in seconds, including compilation, in place of sizes.
         key: Integer seed or typed key of all draws.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
@@ -55,7 +55,7 @@ class AuditOptions(TypedDict, total=False):
 
 
 class Options(AuditOptions, total=False):
-    """Options of an assertion, which allow other forms of the claim.
+    """Options of an assertion, with further forms of the claim.
 
     Attributes:
         delta: Delta of (epsilon, delta)-differential privacy.
@@ -78,13 +78,14 @@ def assert_private(
     The bound is exact at every sample size, so a mechanism that keeps its claim fails with
     probability at most 1 - confidence over keys. With fixed numbers of draws and a fixed key, the
     outcome is always the same. With seconds, or a time budget, the audit is sequential if possible:
-    a wrong mechanism fails as soon as its claim is refuted, and a correct one uses all the time.
-    The number of draws, and the outcome of a mechanism near its claim, then depend on the machine.
+    an incorrect mechanism fails as soon as its claim is refuted, and a correct one uses all the
+    time. The number of draws, and the outcome for a mechanism near its claim, then depend on the
+    machine.
 
     Args:
         subject: Anything that `dpjax.audit` takes.
-        epsilon: Claim of (epsilon, delta)-differential privacy. Without any claim, the claim that
-            a library object states.
+        epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given, the
+            claim that a library object states.
         pairs: Neighboring databases, or a space of `dpjax.neighbors`; if None, the standard pairs
             of a built-in mechanism, or those that a library object states.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
@@ -92,7 +93,8 @@ def assert_private(
             number, or `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
-        The audit. `dpjax.testing.detectable_epsilon` returns what it could have refuted.
+        Result of the audit. `dpjax.testing.detectable_epsilon` returns the epsilon that the audit
+        could have refuted.
 
     Raises:
         AssertionError: When the mechanism is not private, or its recorded outputs do not look like
@@ -115,17 +117,17 @@ def assert_not_private(
 ) -> AuditResult:
     """Fail unless outputs show that a mechanism violates its claim.
 
-    A mechanism that keeps the claim passes with probability at most 1 - confidence. One that
-    violates it may fail for lack of draws.
+    A mechanism that keeps the claim passes with probability at most 1 - confidence. A mechanism
+    that violates it may fail this assertion for lack of draws.
 
     Args:
         subject: As in `assert_private`.
-        epsilon: The claim that must be refuted.
+        epsilon: Claimed epsilon that must be refuted.
         pairs: Neighboring databases.
         **options: As in `assert_private`.
 
     Returns:
-        The audit.
+        Result of the audit.
 
     Raises:
         AssertionError: When the claim was not refuted, or the outputs are doubtful; the message
@@ -150,13 +152,13 @@ def assert_not_private(
 def audit_in_test(
     subject: object, pairs: object = None, **options: Unpack[AuditOptions]
 ) -> AuditResult:
-    """Audit in a test without asserting anything: the fixture `dpjax_audit`.
+    """Audit in a test without asserting anything; the function of the fixture `dpjax_audit`.
 
-    Its time counts against --dpjax-budget, and it has a row in the table at the end.
+    Its time counts against --dpjax-budget, and it has a row in the final table.
 
     Args:
         subject: Anything that `dpjax.audit` takes.
-        pairs: Neighboring databases; the standard pairs of a built-in mechanism if None.
+        pairs: Neighboring databases; if None, the standard pairs of a built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
             `seconds` and `key`, as in `assert_private`; by default, epsilon without a claim.
 
@@ -169,7 +171,7 @@ def audit_in_test(
 
 
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> Asked:
-    """Return the audit of an assertion, whose claim can take several forms."""
+    """Return the audit that an assertion asks for, with its claim in the form of `dpjax.audit`."""
     if isinstance(epsilon, list | tuple):
         raise BadType(
             f"epsilon must be a number, but was {preview(epsilon)}: pairs are given by their name, "
@@ -204,7 +206,7 @@ def _no_claim(given: list[str]) -> TypeError:
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
-    """Return the audit of the member of a family that promises most above its claim."""
+    """Return the audit of the family's member whose expected bound exceeds its claim by most."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed = given.get("notion"), given.get("claim")
     found = settled(family, asked.pairs, claimed, terms)
@@ -215,7 +217,7 @@ def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
 
 
 def _audit(asked: Asked) -> AuditResult:
-    """Run the audit, which the session counts if there is one."""
+    """Run the audit, and count it in the session if there is one."""
     __tracebackhide__ = True
     with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
         return run(asked)
@@ -289,7 +291,7 @@ def _detectable(result: AuditResult) -> str:
 
 
 def _replay(result: AuditResult, asked: Asked) -> str:
-    """Return notes, the test, and the code that draws the same outputs again."""
+    """Return lines with notes, the test, and code that draws the same outputs again."""
     test = running_test()
     lines = [f"  note         {note}" for note in result.notes]
     lines += [f"  test         pytest {shlex.quote(test)}"] if test else []

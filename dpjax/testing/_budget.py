@@ -1,4 +1,4 @@
-"""Numbers of draws that fit into a time, and the epsilon that they could have refuted."""
+"""Numbers of draws that fit into a time limit, and the epsilon that they could have refuted."""
 
 import time
 from collections.abc import Callable
@@ -13,25 +13,25 @@ from dpjax.inference import Ratio
 from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
-"""Share of draws for the search; confirmation needs more, but at one pair only."""
+"""Share of all draws for the search; the rest confirms, at one pair only."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum draws per side of each stage, and the maximum under a time budget."""
+"""Minimum numbers of draws per side in each stage, and the maximum in both."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
 """Minimum total draws of an audit on the host, and draws of its first pilot."""
 
 _GROWTH, _USED = 20, 0.85
-"""Maximum growth from a pilot to the audit, and planned share of the remaining time."""
+"""Maximum ratio of an audit's draws to its pilot's, and planned share of the remaining time."""
 
 _WARM_SHARE = 0.25
-"""Maximum time of a repeated, compiled audit, relative to the first."""
+"""Longest expected time of a repeated, compiled audit, as a share of the first audit's."""
 
 _LEAST_SLOPE = 0.2
-"""Minimum share of a pilot's time attributed to drawing, since timings vary."""
+"""Minimum share of a pilot's time that is attributed to drawing, since timings vary."""
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
-"""Number folded into an audit's key for its pilots."""
+"""Number folded into an audit's key to make the key of its pilots."""
 
 
 class Sizes(NamedTuple):
@@ -56,8 +56,8 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
     Args:
         num_draws: Total number of draws.
         num_pairs: Number of pairs searched.
-        whole_blocks: Whether sizes are multiples of the maximum block size, at least one block, so
-            that all of them share a compiled program.
+        whole_blocks: Whether to make both sizes positive multiples of the maximum block size, so
+            that all sizes share a compiled program.
     """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)
@@ -68,7 +68,7 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
 
 def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
-    """Return the minimum sizes of an audit, whatever its time; arguments as in `audit_within`."""
+    """Return the minimum sizes of an audit; arguments as in `audit_within`."""
     return sizes_of(0 if compiled else _FEWEST_DRAWS, num_pairs, whole_blocks=compiled)
 
 
@@ -92,7 +92,7 @@ def audit_within(
         num_pairs: Number of pairs searched.
         audit: Maps (sizes, key) to a result.
         key: Seed or typed key of the audit.
-        compiled: Whether JAX compiles the audit: one program for all sizes of whole blocks.
+        compiled: Whether JAX compiles the audit, to one program for all sizes in whole blocks.
     """
     start = time.perf_counter()
     pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)
@@ -108,7 +108,7 @@ def audit_within(
     fewest = fewest_sizes(num_pairs, compiled=compiled)
     sizes = sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
     pilot, cold = timed(sizes)
-    # Another pilot and the audit must fit.
+    # Stop here unless another pilot and the audit both fit.
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
         return pilot if sizes == fewest else audit(fewest, key)
     (_, took), draws = timed(sizes), sizes.draws(num_pairs)
@@ -117,7 +117,7 @@ def audit_within(
     fixed, each, most = 0.0, took / draws, 2
     while True:
         affordable = max(int((_USED * left() - fixed) / each), 0)
-        # A short pilot predicts poorly: continue with a longer one that costs little of the time.
+        # A short pilot predicts poorly, so continue with a longer one that takes little time.
         growth = max((affordable / draws) ** 0.5, 2)
         larger = sizes_of(int(min(growth, _GROWTH) * draws), num_pairs, whole_blocks=compiled)
         if affordable <= most * draws or larger == sizes:
@@ -129,19 +129,19 @@ def audit_within(
 
 
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
-    """Return the smallest epsilon at the witness event that this audit was likely to refute.
+    """Return the smallest true epsilon at which this audit was likely to refute a claim.
 
-    This concerns that event only: other events may show more, and events with probability below
-    about one over the number of draws were not seen.
+    It concerns only the witness's event: other events may show more, and events with probability
+    below about one over the number of draws were not observed.
 
     Args:
         result: Result of an audit by events.
-        claim: An epsilon, at the delta of the audit.
+        claim: Claimed epsilon, at the delta of the audit.
 
     Returns:
-        The epsilon for which the expected lower bound equals the claim, if the event keeps its
-        probability p on the less likely side and has e^epsilon p + delta on the other; infinity if
-        there is none.
+        The epsilon for which the expected lower bound equals the claim, if the event has
+        probability p on the less likely side, as observed, and e^epsilon p + delta on the other;
+        infinity if there is none.
     """
     delta, draws, witness = result.delta, result.num_confirm, result.witness
     if not draws or witness is None or witness.densities is None:

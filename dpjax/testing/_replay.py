@@ -11,14 +11,14 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs written out."""
+"""Maximum number of pairs that are written out."""
 
 _LONGEST = 2000
-"""Maximum length of an argument written out, in characters."""
+"""Maximum number of characters of an argument that is written out."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """Return the code. Values without a literal are left open, with a hint to find them.
+    """Return the lines of code, with `...` and a hint for values that have no literal.
 
     Args:
         result: Result of the assertion.
@@ -53,7 +53,7 @@ def _region(region: object) -> object:
 
 
 def _key(key: object) -> str:
-    """Return code for a seed, or for a key of two words."""
+    """Return code for a seed, or for a typed key given by its two words."""
     if isinstance(key, int):
         return repr(key)
     return f"jax.random.wrap_key_data(jax.numpy.array({key}, 'uint32'), impl='threefry2x32')"
@@ -66,7 +66,7 @@ def running_test() -> str | None:
 
 
 def _mechanism(mechanism: object) -> tuple[list[str], str]:
-    """Return the import lines and the expression that make the mechanism."""
+    """Return the import lines and the expression that create the mechanism."""
     kind = type(mechanism)
     parameters = parameters_of(mechanism)
     call = f"{kind.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())})"

@@ -1,4 +1,4 @@
-"""The audit behind an assertion: with given sizes, within a time, or of the default size."""
+"""The audit behind an assertion: with given sizes, within a time limit, or of default size."""
 
 import time
 from collections.abc import Sized
@@ -20,18 +20,18 @@ from dpjax.testing import _session
 from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
 
 DEFAULT_CONFIDENCE = 1 - 1e-6
-"""A correct mechanism fails `assert_private` at most once in a million keys."""
+"""Default confidence: a correct mechanism fails `assert_private` for at most 1 in 10^6 keys."""
 
 DEFAULT_DRAWS = 400_000
-"""Total draws if neither sizes nor seconds are given."""
+"""Total number of draws if neither sizes nor seconds are given."""
 
 _FEWEST_DRAWS = 20_000
-"""Total draws below which a sequential audit had too little time."""
+"""Total number of draws below which a sequential audit counts as having had too little time."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An audit as requested by a test; see `dpjax.testing._assertions.Options`."""
+    """Audit as requested by a test; see `dpjax.testing._assertions.Options`."""
 
     subject: object
     pairs: object
@@ -51,11 +51,11 @@ class Asked:
 
 
 class _Ran(NamedTuple):
-    """A finished audit.
+    """Finished audit.
 
     Attributes:
-        result: Its result.
-        ready: Clock time at which the first draws arrived, after compilation.
+        result: Result of the audit.
+        ready: Value of `time.perf_counter()` when the first draws arrived, after compilation.
         draws: Total number of draws.
         is_fewest: Whether the time allowed only the minimum number of draws.
     """
@@ -107,7 +107,7 @@ def run(asked: Asked) -> AuditResult:
             detectable=detectable_level(result),
             draws=ran.draws,
             seconds=time.perf_counter() - start,
-            # Everything, if sizes are given.
+            # With given sizes, all of the time is needed.
             least=(ran.ready if budgeted else time.perf_counter()) - start,
             verdict=result.verdict,
             fewest=budgeted and ran.is_fewest,
@@ -119,7 +119,7 @@ def _pairs_of(source: Source, asked: Asked) -> object:
     """Return the given pairs, or the best pairs of a space of neighbors.
 
     Raises:
-        ValueError: When all pairs hold equal databases, at which any mechanism would pass.
+        ValueError: When the databases of every pair are equal, so that any mechanism would pass.
     """
     terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
     pairs, _ = pairs_to_audit(source, asked.pairs, terms)
@@ -135,14 +135,14 @@ def _written(notion: Notion) -> str:
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
-    """Return whether the audit can bet on one event among all outputs, without a time limit."""
+    """Return whether the audit can be sequential; see `dpjax.Sequential` for the requirements."""
     has_limit = getattr(source, "time_limit", None) is not None
     one_event = asked.claim is not None and asked.notion.hypothesis() is not None
     return one_event and asked.region is None and not has_limit
 
 
 def _sequential(source: Source, asked: Asked) -> _Ran:
-    """Audit until the claim is refuted or the time is over."""
+    """Audit until the claim is refuted or the time is spent."""
     arrived: list[float] = []
 
     def note(drawn: int, total: int) -> None:
@@ -157,7 +157,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """Audit with the given sizes, and default sizes for others."""
+    """Audit with the given sizes, and the default for a size that is not given."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -167,12 +167,12 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
-    """Audit with as many draws as fit into the time, by a method with fixed sizes."""
+    """Audit by a method with fixed sizes, with as many draws as fit into the time."""
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
     def audit_of(sizes: Sizes, key: int | Array) -> AuditResult:
-        # The other layout would compile again for many draws.
+        # Another layout would be compiled again for larger sizes.
         execution = Execution(layout="gathered")
         result = _audit(source, asked, _method(source, asked, sizes), key, execution)
         drawn.append((sizes, time.perf_counter()))
@@ -205,7 +205,7 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Return `Events`, or the usual method of a source without events.
+    """Return `Events` with the given sizes, or the usual method of a source that has another.
 
     Raises:
         ValueError: When numbers of draws or a region are given for such a source.
@@ -219,7 +219,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """Return the sizes of an audit; one with several rounds spent the planned sizes."""
+    """Return the sizes that an audit drew: the planned ones if its search had two rounds."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)

@@ -1,4 +1,4 @@
-"""The audits of one pytest run: their shared time, and the rows of their table."""
+"""The audits of one pytest run: their shared time budget and the rows of their table."""
 
 import os
 import threading
@@ -9,17 +9,17 @@ from typing import TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 _LEAST_SHARE = 0.1
-"""Time of an audit once the budget is spent, in seconds."""
+"""Time in seconds for each further audit once the budget is spent."""
 
 
 class Measured(TypedDict):
-    """Values of one audit, as pytest sends them between processes.
+    """Numbers of one audit, in the form that pytest sends between processes.
 
     Attributes:
         mechanism: Name of the mechanism.
         notion: Notion as on the command line, such as "renyi:8".
         delta: Delta of (epsilon, delta)-privacy; 0 for other notions.
-        claim: A level, a curve, or None.
+        claim: Claimed level or curve, or None.
         lower_bound: Lower bound on the level.
         detectable: Level that the audit could have refuted; None if unknown.
         draws: Total number of draws.
@@ -43,7 +43,7 @@ class Measured(TypedDict):
 
 
 class Row(Measured):
-    """A finished audit of a test.
+    """Finished audit of a test.
 
     Attributes:
         test: Id of the test.
@@ -55,21 +55,22 @@ class Row(Measured):
 class Session:
     """State shared by the audits of one process.
 
-    Each test is expected to make as many audits as in its last run, and to need at least as many
-    seconds for compilation and few draws; the remaining time is shared equally. A new test counts
-    as the mean of those that made audits in this run, or as one audit before any have.
+    Each test is expected to make as many audits as in its last run, and to need at least the
+    minimum time of that run, for compilation and a few draws. The remaining time is shared equally
+    among audits. A new test is expected to make the mean number of audits of the tests that made
+    some in this run; before there are any, one audit.
 
     Attributes:
-        budget: Seconds for all audits of the process, or None.
-        known: Number of audits in the last run of each test, and their minimum time in seconds, by
-            test id.
-        spent: Seconds that audits took.
-        pending: Rows not yet in a report.
+        budget: Time for all audits of the process in seconds, or None.
+        known: For each test, by id, the number of audits in its last run and their minimum time in
+            seconds.
+        spent: Time that audits took so far, in seconds.
+        pending: Rows that are not yet in a report.
         rows: Rows of all finished tests, in order.
         ran: Ids of the finished tests that were not skipped.
-        unended: Number of audits of each test, by id, that began and never ended.
-        lost: Number of audited threads of each test, by id, that ended by an exception; pytest only
-            warns of these.
+        unended: For each test, by id, the number of audits that began and never ended.
+        lost: For each test, by id, the number of threads with audits that ended by an exception, of
+            which pytest only warns.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -89,7 +90,7 @@ class Session:
         self._usual = 1.0
 
     def expect(self, tests: Sequence[str], num_processes: int = 1) -> None:
-        """Announce the coming tests; the processes share the time equally."""
+        """Set the tests that will run; the processes share the budget equally."""
         if self.budget is not None:
             self.budget /= num_processes
         known = [self.known[test] for test in tests if test in self.known]
@@ -98,7 +99,7 @@ class Session:
         self._new_to_come = sum(test not in self.known for test in tests) / num_processes
 
     def begin(self, test: str) -> None:
-        """Begin a test; time unused by the previous test goes to the remaining ones."""
+        """Begin a test; time that the previous test did not use goes to the remaining tests."""
         self._test = test
         self._usual = self._made.total() / len(self._made) if self._made else 1.0
         if test in self.known:
@@ -111,7 +112,7 @@ class Session:
             self._new_to_come = max(self._new_to_come - 1, 0)
 
     def next_share(self) -> float:
-        """Return the seconds for the next audit: its minimum, and an equal share of the rest."""
+        """Return the next audit's time in seconds: its minimum plus an equal share of the rest."""
         here = max(self._here, 1)
         needed = self._least_to_come + here * self._least_here
         left = max((self.budget or 0.0) - self.spent - needed, 0.0)
@@ -129,8 +130,8 @@ class Session:
     def counted(self) -> Iterator[None]:
         """Count an audit as unended until it returns or raises an error.
 
-        A skip, an exit of pytest or the end of a thread caused by audited code does not end the
-        audit; nor does `os._exit`, which therefore exits with a failure.
+        If audited code skips the test, exits pytest or ends the thread, the audit stays unended. If
+        it calls `os._exit`, the process exits with a failure.
         """
         test, this, leave = self._test, os.getpid(), os._exit
         if threading.current_thread() is not threading.main_thread():
@@ -138,7 +139,7 @@ class Session:
 
         def leave_failed(code: int) -> None:
             if os.getpid() == this and self.unended.total():
-                code = code or 1  # A message would be captured by pytest.
+                code = code or 1  # Print nothing, since pytest would capture it.
             leave(code)
 
         self.unended[test] += 1
@@ -146,7 +147,7 @@ class Session:
         try:
             yield
         except Exception as error:
-            # An error fails the test or is expected by it, except for pytest.exit().
+            # An error ends the audit, as the test fails or expects it; pytest.exit() does not.
             self.unended[test] -= type(error).__module__ != "_pytest.outcomes"
             raise
         else:
@@ -183,4 +184,4 @@ class Session:
 
 
 CURRENT: Session | None = None
-"""Session of the pytest run that this process belongs to, if the plugin is on."""
+"""Session of this process's pytest run; None if the plugin is off."""

@@ -1,4 +1,4 @@
-"""The table of all audits of a run."""
+"""The table of all audits of a pytest run."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from dpjax.testing._session import Row
 
 _ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
 _TEST, _MECHANISM, _CLAIM = 31, 11, 13
-"""Widths of columns; a row takes 100 characters."""
+"""Widths of the first three columns; a row takes 100 characters."""
 
 _MEANING = (
     "bound: lower bound; detectable: larger levels would likely be refuted, at the counted event "
@@ -25,7 +25,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
 
     Args:
         rows: Finished audits.
-        budget: Seconds for all of them, or None.
+        budget: Time for all audits in seconds, or None.
         idle: Number of new tests that were assigned time but made no audit.
     """
     yield _ROW.format(
@@ -78,7 +78,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a node id without its folders, and shorten it at the start if it is long."""
+    """Return a test's id without folders, cut at its start if it is too long."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

@@ -1,6 +1,6 @@
 """The pytest plugin of dpjax: a time budget for all audits of a run, and a table of them.
 
-pytest loads plugins at every start, so nothing here imports jax or numpy.
+pytest loads plugins at every start, so this module imports neither jax nor numpy.
 """
 
 import json
@@ -21,10 +21,10 @@ PROPERTY = "dpjax_audit"
 """Test property that holds the audits as JSON, written by `--junitxml`."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache for the number of audits of each test, and their minimum seconds."""
+"""Key in pytest's cache for the number of audits of each test and their minimum time."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
-"""Keys in a worker's output for its audits that never ended, and its threads that failed."""
+"""Keys in a worker's output for audits that never ended and for threads that failed."""
 
 
 def _seconds(text: str) -> float:
@@ -53,10 +53,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def dpjax_audit() -> "Callable[..., AuditResult]":
-    """Return a function that audits in the time of the test: (subject, pairs, ...) -> result.
+    """Return a function (subject, pairs, ...) -> result that audits within the test's time.
 
-    For tests of more than a claim, such as of the bound or the witness. The arguments are those of
-    `dpjax.audit`, plus `region`, `num_samples`, `num_confirm` and `seconds` as in
+    Use it in tests that check more than a claim, such as the bound or the witness. The arguments
+    are those of `dpjax.audit`, plus `region`, `num_samples`, `num_confirm` and `seconds` as in
     `assert_private`.
     """
     from dpjax.testing._assertions import audit_in_test
@@ -67,7 +67,7 @@ def dpjax_audit() -> "Callable[..., AuditResult]":
 def pytest_configure(config: pytest.Config) -> None:
     """Open the session that `dpjax.testing` uses."""
     given = config.getoption("--dpjax-budget")
-    # There is no cache without pytest's cache plugin.
+    # The attribute is missing if pytest's cache plugin is off.
     cache = getattr(config, "cache", None)
     known = {} if cache is None else cache.get(CACHE, {})
     _session.CURRENT = Session(None if given is None else _seconds(given), known)
@@ -79,7 +79,7 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Count the tests that share the time; each worker of pytest-xdist runs some of them."""
+    """Tell the session which tests share the time; each worker of pytest-xdist runs a part."""
     if _session.CURRENT is not None:
         workers = getattr(session.config, "workerinput", {}).get("workercount", 1)
         _session.CURRENT.expect([item.nodeid for item in session.items], workers)
@@ -94,7 +94,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """Charge the time around the audits of a test, such as imports and compilation."""
+    """Charge the whole time of a test with audits, including imports and compilation."""
     session = _session.CURRENT
     if session is None:
         return (yield)
@@ -108,7 +108,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, object]:
-    """Pass the rows of a test to its reports, which also travel between processes."""
+    """Add the rows of a test to its reports, which pytest-xdist sends between processes."""
     if _session.CURRENT is not None:
         rows, _session.CURRENT.pending = _session.CURRENT.pending, []
         item.user_properties.extend((PROPERTY, json.dumps(row)) for row in rows)
@@ -116,7 +116,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, obje
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Collect the rows of a test from its last report, which has all of them."""
+    """Collect all rows of a test from its last report."""
     session = _session.CURRENT
     if session is not None and report.when == "call" and not report.skipped:
         session.ran.add(report.nodeid)
@@ -127,7 +127,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Store the number of audits of each test; fail if one never ended or its thread failed."""
+    """Store each test's number of audits; fail if an audit never ended or a thread failed."""
     run, cache = _session.CURRENT, getattr(session.config, "cache", None)
     output = getattr(session.config, "workeroutput", None)
     if run is None:

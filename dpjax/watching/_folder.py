@@ -6,10 +6,10 @@ from pathlib import Path
 from dpjax.sources.readers import read_samples
 
 _UNFINISHED = (".tmp", ".part")
-"""Suffixes of unfinished files; names that begin with a dot also mark them."""
+"""Suffixes of unfinished files; names that begin with a dot are skipped, too."""
 
 Column = str | int | Sequence[str | int] | None
-"""Column, or several that form one vector; None for the usual one."""
+"""Column, or several columns that form one vector; None for the default column."""
 
 
 class Folder:
@@ -21,7 +21,7 @@ class Folder:
             or 0 and 1 in npy files, which have no names.
 
     Raises:
-        ValueError: When the path is no folder.
+        ValueError: When the path is not a folder.
     """
 
     def __init__(self, path: Path, columns: tuple[Column, Column] = (None, None)):

@@ -15,16 +15,16 @@ from dpjax.inference import LAYING
 from dpjax.results import AuditResult
 
 _FORMAT = 2
-"""Version of the format of a state."""
+"""Version of the file format."""
 
 
 class Taken(NamedTuple):
-    """Chunk that was taken.
+    """Chunk of outputs that a watch has taken.
 
     Attributes:
         name: Name of the chunk.
         sizes: Number of outputs at the database and at its neighbor.
-        digests: Digest of each side, "" where the side was empty.
+        digests: Digest of each side; "" for an empty side.
     """
 
     name: str
@@ -34,14 +34,14 @@ class Taken(NamedTuple):
 
 @dataclass
 class State:
-    """State of a watch, which alone decides its later bounds.
+    """State of a watch; with the outputs to come, it determines all later bounds.
 
     Attributes:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
         taken: Chunks that were taken, in order.
-        kind: Kind of the outputs in words, or None before the first ones.
-        held: Outputs of each side: the first ones, which lay cells, and those that wait.
-        gone: Number of outputs of each side, between these, that were counted and dropped.
+        kind: Kind of the outputs in words; None before the first outputs.
+        held: Outputs of each side: the first ones, which lay cells, and those not counted yet.
+        gone: Number of outputs per side, between these two parts, that were counted and dropped.
         result: Result so far; None before the cells are laid.
     """
 
@@ -74,8 +74,8 @@ class State:
         """Read the state that `write` wrote.
 
         Raises:
-            ValueError: When the file is damaged, was changed, or is no state of a watch.
-            OSError: When it cannot be read.
+            ValueError: When the file is damaged, was changed, or is not the state of a watch.
+            OSError: When the file cannot be read.
         """
         refuse_endless("state", path)
         try:
@@ -97,7 +97,7 @@ class State:
             return found
         except OSError:
             raise
-        except Exception as error:  # A foreign file may hold anything.
+        except Exception as error:  # An untrusted file may contain anything.
             raise ValueError(
                 f"state {path} was changed or damaged, or is no state of a watch ({error}): the "
                 "watch cannot go on from it. Give another file, and outputs that no watch has "
@@ -105,9 +105,9 @@ class State:
             ) from None
 
     def _refuse_misfits(self) -> None:
-        """Refuse parts that do not fit together: each output was counted once, or waits.
+        """Raise unless every output was counted exactly once or is still held.
 
-        A seal is no signature, so the parts are compared with each other.
+        Anybody can compute a valid seal, so the parts must also be consistent with each other.
         """
         names = [chunk.name for chunk in self.taken]
         if not isinstance(self.terms, dict) or names != sorted(set(names)):

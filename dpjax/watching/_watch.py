@@ -1,4 +1,4 @@
-"""Watches: each chunk of outputs continues one sequential audit, and counts once."""
+"""Watches: each chunk of outputs continues one sequential audit and is counted once."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
@@ -21,7 +21,7 @@ from dpjax.sources import Arriving, Chunk
 from dpjax.watching._state import State, Taken
 
 _LEAST = first_round(1, few=False)
-"""Number of first outputs of each side, which lay the first cells."""
+"""Number of outputs per side that lay the first cells."""
 
 
 class Watch:
@@ -29,7 +29,7 @@ class Watch:
 
     Attributes:
         state: State of the watch.
-        known: Map from the names of the chunks that were taken to their contents.
+        known: Chunks that were taken, by name.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class Watch:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more can be learned: the claim is refuted, or outputs are doubtful."""
+        """Whether the watch has ended: the claim is refuted, or outputs look dependent."""
         return self.result is not None and self.result.verdict in (VIOLATED, DOUBTFUL)
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """Number of outputs of each side that were taken and not yet counted."""
+        """Number of outputs on each side that were taken but not yet counted."""
         first, second = (0 if side is None else len(side) for side in self.state.held)
         counted = 0 if self.result is None else self.result.settings["drawn"] - self.state.gone
         return first - counted, second - counted
@@ -89,7 +89,8 @@ class Watch:
         """Take a chunk, unless it was taken before.
 
         Args:
-            name: Name of the chunk, which sorts after earlier ones; None for its number.
+            name: Name of the chunk, which must sort after earlier names; if None, the chunk is
+                named by its number.
             x: Outputs at the database.
             y: Outputs at its neighbor.
 
@@ -99,10 +100,10 @@ class Watch:
         Raises:
             ValueError: When the chunk is out of order, differs from the one taken under this name,
                 or was taken under another name.
-            TypeError: When its outputs are of another kind than earlier ones.
+            TypeError: When its outputs have a different kind than earlier ones.
         """
         taken = self.state.taken
-        # Nine digits, so that names sort by their numbers.
+        # Use nine digits, so that names sort like their numbers.
         name = f"chunk {len(taken) + 1:09d}" if name is None else name
         chunk = Chunk.of(name, x, y)
         if name in self.known:
@@ -154,7 +155,7 @@ class Watch:
             )
 
     def _count(self, chunk: Chunk) -> None:
-        """Continue the audit, and write the state once it includes the whole chunk."""
+        """Continue the audit with a chunk, and write the state after all of it was counted."""
         before = self.state
         held = tuple(map(_joined, before.held, chunk.sides))
         kind = before.kind or next(iter(chunk.kinds), None)
@@ -173,7 +174,7 @@ class Watch:
             drawn = result.settings["drawn"]
             all_counted = drawn == before.gone + least
             if not all_counted and result.verdict != VIOLATED and not result.doubts:
-                # After an interrupt between two blocks, the chunk is counted again from its start.
+                # After an interrupt between blocks, the chunk must be counted again from its start.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")
             after.result, after.gone = result, max(drawn - LAYING, 0)
             dropped = after.gone - before.gone
@@ -209,16 +210,16 @@ def watch(
 ) -> Iterator[AuditResult]:
     """Audit outputs as they arrive from a running system, with a bound after every chunk.
 
-    All bounds hold together, as those of `dpjax.Sequential`, whenever one stops. The first 16
-    outputs of each side lay the first cells; results begin with the chunk that brings more. Each
-    later output is counted once, and those after the first 4,096 are then dropped. The sides of a
-    chunk may have different lengths: outputs without a partner wait for one.
+    All bounds hold simultaneously, like those of `dpjax.Sequential`, whenever the watch stops. The
+    first 16 outputs of each side lay the first cells; the first result comes with the chunk that
+    exceeds them. Each later output is counted once; outputs after the first 4,096 are then dropped.
+    The sides of a chunk may have different lengths: surplus outputs wait for later chunks.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
-            of shape [n] or [n, d], or labels [n]. Or triples (name, x, y), whose names sort in
-            the order of the chunks: a chunk with the name and the outputs of one that was taken
-            is skipped, so that chunks may be delivered again.
+            of shape [n] or [n, d], or labels [n]. Alternatively, triples (name, x, y), whose names
+            sort in the order of the chunks. A chunk that was taken already, with the same name and
+            outputs, is skipped, so that chunks may be delivered again.
         claim: Claimed level, in the notion's unit.
         notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; epsilon if None.
         confidence: As in `dpjax.audit`.
@@ -227,17 +228,18 @@ def watch(
         key: As in `dpjax.audit`.
         discrete: As in `dpjax.Recorded`.
         independent: As in `dpjax.Recorded`.
-        state: File that holds the whole state of the watch, written after every chunk, from which a
-            later watch continues. None to keep it in memory.
+        state: File for the complete state of the watch, written after every chunk; a later watch
+            continues from it. None to keep the state in memory.
 
     Yields:
-        Result of the state, if it holds one, and the result after every new chunk. The last result
-        refutes the claim or is doubtful, unless `chunks` ended.
+        The result in the state file, if it has one, and the result after every new chunk. The watch
+        ends when `chunks` end, or with a result that refutes the claim or is doubtful.
 
     Raises:
-        ValueError: When a chunk is out of order, has changed or was taken before; or the state has
-            other terms, another version, or is damaged.
-        TypeError: When outputs are of another kind than earlier ones, or an argument is.
+        ValueError: When a chunk is out of order, has changed, or was taken under another name; or
+            when the state file has other terms or versions, or is damaged.
+        TypeError: When outputs have a different kind than earlier ones, or an argument has the
+            wrong type.
     """
     terms = {
         "confidence": confidence,
@@ -274,7 +276,7 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
-    """Drop some counted outputs between those that lay cells and those that wait."""
+    """Drop counted outputs, between the outputs that lay cells and those not counted yet."""
     assert held is not None
     return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 

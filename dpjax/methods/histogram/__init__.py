@@ -1,4 +1,4 @@
-"""Histogram estimators: levels within a precision that is stated before the draws."""
+"""Histogram estimators of levels, with a precision that is stated before drawing."""
 
 from dpjax.methods.histogram._counts import draws_per_second as draws_per_second
 from dpjax.methods.histogram._estimate import HistogramResult as HistogramResult

@@ -1,4 +1,4 @@
-"""Count outputs in intervals: each input is sampled once, and all pairs share its counts.
+"""Counts of outputs in intervals: each input is sampled once, and all its pairs share the counts.
 
 Thus k inputs cost k samples, whatever the number of pairs. Memory holds one block of draws and the
 counts.
@@ -45,10 +45,10 @@ def count_outputs(
         inputs: [k, ...].
         key: Typed key of all runs.
         interval: Ends of the output interval, or None for outputs 0..m - 1.
-        blocks: Blocks of the n outputs, or some of them.
-        runs: int32 [runs], run numbers; each key is folded from (run, input, block).
+        blocks: All or some of the blocks of n outputs.
+        runs: Indices of the runs, int32 [runs]; each key is folded from (run, input, block).
         num_intervals: m.
-        execution: Layout on the machine; never changes the counts.
+        execution: How the work is laid out on the machine; never changes the counts.
 
     Returns:
         WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval and the
@@ -79,8 +79,8 @@ def draws_per_second() -> float:
     """Measure the speed of drawing and counting on this machine, for a typical mechanism.
 
     Returns:
-        Draws per second of the truncated Laplace mechanism into 100 intervals, compiled, best of
-        three.
+        Draws per second of the truncated Laplace mechanism, counted in 100 intervals; best of three
+        measurements without compilation.
     """
     num_samples = 2**21
     rates = []
@@ -105,7 +105,7 @@ def draws_per_second() -> float:
 def output_interval_of(
     mechanism: Mechanism, plan: Plan | Unplanned, given: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Return the ends of the output interval, or None for a finite space; validate the plan."""
+    """Return the ends of the output interval, or None for a finite space, and check the plan."""
     space = mechanism.output_space
     finite = isinstance(space, FiniteSpace)
     if finite and plan.num_intervals != space.size:

@@ -1,4 +1,4 @@
-"""Histogram estimates: levels of all pairs of inputs, in one or more runs.
+"""Histogram estimates of the levels of pairs of inputs, in one or more runs.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -38,8 +38,8 @@ class HistogramResult:
 
     Attributes:
         inputs: [k, ...], sampled inputs.
-        pairs: int [num_pairs, 2], numbers of the compared inputs.
-        levels: float64 [num_runs, num_pairs], masked where a pair failed.
+        pairs: int [num_pairs, 2], indices of the two inputs of each pair.
+        levels: float64 [num_runs, num_pairs], masked for failed pairs.
         counts: int64 [num_runs, k, m].
         plan: Plan of the estimate, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
@@ -64,17 +64,17 @@ class HistogramResult:
 
     @property
     def num_failed(self) -> int:
-        """Number of failed runs, which have an empty interval in every pair."""
+        """Number of failed runs, in which every pair has an empty interval."""
         return int(np.sum(np.ma.getmaskarray(self.estimates)))
 
     @property
     def status(self) -> Status:
-        """EMPTY_INTERVAL if every run failed."""
+        """EMPTY_INTERVAL if every run failed, else OK."""
         return Status.EMPTY_INTERVAL if self.num_failed == self.num_runs else Status.OK
 
     @property
     def confidence(self) -> float | None:
-        """Least probability that a run is within the plan's precision; None without a plan."""
+        """Least probability that a run's error is within the plan's precision, or None."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
@@ -90,7 +90,7 @@ class HistogramResult:
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
     def to_dict(self) -> JsonObject:
-        """Return plain numbers and strings; a failed run is null."""
+        """Return plain numbers and strings; a failed run's estimate is None."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {

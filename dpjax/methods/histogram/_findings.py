@@ -1,4 +1,4 @@
-"""Findings of histograms: an interval, and the assumption on which it rests."""
+"""Findings of histograms: an interval and the assumption on which it rests."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dpjax.results import (
 from dpjax.sources import AnyPairs
 
 _SAFETY_PROBABILITY = 0.96
-"""Probability of the limit of the safety check."""
+"""Argument `probability` of the safety check."""
 
 
 def finding_of(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
@@ -65,7 +65,7 @@ def _p_value(result: HistogramResult, planned: Plan) -> float | None:
     try:
         check = safety_check(planned, probability=_SAFETY_PROBABILITY)
     except ValueError:
-        # The check is undefined for so few samples.
+        # The check is undefined for too few samples.
         return None
     return check.verdict(result.counts).p_value
 

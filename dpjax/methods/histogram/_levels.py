@@ -48,21 +48,21 @@ def histogram_levels(
     module of `dpjax.inference.plan` states which counts its bound covers.
 
     Args:
-        mechanism: Outputs in an interval or a finite space.
-        inputs: [k, ...], the inputs to draw at.
+        mechanism: Mechanism with outputs in an interval or a finite space.
+        inputs: [k, ...], inputs at which to draw.
         plan: Made by `plan` or `plan_finite`; `Unplanned` gives estimates without a guarantee.
         key: Integer seed or typed key.
-        order: alpha > 1 of a Renyi level, or None for LDP; that of the plan, where there is one.
-        pairs: Numbers of the inputs to compare; all k (k - 1) / 2 pairs if None.
-        num_runs: Independent runs.
-        output_interval: Ends of the outputs, if the mechanism does not state them.
-        execution: Layout on the machine; never changes the estimates.
+        order: alpha > 1 of a Renyi level, or None for LDP; may be left out if the plan has one.
+        pairs: Indices (first, second) of inputs to compare; all k (k - 1) / 2 pairs if None.
+        num_runs: Number of independent runs.
+        output_interval: (low, high) of the outputs, if the mechanism does not state it.
+        execution: How the work is laid out on the machine; never changes the estimates.
 
     Returns:
         Estimates, levels of all pairs, counts, and the number of failed runs.
 
     Raises:
-        TypeError: When the outputs are neither reals nor finitely many.
+        TypeError: When the output space is neither real nor finite.
         ValueError: When an argument does not fit the plan, or outputs lie outside their interval.
 
     References:
@@ -90,7 +90,7 @@ def counts_of_runs(
     output_interval: tuple[float, float] | None,
     execution: Execution | None,
 ) -> tuple[NDArray[np.int64], np.ndarray]:
-    """Count a batch of runs, int64 [runs, k, m]; returns the inputs too. See `histogram_levels`."""
+    """Return the counts int64 [runs, k, m] of a batch of runs, and the inputs as an array."""
     inputs = np.asarray(inputs)
     if inputs.ndim == 0 or len(inputs) < 2:
         raise ValueError(f"inputs must be at least two, but had shape {inputs.shape}.")
@@ -117,7 +117,7 @@ def counts_of_runs(
         tell(0, num_draws)
     try:
         for part, size in in_calls(launch, blocks_of(plan.num_samples), streams):
-            # The last count holds outputs outside the interval, and padding.
+            # Drop the last entry, which counts padding and outputs outside the interval.
             counts += part[..., :-1]
             drawn += streams * size
             if tell is not None:
@@ -149,7 +149,7 @@ def compared(
     Args:
         inputs: [k, ...].
         counts: int64 [runs, k, m].
-        plan: Plan of the counts, or `Unplanned`.
+        plan: Plan by which the outputs were counted, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
         pairs: As in `histogram_levels`.
     """
@@ -161,7 +161,7 @@ def compared(
 
 
 def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarray:
-    """Return the numbers of the inputs of each pair, int [pairs, 2]."""
+    """Return the indices of the inputs of each pair, int [pairs, 2]."""
     if pairs is None:
         return np.array(list(combinations(range(num_inputs), 2)))
     compared = np.asarray(pairs)

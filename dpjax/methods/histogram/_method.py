@@ -1,8 +1,8 @@
-"""Histograms as a method: a level within a precision that is stated before the draws.
+"""Histograms as a method: a level with a precision that is stated before drawing.
 
-Events and the local approach give a lower bound without assumptions. Histograms assume that the
+Events and the local method give a lower bound without assumptions. Histograms assume that the
 mechanism's densities are smooth (or its outputs finitely many and not too rare), and give a
-two-sided answer for every sample size. The assumption is part of the result, and is tested where
+two-sided interval at every sample size. The assumption is part of the result, and is tested if
 possible.
 
 References:
@@ -43,15 +43,16 @@ class Histogram:
             interval.
         least_probability: Assumed lower bound on the probability of every output; for a finite
             space.
-        precision: Largest error; 0.5 if num_samples isn't given either.
+        precision: Largest error of the estimate. If both this and `num_samples` are None, 0.5.
         num_samples: Draws at each input, in place of a precision.
-        inputs: [k, ...], inputs to compare; the databases of the pairs if None.
-        input_interval: (low, high), to cover all inputs of an interval by midpoints.
+        inputs: [k, ...], inputs to compare; if None, the databases of the pairs.
+        input_interval: (low, high), an interval whose inputs are all covered by midpoints.
         input_lipschitz: D, assumed Lipschitz constant of every density in the input; required with
             `input_interval`.
         output_interval: (low, high) of the outputs, if the mechanism does not state it.
         order: alpha of a Renyi level; LDP if None.
-        bound: "all-intervals", or "published" as in the paper; see `dpjax.inference.plan`.
+        bound: Union bound: "all-intervals", or "published" as in the paper; see
+            `dpjax.inference.plan`.
 
     References:
         Gorla et al., Algorithms 1-4, Theorems 2, 4 and 6.
@@ -104,13 +105,14 @@ class Histogram:
 
         Args:
             source: A JAX mechanism.
-            pairs: Pairs of databases, all of which are compared with each other; the standard pairs
-                of a built-in mechanism if None.
+            pairs: Pairs whose databases are all compared with each other; if None, the standard
+                pairs of a built-in mechanism.
             terms: Notion, claim and confidence of the audit.
-            runs: int32 [runs], numbers of the runs.
+            runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When an option is missing or out of range, or outputs leave their interval.
+            ValueError: When an option is missing or out of range, or outputs are outside the
+                interval.
         """
         terms.refuse_notions("a histogram")
         inputs = self._inputs(source.sampler, pairs)
@@ -143,7 +145,7 @@ class Histogram:
         return Findings(finding, rows)
 
     def _inputs(self, mechanism: Any, pairs: Any) -> Any:
-        """Return the given inputs, or None if they will be the midpoints of an interval."""
+        """Return the inputs to compare, or None if these are the midpoints of an interval."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
             raise BadValue(
@@ -168,7 +170,7 @@ class Histogram:
                 "pairs must hold arrays of one shape for a histogram, which compares all of them "
                 f"with each other: use {EVENTS}."
             )
-        # Each database once, in increasing order.
+        # Keep each database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
 
     def _planned(self, mechanism: Mechanism, inputs: object, confidence: float) -> Plan:
@@ -250,7 +252,7 @@ class HistogramEstimate:
     Attributes:
         num_intervals: m.
         num_samples: n, draws at each input.
-        inputs: At least two numbers to sample at; all pairs of them are compared.
+        inputs: At least two numbers at which to draw; all pairs of them are compared.
         order: alpha of a Renyi level, or None for LDP.
 
     Raises:
@@ -302,7 +304,7 @@ class HistogramEstimate:
 
 
 def accepts(source: Source) -> str | None:
-    """Return why a source has no histogram, or None if it has."""
+    """Return why a source cannot be counted by a histogram, or None if it can."""
     if source.sampler is not None:
         return None
     return Sentence(
@@ -312,7 +314,7 @@ def accepts(source: Source) -> str | None:
 
 
 def _rows(result: HistogramResult) -> list[Row]:
-    """Rows of estimates without bounds; a failed run has no estimate."""
+    """Return each run's row in a sweep, without a bound; a failed run has no estimate."""
     rows, failed = [], np.ma.getmaskarray(result.estimates)
     for run, levels in enumerate(result.levels):
         estimate = None if failed[run] else finite_or_none(float(levels.max()))

@@ -1,4 +1,4 @@
-"""The local approach: DPL, MPL, the privacy loss, the region that limits it, its bounds."""
+"""The local method: privacy losses, the DPL and MPL algorithms, and the bounds from them."""
 
 from dpjax.methods.local._confirm import Confirmation as Confirmation
 from dpjax.methods.local._kernels import LocalStatistics as LocalStatistics

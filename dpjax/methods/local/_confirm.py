@@ -1,4 +1,4 @@
-"""The confirm stage of MPL: fresh draws, one pair, one point, one bandwidth.
+"""Confirm stage of MPL: fresh draws of one pair, evaluated at one point with one bandwidth.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 7-10.
@@ -24,11 +24,11 @@ class Confirmation(NamedTuple):
     """Sufficient statistics of the confirm stage, for each side (leading axis 2).
 
     Attributes:
-        events: Draws in the event at the witness: that outcome, or outputs within a bandwidth of
-            the point on every axis and inside the region.
-        kernel_sum: Fixed-point sum of k at the point; None for outcomes.
+        events: Number of draws in the witness's event: outputs equal to its outcome, or outputs
+            inside the region within a bandwidth of its point on every axis.
+        kernel_sum: Fixed-point sum of the kernel k at the point; None for outcomes.
         kernel_sum_of_squares: Fixed-point sum of k^2; None for outcomes.
-        bandwidth: The one bandwidth of both sides; 0 for outcomes.
+        bandwidth: Common bandwidth of both sides; 0 for outcomes.
     """
 
     events: WideCount
@@ -40,15 +40,15 @@ class Confirmation(NamedTuple):
 def confirm_pair(
     source: Streams, pair: Array, found: PairSearch, region: Region, settings: LocalOptions
 ) -> Confirmation:
-    """Stream N fresh draws on both sides of the chosen pair through the statistics at its point.
+    """Compute the statistics of N fresh draws per side of the chosen pair, at its point.
 
-    Both sides share one bandwidth, set by the search stage. The smoothed densities are then the
+    Both sides share one bandwidth h, set by the search stage. The smoothed densities are then the
     densities of the output plus h times independent noise. Adding noise is post-processing, so
     their loss never exceeds epsilon, whatever h is. Two bandwidths would break this property.
 
     Args:
         source: Streams of outputs.
-        pair: int32 number of the chosen pair.
+        pair: int32, index of the chosen pair.
         found: Result of the search stage.
         region: C.
         settings: N, kernel and bandwidth rule.
@@ -73,7 +73,7 @@ def confirm_pair(
 
 
 def _outcome_events(outcome: Array) -> Reducer:
-    """Count events; the carry is a WideCount [1]."""
+    """Return a reducer that counts an outcome; its carry is a WideCount [1]."""
 
     def update(counts: WideCount, samples: Array, valid: Array) -> WideCount:
         return counts.add(jnp.sum((samples == outcome) & valid, dtype=jnp.int32)[None])
@@ -82,13 +82,13 @@ def _outcome_events(outcome: Array) -> Reducer:
 
 
 def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: Box) -> Reducer:
-    """Count events and sum k and k^2; the carry is a WideCount [3]."""
+    """Return a reducer that counts the event and sums k and k^2; its carry is a WideCount [3]."""
     low = jnp.maximum(point - bandwidth, region.low)
     high = jnp.minimum(point + bandwidth, region.high)
 
     def update(sums: WideCount, samples: Array, valid: Array) -> WideCount:
         samples = as_vectors(samples)
-        # The barrier keeps XLA from computing the values once for each sum.
+        # Without the barrier, XLA would compute the values once for each sum.
         values = jax.lax.optimization_barrier(kernel_values(samples, point, bandwidth, kernel))
         values = jnp.where(valid, values, 0)
         inside = jnp.all((samples >= low[None, :]) & (samples <= high[None, :]), axis=1)

@@ -1,4 +1,4 @@
-"""Findings of the local approach, from the statistics of its kernels."""
+"""Findings of the local method, from the statistics that `mpl_runs` returns."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,11 +20,11 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import AnyPairs
 
 _CURVE_POINTS = 400
-"""Largest number of points of a curve."""
+"""Largest number of points in a plotted curve."""
 
 
 def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
-    """Refuse a region without samples.
+    """Raise if no sample lies in the region.
 
     Args:
         curves: Curves of the chosen pair, with or without an axis of runs.
@@ -42,7 +42,7 @@ def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
 def bounds_of(
     statistics: LocalStatistics, settings: LocalOptions, region: Region, confidence: float
 ) -> LocalBounds:
-    """Return lower bounds and estimates of any number of runs.
+    """Return lower bounds and estimates of one or more runs.
 
     Args:
         statistics: Statistics from `mpl_runs`, with or without the axis of runs.
@@ -57,7 +57,7 @@ def bounds_of(
 
 
 def _evidence(statistics: LocalStatistics, settings: LocalOptions, region: Region) -> LocalSums:
-    """Sums of the confirm stage, with the leading shape of the runs."""
+    """Return the sums of the confirm stage, with the leading shape of the runs."""
     confirmation = statistics.confirmation
     kernel_sums = None
     sums, squares = confirmation.kernel_sum, confirmation.kernel_sum_of_squares
@@ -92,16 +92,16 @@ def finding_of(
     relabel: Callable[[object], object] = lambda output: output,
     region_text: str | None = None,
 ) -> Finding:
-    """Make the finding of one run (statistics without the axis of runs).
+    """Return the finding of one run.
 
     Args:
-        statistics: Statistics of the run, with curves.
+        statistics: Statistics of the run with curves, without the axis of runs.
         settings: Options of the run.
         region: Region of the run.
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
-        options: Options of the source that change the answer.
-        notes: First notes of the finding.
+        options: Options of the source that change the result.
+        notes: Notes to add to the finding.
         relabel: Function that maps an outcome or point of the statistics to the caller's output.
         region_text: Region in the caller's words, if it differs from the kernels' region.
 
@@ -121,7 +121,8 @@ def finding_of(
         notes.append(
             "Few draws are expected at the witness, so the lower bound is an exact binomial one."
         )
-    # NaN is an infinite loss less an infinite penalty. Last bits follow from the layout.
+    # NaN comes from an infinite loss minus an infinite penalty. Round, since the last bits depend
+    # on the layout.
     scores = np.nan_to_num(np.asarray(statistics.pair_scores, float), nan=np.inf, posinf=np.inf)
     scores = np.round(scores, 5)
     order = np.argsort(-scores, kind="stable")
@@ -184,19 +185,19 @@ def _plain(point: np.ndarray) -> object:
 
 
 def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) -> dict | None:
-    """Densities and loss of the chosen pair, thinned out for a plot; None for vectors."""
+    """Return densities and loss of the chosen pair at some points to plot; None for vectors."""
     if curves.points.ndim == 2 and curves.points.shape[1] > 1:
         return None
     index = np.flatnonzero(curves.allowed)
     discrete = curves.points.dtype.kind in "iu"
     if discrete:
-        # The outcomes with the largest densities, in their own order.
+        # Keep the outcomes with the largest densities, in their own order.
         by_loss = np.argsort(-np.max(curves.densities[:, index], axis=0), kind="stable")
         index = np.sort(index[by_loss[:_CURVE_POINTS]])
     else:
         index = index[np.linspace(0, len(index) - 1, min(_CURVE_POINTS, len(index))).astype(int)]
-    # Evaluate at all points, since the number of selected points differs between runs and each
-    # shape would compile again.
+    # Evaluate at all points: the number of selected points differs between runs, and each new shape
+    # would be compiled.
     loss = np.asarray(privacy_loss(curves.densities[0], curves.densities[1], floor))[index]
     densities = curves.densities[:, index].astype(float)
     points = curves.points.reshape(len(curves.points))[index]

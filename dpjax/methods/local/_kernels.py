@@ -1,6 +1,6 @@
-"""DPL and MPL for all runs, pairs and parameters at once.
+"""DPL and MPL for batches of runs and pairs.
 
-The kernels are written for one run and one pair. This module batches them over runs and pairs.
+The stages are written for one run and one pair. This module batches them over runs and pairs.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 (DPL) and 4 (MPL).
@@ -25,8 +25,8 @@ class LocalStatistics(NamedTuple):
     """Statistics of runs that inference needs; every entry has a leading axis of runs.
 
     Attributes:
-        pair_scores: [pairs], objective of the search: the loss, or the loss less a penalty.
-        pair: int32, the chosen pair.
+        pair_scores: [pairs], objective of the search: the loss, or the loss minus a penalty.
+        pair: int32, index of the chosen pair.
         found: Result of the search stage at that pair.
         confirmation: Statistics of the fresh draws at that pair.
     """
@@ -47,14 +47,14 @@ def mpl_runs(
     execution: Execution,
     with_curves: bool = False,
 ) -> LocalStatistics:
-    """MPL, up to the inference, for many independent runs.
+    """Run MPL for many independent runs, and return the statistics from which bounds follow.
 
     Args:
         streams: Outputs of all runs.
         region: C.
         options: Statistical options.
-        runs: int32 [runs], run numbers; each run's key is folded from its number.
-        execution: Layout on the machine; never changes the statistics.
+        runs: Indices of the runs, int32 [runs]; each run's key is folded from its index.
+        execution: How the work is laid out on the machine; never changes the statistics.
         with_curves: Whether to return the densities of the chosen pair.
 
     Returns:
@@ -74,9 +74,9 @@ def mpl_runs(
 def dpl_runs(
     streams: Streams, region: Region, options: LocalOptions, runs: Array, *, execution: Execution
 ) -> PairSearch:
-    """DPL on every pair for many independent runs; leading axes [runs, pairs].
+    """Run DPL on every pair for many independent runs; results have leading axes [runs, pairs].
 
-    Arguments as `mpl_runs`; `options.num_confirm` is not used.
+    Arguments are those of `mpl_runs`; `options.num_confirm` only affects the penalty.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.

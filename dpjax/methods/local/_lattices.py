@@ -1,4 +1,4 @@
-"""Refine lattices until the bandwidth of every run has enough nodes."""
+"""Refinement of lattices until they have enough nodes per bandwidth in every run."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from dpjax.methods.local._options import LocalOptions
 Statistics = TypeVar("Statistics")
 
 _TOO_COARSE = 1e-9
-"""Share of the required nodes below which no lattice is fine enough."""
+"""Share of the required nodes per bandwidth below which no lattice is tried any more."""
 
 
 def refined(
@@ -27,14 +27,14 @@ def refined(
 ) -> tuple[Statistics, list[LocalOptions]]:
     """Compute statistics of a batch of runs, each on a lattice with enough nodes.
 
-    The lattice of a run does not depend on the other runs of its batch. The statistics move to the
-    host, where no step of inference compiles anything.
+    The lattice of a run does not depend on the other runs of its batch. The statistics are moved to
+    the host, so that inference compiles nothing.
 
     Args:
         run: Function from options to the statistics of all runs, on the device.
-        options: First options to try.
+        options: Options to try first.
         nodes_of: Function from statistics to lattice nodes per bandwidth, [runs].
-        refuse: Function that raises for a run for which no lattice is fine enough.
+        refuse: Function that raises an error for a run for which no lattice is fine enough.
 
     Returns:
         Statistics, and the options of each run.
@@ -44,7 +44,7 @@ def refined(
     nodes = nodes_of(found)
     each = [options] * len(nodes)
     while (coarse := ~(nodes >= kernel.min_nodes)).any():
-        # As fine as every run needs. A run whose bandwidth is 0 or NaN has no nodes.
+        # Refine for the run that needs it least; skip runs whose bandwidth is 0 or NaN.
         most = max((float(n) for n in nodes[coarse] if n > 0), default=0.0)
         wanted = MAX_NODES + 1
         if most > _TOO_COARSE * kernel.min_nodes:
@@ -71,7 +71,7 @@ def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -
 
 
 def _of_each(chosen: NDArray[np.bool_], new: Statistics, old: Statistics) -> Statistics:
-    """Return the new statistics of the chosen runs, and the old ones of all others."""
+    """Return the new statistics for the chosen runs and the old ones for the rest."""
 
     def pick(first: NDArray, second: NDArray) -> NDArray:
         return np.where(chosen.reshape(-1, *[1] * (np.ndim(first) - 1)), first, second)

@@ -11,10 +11,10 @@ from jax import Array
 
 @jax.jit
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
-    """|ln f_x - ln f_x'| of densities truncated at the floor, elementwise, with inf - inf := 0.
+    """Return |ln f_x - ln f_x'| elementwise for densities raised to the floor; 0 if both are 0.
 
-    The derivative with respect to a density f is 1 / f with its sign above the floor, 0 below it
-    and where the loss is 0, and -infinity at a density of 0 if the other density is positive.
+    The derivative with respect to a density f is +1 / f or -1 / f above the floor, 0 below the
+    floor and where the loss is 0, and -infinity at f = 0 if the other density is positive.
 
     Args:
         density: f_x >= 0.
@@ -26,8 +26,8 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
-    # Both the argument and the result are masked: derivatives also pass through the branch that
-    # `where` drops, and 0 times the infinite slope of ln 0 is NaN.
+    # Mask both the argument and the result: derivatives also pass through the branch that `where`
+    # drops, and 0 times the infinite slope of ln 0 is NaN.
     first, second = (jnp.where(both_zero, 1.0, density) for density in (first, second))
     return jnp.where(both_zero, 0.0, jnp.abs(jnp.log(first) - jnp.log(second)))
 
@@ -39,7 +39,7 @@ def largest_loss(
     allowed: Array,
     penalty: Array | float = 0.0,
 ) -> tuple[Array, Array, Array]:
-    """Find the allowed entry with the largest loss less a penalty.
+    """Find the allowed entry with the largest loss minus penalty.
 
     Args:
         density: [points].
@@ -49,7 +49,7 @@ def largest_loss(
         penalty: [points] or a scalar, subtracted from the loss.
 
     Returns:
-        Index of the first maximum, the loss there, and the loss less the penalty there.
+        Index of the first maximum, the loss there, and the loss minus the penalty there.
     """
     loss = privacy_loss(density, neighbor_density, floor)
     score = jnp.where(allowed, loss - penalty, -jnp.inf)
@@ -58,7 +58,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """`jnp.argmax` of a vector as two reductions that XLA vectorizes on CPU; handles NaN."""
+    """Return `jnp.argmax` of a vector, also with NaN, by reductions that XLA vectorizes on CPU."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

@@ -1,4 +1,4 @@
-"""The local approach as a method: densities of JAX draws or of recorded arrays.
+"""The local method: a bound from densities of JAX draws or of recorded arrays.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 and 4.
@@ -32,7 +32,7 @@ from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
-"""Largest spread of constant outputs, allowing for rounding."""
+"""Largest spread at which outputs count as constant, to allow for rounding."""
 
 
 @jax.tree_util.register_dataclass
@@ -44,28 +44,28 @@ class Local(LocalOptions):
     programs; floor and bandwidth may be traced.
 
     Attributes:
-        num_samples: n, draws on each side of each pair in the search stage. The source splits
-            recorded outputs instead.
-        num_confirm: N > n, fresh draws on each side of the chosen pair.
+        num_samples: n, draws per side of each pair in the search stage. Recorded outputs are split
+            by their source instead.
+        num_confirm: N > n, fresh draws per side of the chosen pair.
         region: Region in which outputs are compared: (low, high) for numbers and vectors, a list of
             outcomes for a finite space. If None, the standard region of a built-in mechanism, all
             of a finite space, or the range of a pilot's outputs.
-        bandwidth: Rule of the search stage, by name, or a number; the confirm stage uses its mean
-            over both sides. Scott's rule, wider than the paper's Silverman, gives a smaller error
-            and a tighter bound.
-        floor: tau, the least density that the loss uses; None for the density of 20 draws: q =
-            min(20 / n, 0.01) for frequencies, and q / s^d for densities of data with spread s in d
-            dimensions.
+        bandwidth: Name of a bandwidth rule, or a number, for the search stage; the confirm stage
+            applies the rule to the mean spread of both sides. Scott's rule is wider than the
+            paper's rule, Silverman's, and gives a smaller error and a tighter bound.
+        floor: tau, to which smaller densities are raised. If None, the density that 20 draws show:
+            q = min(20 / n, 0.01) for frequencies, and q / s^d for densities of data with spread s
+            in d dimensions.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (d = 1), "direct", or "auto" for the first
             that applies.
-        num_nodes: Lattice nodes of the binned method. `audit` takes more if the bandwidth needs
+        num_nodes: Lattice nodes of the binned method. `audit` uses more if the bandwidth needs
             them; with 512, the counts stay in a CPU's first-level cache.
-        objective: Objective of the search: "lower-bound" for the loss less a multiple of both
-            stages' standard errors, or "loss" for the paper's plain loss, whose maximum noise tends
-            to move to small densities. Both are valid; the first is tighter.
-        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma); None for the
-            smallest value that (C4) allows, and at least 0.02.
+        objective: Objective of the search: "lower-bound" for the loss minus a multiple of both
+            stages' standard errors, or "loss" for the paper's plain loss, whose maximum tends to
+            move to small densities because of noise. Both are valid; the first is tighter.
+        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma). If None, the
+            smallest value that (C4) allows, but at least 0.02.
 
     Raises:
         ValueError, TypeError: When an option is out of range, or num_confirm <= num_samples.
@@ -96,11 +96,11 @@ class Local(LocalOptions):
             source: A JAX mechanism, or outputs recorded in memory.
             pairs: Pairs of databases, in any form that `dpjax.audit` takes.
             terms: Notion, claim and confidence of the audit.
-            runs: int32 [runs], numbers of the runs.
+            runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When delta > 0, outputs have no density, or none lies in the region.
-            TypeError: When outputs are not in memory, or of several kinds.
+            ValueError: When delta > 0, outputs have no density, or no output is in the region.
+            TypeError: When outputs are not in memory, or have several types.
         """
         arrays, options = self._prepared(source, pairs, terms)
         # Curves are kept only for a single audit.
@@ -119,7 +119,7 @@ class Local(LocalOptions):
             lambda found: np.asarray(found.found.nodes_per_bandwidth),
             partial(_refuse_lattice, arrays),
         )
-        # One compiled program makes all draws, so progress is reported when it ends.
+        # One compiled program makes all draws, so progress is reported only at its end.
         tally.saw(draws)
 
         def finding(run: int) -> Finding:
@@ -132,7 +132,7 @@ class Local(LocalOptions):
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
         """Return the outputs as arrays, and the options without their region."""
         terms.refuse_notions("a density estimate")
-        # A list of outcomes and a range look alike.
+        # Smooth only without a region, because a list of outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
         arrays = source.arrays(pairs, self.region, terms.root, smoothing)
         num_samples, num_confirm = arrays.sizes or (self.num_samples, self.num_confirm)
@@ -142,7 +142,7 @@ class Local(LocalOptions):
         return arrays, options
 
     def bandwidth_of(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
-        """Bandwidth of the confirm stage; see `dpjax.sources.Smoothing`."""
+        """Return the bandwidth of the confirm stage; see `dpjax.sources.Smoothing`."""
         rule, num_samples = self.bandwidth, len(pilots[0])
         options = Local(num_samples=num_samples, num_confirm=num_confirm, bandwidth=rule)
         spread = [rule.spread(jnp.asarray(pilot[:, None])) for pilot in pilots]
@@ -155,8 +155,8 @@ class Local(LocalOptions):
 class LocalSearch(Local):
     """DPL: the search stage of `Local` alone, for its estimate; there is no bound.
 
-    The options are those of `Local`. There is no confirm stage: `num_confirm` only sets the penalty
-    that the objective "lower-bound" subtracts for its standard error.
+    The options are those of `Local`. There is no confirm stage: `num_confirm` affects only the
+    penalty that the objective "lower-bound" subtracts for that stage's standard error.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.
@@ -192,7 +192,7 @@ def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
 def _refuse_lattice(
     arrays: Arrays, found: LocalStatistics | PairSearch, options: LocalOptions, run: int
 ) -> None:
-    """Refuse a run for which no lattice is fine enough."""
+    """Raise the error for a run for which no lattice is fine enough."""
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():
@@ -213,7 +213,7 @@ def _refuse_lattice(
 def _finding(
     statistics: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms
 ) -> Finding:
-    """Make the finding of one run."""
+    """Return the finding of one run."""
     notes = list(arrays.notes)
     if statistics.found.curves is not None:
         notes += arrays.notes_of_lost(np.asarray(statistics.found.curves.densities, float))
@@ -231,7 +231,7 @@ def _finding(
 
 
 def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms) -> list[Row]:
-    """Rows of a sweep, one for each run."""
+    """Return each run's row in a sweep."""
     bounds = bounds_of(found, options, arrays.region, terms.own_confidence)
     return [
         Row(
@@ -250,7 +250,7 @@ def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: 
 
 
 def _searched(found: PairSearch) -> list[Row]:
-    """Rows of a sweep, one for each search: the estimate at the pair with the largest score."""
+    """Return each run's row in a sweep: the estimate at the pair with the largest score."""
     rows = []
     for run, pair in enumerate(np.argmax(found.score, axis=1)):
         on_floor = found.densities[run, pair].min() <= found.floor[run, pair]
@@ -262,5 +262,5 @@ def _searched(found: PairSearch) -> list[Row]:
 
 
 def _numbers(point: object) -> list[float]:
-    """Coordinates of a point, or a single outcome."""
+    """Return the coordinates of a point, or an outcome as a list of one number."""
     return np.atleast_1d(np.asarray(point, float)).tolist()

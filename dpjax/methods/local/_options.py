@@ -1,4 +1,4 @@
-"""Options of the local approach that change its answer."""
+"""Options of the local method that change its result."""
 
 import math
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """Effective gamma: gamma > nu / (6 (1 + nu)) with N = n^(1 + nu), condition (C4)."""
+        """Value of gamma in use; (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu)."""
         if self.undersmoothing is not None:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1

@@ -1,9 +1,9 @@
 """Penalty for noise, so that the search prefers outputs that can be confirmed.
 
-The maximum of an estimated loss tends to lie where densities are small and noise is large, and
-there the confirm stage can show little. The objective "lower-bound" subtracts a multiple of both
-stages' standard errors before the loss is maximized. The bound is valid for any preference of the
-search, because it rests only on the fresh draws of the confirm stage.
+The maximum of an estimated loss tends to lie where densities are small and noise is large, so that
+the confirm stage could show little there. The objective "lower-bound" subtracts a multiple of both
+stages' standard errors before the loss is maximized. The bound is valid for every objective,
+because it rests only on the fresh draws of the confirm stage.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from dpjax.densities import bandwidth_at, find_kernel
 from dpjax.methods.local._options import LocalOptions
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
-"""Standard errors of each stage to subtract.
+"""How many standard errors of each stage to subtract, for outcomes and for kernel estimates.
 
 Tuned on the paper's experiments: larger for kernel estimates, where noise can peak at a continuum
 of points; smaller for outcomes, where the best one is often rare.
@@ -25,7 +25,10 @@ of points; smaller for outcomes, where the best one is often rare.
 def outcome_penalty(
     densities: Array, floor: Array | float, settings: LocalOptions
 ) -> Array | float:
-    """Penalty of frequencies [2, outcomes]: standard errors sqrt((1 / p + 1 / p' - 2) / size)."""
+    """Return the penalty of frequencies [2, outcomes], a multiple of the standard errors.
+
+    A stage of n draws has the standard error sqrt((1 / p + 1 / p' - 2) / n).
+    """
     draws = (settings.num_samples, settings.num_confirm)
     return _OUTCOME_WEIGHT * _standard_errors(densities, floor, settings, 2.0, draws)
 
@@ -33,13 +36,16 @@ def outcome_penalty(
 def kernel_penalty(
     densities: Array, floor: Array | float, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
-    """Penalty of densities [2, points]: standard errors sqrt(R (1 / f + 1 / f') / (size h^d)).
+    """Return the penalty of densities [2, points], a multiple of the standard errors.
+
+    A stage of n draws has the standard error sqrt(R (1 / f + 1 / f') / (n h^d)) with the kernel's
+    roughness R.
 
     Args:
         densities: Estimates of the search stage.
         floor: tau.
-        spread: [2], spreads of the bandwidth rule.
-        settings: Sizes, kernel and rule.
+        spread: [2], spread of each side by the bandwidth rule.
+        settings: Sizes, kernel and bandwidth rule.
         dimension: d.
     """
     roughness = find_kernel(settings.kernel).roughness(dimension)
@@ -53,7 +59,7 @@ def kernel_penalty(
 
 
 def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> Array:
-    """Common bandwidth of both sides in the confirm stage, from the spreads [2] of the search."""
+    """Return the confirm stage's bandwidth for both sides, from the search's spreads [2]."""
     return bandwidth_at(
         settings.bandwidth,
         jnp.mean(spread),
@@ -66,10 +72,10 @@ def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> 
 def _standard_errors(
     densities: Array, floor: Array | float, settings: LocalOptions, excess: float, draws: Sequence
 ) -> Array | float:
-    """Sum of both stages' standard errors, or 0 for the paper's objective."""
+    """Return the sum of both stages' standard errors, or 0 for the paper's objective."""
     if settings.objective == "loss":
         return 0.0
     truncated = jnp.maximum(densities, floor)
-    # A floor above 1 would give frequencies without variance.
+    # Clip at 0, since a floor above 1 would make the variance negative.
     unit = jnp.sqrt(jnp.maximum(jnp.sum(1 / truncated, axis=0) - excess, 0))
     return unit * sum(1 / jnp.sqrt(size) for size in draws)

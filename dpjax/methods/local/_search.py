@@ -32,10 +32,13 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""Draws whose density is the default floor, and its largest share of all draws."""
+"""Number of draws whose share is the default floor, and the largest such share."""
 
 _PILOT = 2048
-"""Draws that set the bandwidth to about 2%; the density's error is then 1.001 of its minimum."""
+"""Number of draws that determine the bandwidth, to about 2%.
+
+With such a bandwidth, the density's error is 1.001 times the smallest one.
+"""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Grid points per axis of the refinement around the best grid point, by dimension."""
@@ -59,12 +62,12 @@ class PairSearch(NamedTuple):
     """Result of the search stage for one pair.
 
     Attributes:
-        score: Maximum of the objective: the loss, or the loss less its penalty.
+        score: Maximum of the objective: the loss, or the loss minus its penalty.
         loss: Estimated loss at the maximum (DPL's estimate of epsilon for the pair).
         point: Position of the maximum: an outcome (int32) or a point (floats [d]).
         densities: [2], estimates at that point, before truncation.
         floor: tau.
-        spread: [2], spreads of the bandwidth rule (zeros for outcomes).
+        spread: [2], spread of each side by the bandwidth rule (zeros for outcomes).
         nodes_per_bandwidth: Lattice nodes per bandwidth; infinite without a lattice.
         curves: Estimates at all points, or None.
     """
@@ -86,9 +89,9 @@ def search_pair(
 
     Args:
         source: Streams of outputs.
-        pair: int32 pair number.
+        pair: int32, index of the pair.
         region: C.
-        settings: n, floor, bandwidth, kernel and method.
+        settings: n, floor, bandwidth, kernel and method of density estimation.
         with_curves: Whether to return the densities at all points.
     """
     if isinstance(region, Outcomes):
@@ -174,12 +177,12 @@ def _direct_density(
 
 
 def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
-    """Return streams and their first blocks, which give spreads [2], bandwidths [2] and floor."""
+    """Return streams and first blocks of both sides, and spreads [2], bandwidths [2] and floor."""
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
     pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])
     dimension = pilots.shape[2]
-    # Both sides at once: on CPU, dispatching the steps of a spread costs more than computing them.
+    # Batch both sides: on CPU, dispatching the steps of a spread costs more than computing them.
     spread = _rounded(jax.vmap(settings.bandwidth.spread)(pilots))
     bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)
     floor = settings.floor
