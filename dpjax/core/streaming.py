@@ -179,7 +179,7 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """Call `jax.device_get` in a way that signals are handled while the computation runs."""
+    """Call `jax.device_get` and handle signals meanwhile; they do not stop the computation."""
     ready = threading.Event()
 
     def wait() -> None:

@@ -18,8 +18,8 @@ def term(python: str, option: str = "") -> str:
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: Words of a command with this option, such as "--method events"; if empty, the option
-            named after the argument.
+        option: Words for a command that has this option, such as "--method events"; if empty, the
+            option named after the argument.
     """
     return f"\x00{python}\x01{option}\x02"
 

@@ -142,7 +142,7 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def _ranked(extreme: np.ndarray) -> np.ndarray:
-    """Return, for each order, the share of orders that are as extreme, [b, d]; 1 for NaN."""
+    """Return, for each order, the share of orders at least as extreme, [b, d]; 1 for NaN."""
     extreme = np.nan_to_num(extreme, nan=-np.inf)
     ordered = np.sort(extreme, axis=0)
     below = [np.searchsorted(o, e, "left") for o, e in zip(ordered.T, extreme.T, strict=True)]

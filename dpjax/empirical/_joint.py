@@ -1,10 +1,10 @@
 """delta of joint queries of two or three numbers, on a grid of cells.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
-so the masses of all cells of a grid are one matrix product. In cells where the
-integrand has one sign, the integral is exact; in cells with both signs, the integrand is assumed to
-be linear. The error is estimated as the difference from a grid with half as many cells per axis,
-plus a tenth of what cells with both signs add to their net mass.
+so the masses of all cells of a grid are one matrix product. In cells where the integrand
+has one sign, the integral is exact; in cells with both signs, the integrand is assumed to be
+linear. The error is estimated as the difference from a grid with half as many cells per axis, plus
+a tenth of what cells with both signs add to their net mass.
 """
 
 import itertools
