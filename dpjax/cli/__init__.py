@@ -18,7 +18,7 @@ def main() -> None:
     if with_own:
         signal.signal(signal.SIGINT, _leave)
     try:
-        # Before any heavy import, so that the waiting process stays small.
+        # Do this before any heavy import, so that the waiting process stays small.
         report = supervise() if is_foreign(sys.argv[1:]) else None
         code, left = _run()
     finally:
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, bool]:
-    """Run the command; return the exit code, and whether the process must end at once."""
+    """Run the command; return the exit code, and whether to end the process immediately."""
     try:
         from dpjax.cli._app import run
 
@@ -43,7 +43,7 @@ def _run() -> tuple[int, bool]:
         say(f"error: the command line needs {error.name}: pip install 'dpjax[cli]'.")
         return 2, False
     except BaseException:
-        # Python's own exit code would be that of a violated claim.
+        # Python would exit with 1, which is the code of a violated claim.
         import traceback
 
         traceback.print_exc()

@@ -29,7 +29,7 @@ COMMANDS = (
     "sweep",
     "guide",
 )
-"""Commands in the order of the help; each is a module with TABLE, EXAMPLES and `command`."""
+"""Commands in the order of the help; the module of each has TABLE, EXAMPLES and `command`."""
 
 _EXAMPLES = (
     "dpjax mechanisms",
@@ -77,7 +77,7 @@ def _version(asked: bool) -> None:
 
 
 def _cache_of_user() -> str:
-    """Return the default cache folder; empty if the user has no home, as in some containers."""
+    """Return the default cache folder, or "" if the user has no home, as in some containers."""
     try:
         return str(Path.home() / ".cache" / "dpjax" / "xla")
     except RuntimeError:
@@ -99,12 +99,12 @@ def configure(
 ) -> None:
     """Configure the process before anything is compiled."""
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}
-    # Only here: a library must not decide where its users keep compiled code.
+    # Only the command line sets this: a library must not decide where compiled code is kept.
     chosen = (os.environ.get(name) for name in ("DPJAX_CACHE_DIR", _CACHE.upper()))
     cache = next((path for path in chosen if path is not None), _cache_of_user())
     if cache:
         settings[_CACHE] = cache
-        # Also cache what compiles fast, since reading it back takes a tenth of the time.
+        # Also cache programs that compile fast: reading one back takes a tenth of the time.
         settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
         # jax reads these when a command imports it, and so do the worker processes of a sweep.
@@ -116,11 +116,11 @@ def configure(
 def run() -> int:
     """Run a command and return its exit code.
 
-    Invalid input becomes one sentence on standard error and exit code 2. Any other error keeps its
-    traceback and exits with 3: Python's own 1 would read as a violated claim.
+    Invalid input becomes one sentence on standard error and exit code 2. Any other error prints
+    its traceback and exits with 3, because Python's default, 1, means a violated claim.
     """
     words = sys.argv[1:]
-    # Only the named command is imported, and none for the version.
+    # Import only the module of the named command; --version needs none.
     named = next((word for word in words if word in COMMANDS), None)
     commands = COMMANDS if named is None else (named,)
     codes: list[int] = []

@@ -38,7 +38,7 @@ def command(**given: Value) -> int:
     written = written_of(given)
     source = source_of(written)
     files = Files.of(written)
-    # Known only while progress is shown, which announces it.
+    # Assigned before the audit reports progress, when `announce` reads it.
     subject: Value = None
 
     def announce(total: int, seconds: str) -> str:
@@ -71,13 +71,13 @@ def command(**given: Value) -> int:
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
-    """Return the announcement of long work: its size, and how to shorten it."""
+    """Return a sentence that announces long work: its size, and how to limit its time."""
     if source not in ("host", "command"):
         return f"{total:,} outputs take about {seconds} in all."
     calls = -(-total // subject.batch_size) if subject.batched else total
     said = f"{total:,} outputs by {calls:,} calls of {subject.name} take about {seconds} in all"
     if subject.time_limit is not None:
-        # The time of all requested outputs is irrelevant if the audit stops before.
+        # The audit stops at the time limit, so the time for all outputs is irrelevant.
         return (
             f"{subject.name} is called for at most {total:,} outputs, until --time-limit "
             f"{subject.time_limit:g} (seconds) is over."

@@ -38,19 +38,19 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
-"""Sources without pairs of databases."""
+"""Names of the sources that are audited without pairs of databases."""
 
 _USUAL = [
     f"{source.usual_method} of {option_of(source.name)}"
     for source in DECLARED_SOURCES.values()
     if source.usual_method != "events"
 ]
-"""Sources with another method than events by default, in words."""
+"""Phrases for the help on the sources whose default method is not events."""
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""Flag that selects each source, notion and method."""
+"""Flags that select a source, a notion or a method, keyed by its name."""
 
 FUNCTION = "FILE.py:NAME"
 _KINDS = {
@@ -63,11 +63,11 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Type for typer and parser of the value, by type of the field."""
+"""Type and parser of an option's value, keyed by the annotation of its field."""
 
 
 def _in_panel(row: Row) -> Row:
-    """Return the row with its help panel: that of its methods, or else of its sources."""
+    """Return the row in the help panel of its methods, else of its notions or sources."""
     info = copy.copy(row.info)
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
@@ -77,7 +77,7 @@ def _in_panel(row: Row) -> Row:
 
 
 def _together(options: list[str]) -> str:
-    """Join options, such as "--method events and local": a repeated flag is written once."""
+    """Join options and write a repeated flag once, as in "--method events and local"."""
     flags = {option.rpartition(" ")[0] for option in options}
     if len(flags) > 1 or "" in flags:
         return listed(options)
@@ -103,7 +103,7 @@ def _declared_row(fields: dict[str, Option]) -> Row:
         each = [f"{default} of {of[owner]}" for owner, default in defaults.items()]
         same = len({*defaults.values()}) == 1 and len(defaults) == len(fields)
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
-    # A leading blank is click's notation for an option that turns something off.
+    # A leading space is click's notation for an option that turns something off.
     flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []
     only = [owner for field in fields.values() for owner in field.only]
     return option(
@@ -247,7 +247,7 @@ TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 
 
 def source_of(written: dict[str, Value]) -> str:
-    """Return the audited source; if no method is named, add the usual one of the source.
+    """Return the name of the audited source, and add its default method if none is given.
 
     Args:
         written: Values of the parameters given on the command line.
@@ -278,7 +278,7 @@ def source_of(written: dict[str, Value]) -> str:
 
 
 def declared_values(kind: Declared, written: Given) -> dict[str, Value]:
-    """Return the given values of the options of a class, by field."""
+    """Return the values given for the options that a class declares, by field."""
     from dpjax.core import validate
 
     values = {}

@@ -1,7 +1,7 @@
-"""Options declared on the fields of dataclasses, read from source code.
+"""Options declared on the fields of dataclasses, read from source code without importing it.
 
-`dataclasses.fields` has them too, but only after importing the classes and their dependencies,
-which takes longer than the help itself.
+Calling `dataclasses.fields` would require importing the classes and their dependencies, which takes
+longer than printing the help.
 """
 
 import ast
@@ -34,12 +34,12 @@ class Declared(NamedTuple):
         name: Name on the command line and in recipes; "" if it has none.
         title: First line of the docstring.
         required: Fields without a default.
-        options: Fields that are options, in order; those of a base class if it has none itself.
-        bounded: Whether it is a method that states a bound.
-        asked: Help of a source's own option, and the metavar of its values; "" if the command line
-            cannot name it.
+        options: Fields that are options, in order; inherited ones if the class declares none.
+        bounded: Whether the class is a method that gives a lower bound.
+        asked: Help text and metavar of the option that selects a source; empty strings if no option
+            does.
         usual_method: Default method for a source.
-        takes_pairs: Whether the caller of a source gives pairs of databases.
+        takes_pairs: Whether the user gives the pairs of databases at which a source is audited.
     """
 
     name: str
@@ -60,7 +60,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
-    """Return the tree of a module, and its imported names with their module and original name."""
+    """Return a module's syntax tree, and the (module, original name) of each imported name."""
     tree = ast.parse(_source(module))
     return tree, {
         alias.asname or alias.name: (node.module or "", alias.name)

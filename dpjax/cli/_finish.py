@@ -22,7 +22,7 @@ _COLORS = {
     "assumption refuted": "bold yellow",
     "doubtful": "bold yellow",
 }
-"""Styles of verdicts on a terminal; others are bold."""
+"""Terminal styles of verdicts; all other verdicts are bold."""
 
 
 class Files(NamedTuple):
@@ -42,7 +42,7 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, given: Given) -> "Files":
-        """Return the named files, after checks that precede the drawing.
+        """Return the named files after checking, before any draw, that they can be written.
 
         Args:
             given: Values by parameter of the command.
@@ -123,7 +123,7 @@ def _print(result: "AuditResult") -> None:
     if not console.is_terminal:
         print(text, flush=True)
         return
-    # The verdict begins the second line; the first may hold any name.
+    # The verdict starts the second line; the first line may contain the same words.
     start = text.index("\n  ") + 3
     shown = Text(text)
     shown.stylize(_COLORS.get(result.verdict, "bold"), start, start + len(verdict))
@@ -131,7 +131,7 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Return the result with sentences in terms of the options of `dpjax audit`."""
+    """Return the result with sentences that name options of `dpjax audit`, not arguments."""
     from dpjax.cli._audit_options import TABLE
 
     options = options_of(TABLE)

@@ -8,14 +8,14 @@ from pathlib import Path
 from dpjax.cli._table import Value
 
 _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
-"""Suffixes of formats, by the first bytes of a file."""
+"""File suffix of each format, keyed by the first bytes of its files."""
 
 _PART = 2**20
-"""Bytes of standard input read at once."""
+"""Maximum bytes per read of standard input."""
 
 
 def function_of(path: str, option: str) -> Value:
-    """Return a function of a module, MODULE:NAME, or of a file, FILE.py:NAME.
+    """Import and return the function that MODULE:NAME or FILE.py:NAME names.
 
     Args:
         path: Path as written.
@@ -41,7 +41,7 @@ def function_of(path: str, option: str) -> Value:
         found = importlib.import_module(module)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # Including sys.exit() and input().
+    except BaseException as error:  # Also the errors of sys.exit() and input().
         what = str(error) if isinstance(error, ImportError) else repr(error)
         raise ValueError(f"{option} {path!r}: the module cannot be imported: {what}.") from None
     origin = getattr(found, "__file__", None)
@@ -63,7 +63,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     Args:
         text: JSON that begins with [, or the name of a file.
         any_kind: Whether databases may be any JSON values, as for mechanisms on the host; otherwise
-            they are stacked numbers.
+            they must be numbers, which are stacked.
 
     Raises:
         ValueError: When the text or the file holds no pairs.
@@ -80,7 +80,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     try:
         if not inline and path.suffix == ".npz":
             database, neighbor = (npz_array(path, name) for name in ("database", "neighbor"))
-            # Numbers for a mechanism on the host keep all their digits.
+            # A mechanism on the host gets the numbers in full precision.
             return (
                 list(zip(database, neighbor, strict=True))
                 if any_kind
@@ -95,7 +95,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
         said = str(error).rstrip(".")
         raise ValueError(f"--pairs {shortened(text)} must be {form}: {said}.") from None
     except Exception as error:
-        # Archives and deep nesting raise arbitrary errors of their readers.
+        # Readers raise various errors at damaged archives and deeply nested JSON.
         raise ValueError(
             f"--pairs {shortened(text)} must be {form}, but is damaged "
             f"({type(error).__name__}: {error})."
@@ -103,9 +103,9 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 
 
 def standard_input(folder: str) -> Path:
-    """Save standard input to a file in a folder, since it is read more than once.
+    """Save standard input to a file in a folder, so that it can be read more than once.
 
-    The format is detected by the first bytes.
+    The first bytes determine the format.
 
     Raises:
         ValueError: When standard input is empty, or larger than the limit.

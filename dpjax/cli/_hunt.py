@@ -1,4 +1,4 @@
-"""`dpjax hunt`: released packages, installed apart, against cases."""
+"""`dpjax hunt`: audit released packages, each in its own environment, with given cases."""
 
 import json
 from collections.abc import Iterator
@@ -132,7 +132,7 @@ def _environments(
 
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Value]:
-    """Report the progress on standard error."""
+    """Show progress on standard error; yield a function that changes its text."""
     from rich.console import Console
 
     console = Console(stderr=True, quiet=quiet)
@@ -141,7 +141,7 @@ def _shown(*, quiet: bool) -> Iterator[Value]:
 
 
 def _table(rows: list[dict[str, Value]]) -> str:
-    """Rows of text, each within a terminal, with the pair below where a claim is refuted."""
+    """Return the rows as lines of text, with the pair below each refuted claim."""
     lines = []
     for row in rows:
         bound = "" if row["bound"] is None else f"epsilon at least {row['bound']:.3f}, "
@@ -158,7 +158,7 @@ def _table(rows: list[dict[str, Value]]) -> str:
 
 
 def _markdown(rows: list[dict[str, Value]]) -> str:
-    """Return a table of all rows, the pairs and reports of refuted claims among them."""
+    """Return the rows as a Markdown table; only refuted claims show their pairs."""
     lines = [
         "| release | case | claim | bound | verdict | pair | seconds | reported |",
         "|---|---|---|---|---|---|---|---|",

@@ -39,7 +39,7 @@ def notion_of(written: Given) -> "Notion":
 
 
 def claim_of(written: Given) -> Value:
-    """Return the claim: a number, or points of a curve as JSON; None if there is none.
+    """Return the claim: a number, or the list of a curve's points; None if none is given.
 
     Raises:
         ValueError: When it is neither a number, nor JSON, nor a file of JSON.

@@ -11,7 +11,7 @@ PLOT = option(Path, "Write a figure (png, svg, pdf).")
 JUNIT = option(Path, "Write the verdict as JUnit XML, which CI services show as a test.")
 SARIF = option(Path, "Write the verdict as SARIF, which code scanning shows as an alert.")
 QUIET = option(bool, "Show no progress on standard error.", "--quiet", default=False)
-"""Options of every command that may take long."""
+"""Option of every command that may take long."""
 
 
 def number_or_text(text: str) -> float | str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _RULE = "privacy-claim"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML cannot hold; line feeds of a text are kept."""
+"""Characters that are escaped in XML; tabs and line feeds are kept."""
 
 
 class Place(NamedTuple):
@@ -39,7 +39,7 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
     """Return the place of an audited function or file; None for a mechanism or a program.
 
     Args:
-        source: Parameter that names it.
+        source: Parameter that names the audited object.
         written: Values by parameter of the command.
         subject: The audited object.
     """
@@ -48,7 +48,7 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
         return Place(str(files if source == "one_run" else files[0]))
     if source not in ("function", "host", "object"):
         return None
-    with suppress(Exception):  # of code of others, whose place then is unknown
+    with suppress(Exception):  # Audited objects are arbitrary; the place is unknown.
         code = inspect.unwrap(getattr(subject, "function", subject)).__code__
         return _place(Path(code.co_filename), int(code.co_firstlineno))
     return None
@@ -61,7 +61,7 @@ def _place(path: Path, line: int) -> Place:
 
 
 def junit(result: "AuditResult") -> str:
-    """Return a JUnit XML test case: a failure if the claim is violated, an error without a bound.
+    """Return a JUnit XML test case: a failure for a violated claim, an error if no bound holds.
 
     Args:
         result: Result of an audit.
@@ -93,7 +93,7 @@ def junit(result: "AuditResult") -> str:
 def sarif(result: "AuditResult", place: Place | None) -> str:
     """Return a SARIF 2.1.0 log, with a result if the claim is violated or no bound holds.
 
-    Other verdicts have no result, since services show every result as an alert, whatever its kind.
+    For other verdicts the log has no result, since services show every result as an alert.
 
     Args:
         result: Result of an audit.
@@ -135,7 +135,7 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
 
 
 def _asked(result: "AuditResult") -> str:
-    """Return the claim as the name of a test."""
+    """Return the claim in words, for the name of a test case."""
     if result.claim is None:
         return f"{result.level} without a claim"
     if isinstance(result.claim, list):
@@ -144,7 +144,7 @@ def _asked(result: "AuditResult") -> str:
 
 
 def _row(result: "AuditResult") -> dict[str, Value]:
-    """Return the numbers of the result with their terms."""
+    """Return the numbers of the result, with its notion and delta."""
     return {"notion": result.notion.name, "delta": result.delta, **result.row()}
 
 
@@ -159,5 +159,5 @@ def _location(place: Place) -> dict[str, Value]:
 
 
 def _xml(text: str) -> str:
-    """Return text without characters that XML cannot hold."""
+    """Escape the characters of a text that XML does not allow."""
     return _NO_XML.sub(lambda found: repr(found[0])[1:-1], text)

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Seconds until the pace is known, and until apparently short work is announced."""
+"""Seconds into the work at which checks for a long total time begin and end."""
 
 _LONG_SECONDS = 60.0
-"""Minimum duration of announced work, in seconds."""
+"""Work that takes longer than this number of seconds is announced."""
 
 
 class _State:
-    """The state of the work, in words."""
+    """The progress of the work, and its description in words."""
 
     def __init__(self, unit: str):
         self.unit, self.text, self.done, self.total = unit, "", 0, 0
@@ -43,7 +43,7 @@ class _State:
 
     @property
     def now(self) -> int:
-        """Units of work done since this began."""
+        """Units of work done since the first report."""
         return self.done - (self.before or 0)
 
     @property
@@ -75,8 +75,8 @@ def progress_bar(
     Args:
         unit: Unit of the count.
         quiet: Whether to show nothing.
-        announce: Maps (total, its time in words) to a sentence that is printed once, as soon as the
-            work is known to take more than a minute.
+        announce: Function of (total units, total time in words) that returns a sentence, which is
+            printed once, as soon as the work is known to take more than a minute.
 
     Yields:
         A function to call with (done, total), and optionally a text, as often as needed;

@@ -1,4 +1,4 @@
-"""A seal on the code that produces a verdict, since audited code shares its process."""
+"""Detection of audited code that changes dpjax, with which it shares a process."""
 
 import sys
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ _SEALED = ("dpjax", "typer", "click")
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Refuse code that replaces a name, a method or the code of a function of dpjax.
+    """Check that the body replaces no name, method or function code of dpjax.
 
     The working folder of the process is restored afterwards.
 
-    Only modules imported beforehand are watched, since only dpjax's own imports add others.
-    Attributes of other packages, such as NumPy's functions, are not watched.
+    Only modules that are already imported are checked, since only dpjax's own imports add others.
+    Other packages, such as NumPy, are not checked.
 
     Raises:
         ValueError: When something was replaced.
     """
     look = _held
     before = look()
-    # Relative paths of files refer to the folder of the command, even if the code changes it.
+    # Relative paths must refer to the command's folder, even if the body changes folders.
     with chdir(Path.cwd()):
         yield
     after = look()
@@ -37,7 +37,7 @@ def untouched() -> Iterator[None]:
 
 
 def _held() -> dict[str, object]:
-    """Return the values of the modules, and of their classes and functions, by name."""
+    """Return the values in the checked modules, in their classes and functions, by name."""
     found: dict[str, object] = {}
     for module, content in list(sys.modules.items()):
         if module.partition(".")[0] in _SEALED:
@@ -45,7 +45,7 @@ def _held() -> dict[str, object]:
                 place = f"{module}.{name}"
                 found[place] = value
                 if isinstance(value, type) and value.__module__ == module:
-                    # A new name in a class hides that of a base class.
+                    # A name added to a class hides that of a base class, so additions count too.
                     found[f"{place}.__dict__"] = frozenset(vars(value))
                     for part, attribute in list(vars(value).items()):
                         _add(found, f"{place}.{part}", attribute)

@@ -1,4 +1,4 @@
-"""`dpjax search-pairs`: the best few of many pairs of databases, to be audited."""
+"""`dpjax search-pairs`: find the few most promising of many pairs, for an audit."""
 
 import json
 from contextlib import ExitStack
@@ -73,7 +73,7 @@ def command(**given: Value) -> None:
 def _found(
     source: str, written: Given, stack: ExitStack, show: "Callable[..., None]"
 ) -> "FoundPairs":
-    """Return the best pairs, of the standard pairs of a built-in mechanism if none are given."""
+    """Return the best of the given pairs, or else of the mechanism's standard pairs."""
     from dpjax.methods._pairs import search_pairs as search
 
     subject, pairs = subject_and_pairs(source, written, stack)

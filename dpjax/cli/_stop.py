@@ -42,13 +42,13 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """Exit code that shells give a command ended by a signal, even if it had finished."""
+        """Exit code of a command ended by a signal, as in shells: 128 plus its number."""
         return 128 + (self.signal or signal.SIGINT)
 
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Record the first termination signal; a second one ends the process at once, as usual."""
+    """Record the first termination signal; a second one is handled as before this context."""
     stop = Stop()
 
     def note(number: int, frame: object) -> None:
@@ -73,14 +73,14 @@ class Left(BaseException):
 
 
 def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..., None]:
-    """Wrap a command so that it ends with an exit code of dpjax and a sentence.
+    """Wrap a command so that it always ends with one of dpjax's exit codes and a message.
 
     An interrupt, SIGTERM and SIGHUP stop it with 128 plus the signal number. A sys.exit() in code
     that it imports or audits counts as bad input, without a verdict.
 
     Args:
         run: The command, which returns its exit code; None means 0.
-        codes: Receives the exit code; that of bad input while the command runs.
+        codes: List that receives the exit code; it holds that of bad input while the command runs.
     """
 
     @wraps(run)
@@ -110,7 +110,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
         except EOFError as error:
             raise ValueError("audited code asks for input, but there is none.") from error
         except BaseException as error:
-            # typer ends by itself at a broken pipe, and Python at exceptions outside Exception.
+            # typer would exit at a broken pipe, and Python at any other BaseException.
             if isinstance(error, Exception) and not isinstance(error, BrokenPipeError):
                 raise
             raise ValueError(f"audited code raised {type(error).__name__}.") from error
@@ -119,7 +119,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
 
 def _imports_jax() -> bool:
-    """Return whether jax is being imported: an exception in its compiled modules would crash."""
+    """Return whether jax is being imported: an exception in its compiled code would crash."""
     return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 
@@ -147,14 +147,14 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
 def say(text: str) -> None:
     """Write one line to standard error, if that is still open.
 
-    Control characters are escaped, since the text may contain file names or messages of others.
+    Control characters are escaped, since the text may contain file names or third-party messages.
     """
     with suppress(OSError, ValueError):
         print(neutral(text), file=sys.stderr, flush=True)
 
 
 def leave(code: int) -> NoReturn:
-    """End the process without interrupting a computation that may be running."""
+    """End the process immediately, even if a computation is still running."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -166,7 +166,7 @@ class _UntilClosed:
 
     Args:
         stream: Stream to write to.
-        errors: System errors at which it begins to discard.
+        errors: Type of the error after which output is discarded.
     """
 
     def __init__(self, stream: TextIO, errors: type[OSError]):
@@ -188,7 +188,7 @@ class _UntilClosed:
         except self._errors:
             self.forget()
         except ValueError:
-            pass  # Audited code has closed it.
+            pass  # Audited code has closed the stream.
 
     def forget(self) -> None:
         """Redirect buffered and later output to the null device, so that no later flush fails."""
@@ -200,13 +200,13 @@ class _UntilClosed:
 def forget_output() -> None:
     """Discard output that could not be written, so that the next flush does not fail as well."""
     if isinstance(sys.stdout, _UntilClosed):
-        with suppress(OSError, ValueError):  # Audited code has closed it.
+        with suppress(OSError, ValueError):  # Audited code has closed the stream.
             sys.stdout.forget()
 
 
 @contextmanager
 def lasting_streams() -> Iterator[None]:
-    """Replace closed standard streams by empty ones, and survive closed pipes.
+    """Replace missing standard streams by the null device, and tolerate closed pipes.
 
     Afterwards no stream holds output whose flush could fail and change the exit code.
     """

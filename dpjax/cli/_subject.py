@@ -21,7 +21,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     Args:
         source: The parameter that names the subject.
         written: Given values, by parameter of the command.
-        stack: Resources that must last until the audit has ended.
+        stack: Stack for resources that must stay open until the audit ends.
 
     Raises:
         ValueError: When an option is malformed or missing.
@@ -105,7 +105,7 @@ def _function(written: Given, pairs: Value) -> Value:
 
 
 def _recorded(written: Given, stack: ExitStack) -> "Recorded":
-    """Return recorded outputs: files in chunks, or arrays for densities of the local approach."""
+    """Return recorded outputs: files to read in chunks, or whole arrays for the local method."""
     from dpjax.sources import Recorded
     from dpjax.sources.readers import Recording, read_samples
 
@@ -154,7 +154,7 @@ def _one_run(written: Given) -> "OneRun":
 
 
 def column_of(text: str) -> str | list[str]:
-    """Return a column, or those of a vector, separated by commas."""
+    """Parse the name of a column, or the comma-separated names of a vector's columns."""
     names = [name.strip() for name in text.split(",")]
     return names if len(names) > 1 else text
 

@@ -3,12 +3,12 @@
 Audited code can end its process at any time and with any exit code. The process that the caller
 waits for therefore audits nothing. It starts a working process, receives the exit code of the
 command through a private pipe, and exits with 2 if it received none, or if the working process
-ended with another one.
+ended with a different code.
 
-Limit: code within a process can find whatever that process holds. A message needs a nonce that is
-kept in a closure, so no accident forges one, but a program that searches the interpreter's memory
-or replaces parts of Python itself can; only a mechanism that runs elsewhere (`--command`, recorded
-outputs) cannot affect the verdict.
+Limit: code can read all memory of its own process. A message needs a nonce, which is kept in a
+closure, so code cannot forge a message by accident. Code that searches the interpreter's memory or
+replaces parts of Python itself can forge one. Only a mechanism that runs elsewhere (`--command`,
+recorded outputs) cannot affect the verdict.
 """
 
 import os
@@ -29,26 +29,26 @@ FOREIGN = ("audit", "rerun", "search-pairs", "hunt", "sweep")
 """Commands that import or run code named by the user."""
 
 Report = Callable[[int], None]
-"""Reports the exit code of the command to the supervisor."""
+"""Type of the function that reports the exit code of the command to the supervisor."""
 
 _HANDED = "DPJAX_SUPERVISOR"
 """Environment variable that passes the ends of the pipes to a new interpreter."""
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""Maximum delay between the arrivals of one signal at both processes, in seconds."""
+"""Maximum delay in seconds until a signal sent to both processes has reached each of them."""
 
 _BAD_INPUT = 2
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Return whether a command line runs third-party code; its help runs none."""
+    """Return whether a command line runs third-party code, which a request for help does not."""
     asks_help = "--help" in words or "-h" in words
     return not asks_help and any(word in FOREIGN for word in words)
 
 
 def supervise() -> Report:
-    """Return in a new process, which does the work, while this process waits for it.
+    """Start a working process, in which this function returns; this process waits for it.
 
     A program that calls `dpjax.cli.main` after JAX has begun to compute is not supervised.
 
@@ -62,7 +62,7 @@ def supervise() -> Report:
     if handed is not None:
         listen, tell = _opened(handed)
         return _working(listen, tell, os.read(listen, _NONCE_BYTES))
-    # Forking breaks system libraries on other systems, and threads everywhere.
+    # Fork only on Linux, since elsewhere it breaks system libraries, and only without threads.
     forks = False
     with suppress(OSError):
         forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
@@ -97,7 +97,7 @@ def supervise() -> Report:
     with handled(relay):
         ended = wait()
         if os.name == "posix":
-            # A process forked by audited code may hold the other end open.
+            # Do not block if a process forked by audited code still holds the other end open.
             os.set_blocking(hear, False)
         heard = b""
         with suppress(BlockingIOError):
@@ -110,7 +110,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 
     Args:
         heard: Bytes received through the pipe.
-        nonce: Beginning of the message, which ends with the exit code.
+        nonce: Bytes that precede the exit code in the message.
         ended: Exit code of the working process, or minus the signal that ended it.
         came: Signals that asked the supervisor to stop.
     """
@@ -131,7 +131,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 
 
 def _working(listen: int, tell: int, nonce: bytes) -> Report:
-    """Follow the supervisor, and return the function that reports to it."""
+    """Start to follow the supervisor's signals; return the function that reports to it."""
     # Bind functions here, since audited code can replace the attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
     this, process, write = os.getpid(), os.getpid, os.write
@@ -147,10 +147,10 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
 
 
 def _follow(listen: int) -> None:
-    """Raise the signals that the supervisor alone received; end with it.
+    """Repeat here the signals that only the supervisor received; end when it ends.
 
-    A terminal sends a signal to both processes, `kill` to one: the larger number of arrivals
-    counts.
+    A terminal sends a signal to both processes, but `kill` sends it to one. Arrivals are counted in
+    both, so that a signal that also arrived here is not repeated.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):
@@ -163,7 +163,7 @@ def _follow(listen: int) -> None:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return a pipe whose ends are not standard streams, and hard to guess."""
+    """Return a pipe whose descriptors are hard to guess and are not standard streams."""
     ends = os.pipe()
     try:
         from fcntl import F_DUPFD_CLOEXEC, fcntl
@@ -174,7 +174,7 @@ def _pipe() -> tuple[int, int]:
         least = 64 + int.from_bytes(os.urandom(2)) % 512
         try:
             moved.append(fcntl(end, F_DUPFD_CLOEXEC, least))
-        except OSError:  # Few descriptors are allowed.
+        except OSError:  # The limit of descriptors is low.
             moved.append(fcntl(end, F_DUPFD_CLOEXEC, 3))
         os.close(end)
     return moved[0], moved[1]
@@ -198,7 +198,7 @@ def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
 
 
 def _opened(handed: str) -> tuple[int, int]:
-    """Return the ends of the pipes in a new interpreter, not inherited by its child processes."""
+    """Open the ends of the pipes in a new interpreter; its child processes do not inherit them."""
     listen, tell = map(int, handed.split(","))
     if sys.platform == "win32":
         import msvcrt

@@ -156,7 +156,7 @@ def part_cpu(devices: int | None) -> None:
 
 @contextmanager
 def _dask(address: str) -> Iterator["Executor"]:
-    """Return an executor on a Dask cluster: an existing one, or a local one for this run."""
+    """Yield an executor on an existing Dask cluster, or on a local one for this run."""
     from dask.distributed import Client, LocalCluster
 
     kind, _, count = address.partition(":")

@@ -1,4 +1,4 @@
-"""Options of a command as a table, from which typer's signature is made."""
+"""Tables of the options of commands, from which the signatures for typer are made."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option, of the type in its row, or None if it was not given."""
+"""Value of an option: of the type in its row, or None if it was not given."""
 
 Given = Mapping[str, Value]
 """Values by parameter of a command."""
@@ -48,7 +48,7 @@ def option(
     Args:
         kind: Python type.
         text: Help text.
-        *flags: Spellings; the name with dashes if not given.
+        *flags: Flags on the command line; by default, the parameter's name with dashes.
         default: Default value.
         owners: Sources, methods or notions that have the option.
         metavar: Placeholder of the value in the help.
@@ -98,8 +98,8 @@ def add_command(
 def help_text(text: str) -> str:
     """Prepare a text so that typer shows all of it.
 
-    Typer keeps line breaks within a paragraph, which rarely match the terminal's width, and takes a
-    word in brackets for markup.
+    Typer keeps line breaks within a paragraph, which rarely match the terminal's width, and reads
+    a word in brackets as markup.
     """
     paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\[", "\n\n".join(paragraphs))
@@ -111,7 +111,7 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a shell completion for a value, with names that share its beginning."""
+    """Return a function that completes a value in the shell, from the given names."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
@@ -121,17 +121,17 @@ def written_of(given: Given) -> dict[str, Value]:
 
 
 def chosen(given: Given, names: Iterable[str]) -> dict[str, Value]:
-    """Return the given values of some parameters."""
+    """Return the values of the named parameters, without those that were not given."""
     return {name: given[name] for name in names if given.get(name) is not None}
 
 
 def option_of(name: str) -> str:
-    """Return the option of a parameter: its name with dashes."""
+    """Return the flag of a parameter: its name with dashes."""
     return "--" + name.replace("_", "-")
 
 
 def options_of(table: Table) -> dict[str, str]:
-    """Return the spelling of each option by parameter; for flags, also by "name=True"."""
+    """Return the flag of each parameter; switches are also listed under "name=True" or False."""
     options = {}
     for name, row in table.items():
         if isinstance(row.info, OptionInfo):

@@ -1,4 +1,4 @@
-"""`dpjax watch`: outputs that a running system leaves in a folder, audited as they arrive."""
+"""`dpjax watch`: audit outputs as a running system writes them to a folder."""
 
 import time
 from pathlib import Path
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from dpjax.watching import Folder, Watch
 
 _STATE = ".dpjax-watch.json"
-"""Name of the state in the folder, unless another one is named."""
+"""Default name of the state file in the watched folder."""
 
 _EVERY = 5.0
-"""Seconds between two looks at the folder."""
+"""Default seconds between two checks of the folder."""
 
 _BETS = ("epsilon", "gdp", "total-variation")
 
@@ -76,12 +76,12 @@ _TERMS = {"confidence": 0.999, "num_claims": 1, "distance": 1, "key": 0}
 def command(**given: Value) -> int:
     """Audit outputs as a running system leaves them in a folder, with a bound after every file.
 
-    Each file holds new outputs at the database (x) and at its neighbor (y). Files are taken in the
-    order of their names; write them under a name that ends in .tmp and rename them when complete.
-    The state is in one file: a watch that was stopped or killed goes on from it.
+    Each file holds new outputs at the database (x) and at its neighbor (y). Files are read in
+    the order of their names; write them under a name that ends in .tmp and rename them when
+    complete. A watch that was stopped or killed continues from its state file.
 
-    Ends with exit code 1 once the claim is refuted, 2 where a file is refused or outputs look
-    doubtful, and 0 after --once or --idle otherwise.
+    The exit code is 1 once the claim is refuted, 2 if a file is rejected or outputs look doubtful,
+    and otherwise 0, after --once or --idle.
     """
     written = written_of(given)
     if "claim" not in written:
@@ -117,7 +117,7 @@ def command(**given: Value) -> int:
 
 
 def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
-    """Takes files until the claim is refuted, or nothing more is to come."""
+    """Process files until the claim is refuted, or no more files are expected."""
     every, idle = written.get("every", _EVERY), written.get("idle")
     last = time.monotonic()
     while not watched.is_over:
@@ -134,7 +134,7 @@ def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
 
 
 def _told(name: str, watched: "Watch") -> str:
-    """One line on a file that was taken."""
+    """Return a line of progress about a file that was processed."""
     result = watched.result
     if result is None:
         return f"{name}: {min(watched.waiting):,} outputs a side, too few for a bound"

@@ -8,7 +8,7 @@ from dpjax.core.types import JsonObject
 
 
 def packed(array: np.ndarray) -> JsonObject:
-    """Return dtype, shape and content of an array of numbers or texts as JSON values."""
+    """Return dtype, shape and content of an array of numbers or strings as JSON values."""
     content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
 

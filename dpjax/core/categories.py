@@ -10,8 +10,9 @@ from dpjax.core.streaming import Reducer
 _COMPARED = 64
 """Maximum number of counters for counting by comparison on an accelerator.
 
-With few counters, a scatter is serialized there: atomic additions to one address wait for each
-other. Comparing each sample with every category takes more operations but runs in parallel."""
+With few counters, an accelerator serializes a scatter, since atomic additions to the same address
+wait for each other. Comparing each sample with every category takes more operations but runs in
+parallel."""
 
 
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:

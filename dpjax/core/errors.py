@@ -42,9 +42,9 @@ class Status(enum.Enum):
 def neutral(text: str) -> str:
     """Escape the control characters of untrusted text.
 
-    Control characters move the cursor of a terminal, change its colors, or start lines that a CI
-    service obeys. Lone surrogates, which stand for undecodable bytes of file names, are escaped
-    too, since UTF-8 cannot encode them.
+    Control characters can move a terminal's cursor, change its colors, or start lines that a CI
+    service would interpret as commands. Lone surrogates, which stand for undecodable bytes of file
+    names, are escaped too, since UTF-8 cannot encode them.
     """
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
@@ -54,7 +54,7 @@ def neutral(text: str) -> str:
 
 
 class Stopped(KeyboardInterrupt):
-    """An interrupted audit; the message says what was drawn and what it shows so far."""
+    """An interrupted audit; the message has the number of draws and the result so far."""
 
 
 @contextmanager
@@ -83,13 +83,13 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Keep third-party code from ending the process, or the test as `pytest.skip` does.
+    """Keep third-party code from ending the process, or a test as `pytest.skip` does.
 
     Args:
         name: Name of the code, for the message.
 
     Raises:
-        ValueError: When the code raises something that is neither an error nor an interrupt.
+        ValueError: When the code raises an exception that is neither an error nor an interrupt.
     """
     try:
         yield

@@ -23,7 +23,7 @@ class Execution:
     """Options that change the speed and memory of a computation, and nothing else.
 
     Attributes:
-        runs_at_once: Number of runs computed in parallel; the others wait in a loop.
+        runs_at_once: Number of runs computed in parallel; the rest wait in a loop.
         pairs_at_once: Number of pairs of each run computed in parallel.
         layout: How events count the outputs that JAX draws: "streamed" draws and counts in one
             compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"

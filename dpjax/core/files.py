@@ -22,7 +22,7 @@ _BUFFER = 2**18
 
 
 def refuse_endless(what: str, path: Path) -> None:
-    """Refuse a path that is not a regular file: a folder, a pipe, a device, a socket.
+    """Reject a path that is not a regular file: a folder, a pipe, a device or a socket.
 
     `what` is the role of the file in messages. Raises FileNotFoundError when the file does not
     exist, OSError when it cannot be read, and ValueError for other kinds of paths.
@@ -43,7 +43,7 @@ def refuse_endless(what: str, path: Path) -> None:
 
 
 def refuse_unwritable(what: str, path: Path) -> None:
-    """Refuse a path that cannot be written, before computing the content.
+    """Reject a path that cannot be written, before its content is computed.
 
     `what` is the role of the file in messages. Raises FileNotFoundError when the folder does not
     exist, and OSError when it accepts no new files or the path is itself a folder.
@@ -53,7 +53,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{what} {path} is a folder; name a file in it.")
     try:
-        # Permissions alone do not tell, because of mounts and quotas.
+        # Permissions are not enough to know, because of read-only mounts and quotas.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
@@ -66,7 +66,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
 def read_document(what: str, path: Path) -> str:
     """Read a small UTF-8 file, such as a JSON or TOML file.
 
-    Raises as `refuse_endless`, and ValueError when the file is too large or not UTF-8.
+    Raises the errors of `refuse_endless`, and ValueError when the file is too large or not UTF-8.
     """
     refuse_endless(what, path)
     with path.open("rb") as file:
@@ -82,7 +82,7 @@ def read_document(what: str, path: Path) -> str:
 
 
 def refuse_bomb(unpacked: int, packed: int) -> None:
-    """Refuse a decompression bomb.
+    """Reject a decompression bomb.
 
     Raises ValueError when the `unpacked` bytes of the content exceed both the limit and a hundred
     times the `packed` bytes of the file.
@@ -94,7 +94,7 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
 def opened(path: Path) -> BinaryIO:
     """Open a file for reading, decompressing it if its name ends in .gz.
 
-    The file seeks forwards only. Reading raises ValueError as `refuse_bomb` does.
+    The file can only seek forwards. Reading a decompression bomb raises ValueError.
     """
     if path.suffix.lower() != ".gz":
         return path.open("rb")
@@ -135,7 +135,7 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
     """Write files so that none appears before all are complete.
 
     Args:
-        files: Contents by path. Text is written in UTF-8; characters without an encoding, such as
+        files: Contents by path. Text is written in UTF-8; characters that it cannot encode, such as
             lone surrogates in file names, are escaped.
 
     Raises:

@@ -1,4 +1,4 @@
-"""NumPy's floating-point error settings: defaults in dpjax, the caller's in the caller's functions.
+"""NumPy's error settings: the defaults inside dpjax, the caller's own in the caller's functions.
 
 A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities legitimately
 underflow, so dpjax computes under NumPy's defaults.
@@ -15,7 +15,7 @@ Kind = Literal["ignore", "warn", "raise", "call", "print", "log"]
 
 
 class Settings(TypedDict):
-    """What NumPy does at each kind of floating-point error."""
+    """NumPy's reaction to each kind of floating-point error."""
 
     divide: Kind
     over: Kind

@@ -1,7 +1,7 @@
 """A `jax.jit` that keeps the compiled programs of different classes apart.
 
 In some versions of jax (at least 0.10.0 to 0.10.2) the tree structures of two classes registered by
-`register_dataclass` compare equal as soon as their fields do, although their hashes differ. The
+`register_dataclass` compare equal whenever their fields do, although their hashes differ. The
 cache of compiled programs compares only part of the hash first, so it sometimes silently runs the
 program of another class: that of SVT5 for SVT6, with another epsilon. Of 120 classes with the same
 fields that went through one `jax.jit`, 20 to 24 got a wrong program. In such a version, every

@@ -14,7 +14,7 @@ def html_text(text: str) -> str:
 
 
 def html_rows(rows: Iterable[tuple[str, str]]) -> str:
-    """Return a table with a row for each name and text."""
+    """Return an HTML table with one row per (name, text)."""
     cells = (
         f'<tr><th scope="row" {LEFT}>{html_text(name)}</th><td {LEFT}>{html_text(text)}</td></tr>'
         for name, text in rows
@@ -23,5 +23,5 @@ def html_rows(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def html_titled(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Return a table below a title."""
+    """Return an HTML table below a title."""
     return f"<div><strong>{html_text(title)}</strong>{html_rows(rows)}</div>"

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Dataclass(Protocol):
-    """A dataclass, whose fields are options."""
+    """Protocol of a dataclass whose fields are options."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
@@ -33,13 +33,13 @@ def option(
         help: Help text, one sentence or more. If empty, the help of another class's field of the
             same name is used. The default is appended, unless it is None or a bool.
         default: Default of the field; the command line passes only what was given.
-        kind: Type that the command line reads; the type of the field if empty.
+        kind: Type that the command line reads; if empty, the type of the field.
         metavar: Placeholder of the value in the help.
         choices: Values offered by shell completion.
-        flag: Spelling of the option; the name with dashes if empty. For a bool, "--on/--off", or
-            "/--off" for a field that is on by default.
-        only: Sources, methods or notions of the command line that have the option, besides the
-            class of the field.
+        flag: Name of the option; if empty, the field's name with dashes. For a bool, "--on/--off",
+            or "/--off" for a field that is on by default.
+        only: Further sources, methods or notions that have this option on the command line, in
+            addition to the class of the field.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:

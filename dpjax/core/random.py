@@ -13,10 +13,10 @@ with whatever consumes the draw, which is several times faster on CPU than the r
 One Threefry call gives two words of 32 bits. The noises of one output (its rows, one per query)
 share words: each row has its own leading word, for the sign and the first 31 bits, and all rows
 take their trailing bits from one further word, so that k rows take (k + 1) / 2 calls instead of k.
-Trailing bits matter only where the leading word lies on a bound: with shared trailing words, two
-noises satisfy any pair of bounds with the product of their probabilities to within 2^-64, and a
-comparison of two noises in the corner where both uniforms are below s has its probability to within
-2^-31 / s. Different outputs share no words.
+Trailing bits matter only where the leading word equals that of a bound. With shared trailing words,
+the probability that two noises satisfy a pair of bounds is the product of their probabilities to
+within 2^-64; and given that both uniforms are below s, the probability that one noise exceeds the
+other is correct to within 2^-31 / s. Different outputs share no words.
 
 Notation: call (number, position) is threefry(key, (number, position)); positions are the outputs of
 a block. Call 0 gives row 0 and the trailing words; call 1 gives the leading words of rows 1 and 2,
@@ -194,13 +194,13 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
 def signed_uniform(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
-    """Draw a fair bit, and a uniform on (0, 1] from 62 further bits of the two words.
+    """Draw a fair bit and an independent uniform on (0, 1], from 63 bits of two words.
 
-    Arguments as `uniform`; each of shape [num_samples].
+    The arguments are those of `uniform`; both arrays have shape [num_samples].
     """
     dtype = jnp.dtype(dtype or jnp.result_type(float))
     high, low = _words(key, num_samples, row)
-    # Through int32: the conversion from uint32 does not vectorize on CPU.
+    # Convert through int32, since the conversion from uint32 does not vectorize on CPU.
     lead = (high >> 1).astype(jnp.int32).astype(dtype) * dtype.type(2.0**-31)
     tail = ((low >> 1).astype(jnp.int32).astype(dtype) + dtype.type(0.5)) * dtype.type(2.0**-62)
     return (high & 1) == 1, lead + tail
@@ -210,7 +210,7 @@ def exponential(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> Array:
     """Draw standard exponentials: density e^-x on x >= 0. Arguments and shape as `uniform`."""
-    # As the magnitude of a Laplace draw, whose sign lets XLA vectorize later operations on CPU.
+    # Take the magnitude of a Laplace draw: its sign lets XLA vectorize later operations on CPU.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
@@ -238,7 +238,7 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
     share = u / 2
     rest = 1 - share
     logarithm = -jnp.log(jnp.where(large, share, rest))
-    # log1p through log, which the other end shares: x ln(1 - x) / ((1 - x) - 1).
+    # Compute log1p(-x) from the log shared with the other end: x ln(1 - x) / ((1 - x) - 1).
     small = jnp.where(rest < 1, logarithm * (share / (1 - rest)), share)
     return -jnp.log(jnp.where(large, logarithm, small))
 
@@ -248,7 +248,7 @@ def two_sided_geometric(
 ) -> Array:
     """Draw two-sided geometric noise: P(k) = (1 - a) / (1 + a) a^|k| with a = e^-epsilon.
 
-    By inversion of P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32 [num_samples].
+    Draws invert P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32 [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))

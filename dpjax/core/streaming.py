@@ -1,9 +1,9 @@
 """The only loop over sample blocks: draw a block, reduce it, discard it.
 
-The draw happens inside the loop body, so memory is one block for any number of samples. A block's
-key is folded from the block's number alone, so its samples do not depend on how blocks are grouped,
-batched or spread over devices. A long stream is therefore cut into several compiled calls, between
-which signals are handled; the counts of the parts add up to those of the whole.
+The draw happens inside the loop body, so memory holds one block for any number of samples. The key
+of a block is folded from its number alone, so its samples do not depend on how blocks are grouped,
+batched or spread over devices. A long stream can therefore be cut into several compiled calls,
+between which signals are handled; the counts of the parts add up to those of the whole.
 """
 
 import threading
@@ -152,14 +152,14 @@ def in_calls(
     """Count streams in compiled calls of about half a second, handling interrupts in between.
 
     Args:
-        launch: Maps blocks to the counts from their start to their stop.
+        launch: Function from blocks to the counts of their samples, from `start` to `stop`.
         blocks: Blocks of each stream.
         num_streams: Number of streams counted in parallel.
         start: First block to count.
 
     Yields:
-        int64 counts of a part, and its number of samples per stream. The sums do not depend on
-        the cuts, since counts are integers.
+        int64 counts of a part of the blocks, and its number of samples per stream. Totals do not
+        depend on how the blocks are divided, since counts are integers.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
     compiled, size = False, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
@@ -179,7 +179,7 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """Call `jax.device_get` while handling signals, which do not stop the computation."""
+    """Call `jax.device_get` and handle signals meanwhile; they do not stop the computation."""
     ready = threading.Event()
 
     def wait() -> None:
@@ -197,9 +197,9 @@ def fetched(started: Tree) -> Tree:
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """Wrap a draw so that its block is stored before it is read.
 
-    XLA fuses a draw with each of its readers, whole or in part: a sign that two readers need costs
-    two Threefry calls per sample. A barrier prevents this on GPU. On CPU, XLA removes barriers
-    before fusion, but keeps a branch whose condition was behind a barrier when it was simplified.
+    XLA may copy a draw, or a part of it, into each of its readers: a sign that two readers need
+    then costs two Threefry calls per sample. A barrier prevents this on GPU. On CPU, XLA removes
+    barriers before fusion, but not a branch whose condition was behind a barrier until then.
     """
 
     def columns(block: Array) -> list[Array]:

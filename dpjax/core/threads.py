@@ -1,4 +1,4 @@
-"""Compiled calls side by side: jax runs the calls of one thread one after the other on a CPU."""
+"""Compiled calls in parallel threads, since jax on CPU runs the calls of one thread in sequence."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ def cores() -> int:
 
 
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Run a compiled call for every item on all cores.
+    """Run a compiled call for every item, in parallel on all cores.
 
-    jax compiles a program once for each thread that first needs it at the same time, so the program
+    If several threads call a new program at the same time, each of them compiles it, so the program
     should have been called before.
 
     Args:
@@ -29,7 +29,7 @@ def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[
         items: Arguments, one per call.
 
     Returns:
-        Results that are ready, in the order of the items.
+        Computed results, in the order of the items.
     """
 
     def ready(item: Item) -> Result:
@@ -45,5 +45,5 @@ def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[
 
 
 def _settings() -> dict[str, object]:
-    """Return the settings of jax in force in the current thread, by name."""
+    """Return jax's settings in the current thread, by name."""
     return {name: getattr(jax.config, name, None) for name in jax.config.values}

@@ -16,13 +16,13 @@ Database = object
 """A database, or a stack of databases: numbers, an array, or a pytree of arrays."""
 
 Device = Any
-"""A jax device; type checkers take the device class for a variable."""
+"""A jax device; typed as Any because type checkers do not recognize jax's device class."""
 
 Plain = dict[str, object]
-"""Plain words, numbers and lists by name."""
+"""Strings, numbers and lists, keyed by name."""
 
 JsonObject = dict[str, Any]
-"""JSON object."""
+"""A JSON object, with values of any type."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class VectorSpace:
 
 @dataclass(frozen=True)
 class MixedSpace:
-    """A label and a real: outputs with atoms beside a continuous part.
+    """Outputs with both atoms and a continuous part: a label with or without a real.
 
     Drawn as floats of shape [num_samples, 2]. Column 0 is a label 0, ..., num_labels - 1 (a whole
     number); column 1 is the real, or 0 where the label stands alone (an atom).

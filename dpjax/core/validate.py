@@ -41,7 +41,7 @@ The limits keep a small file, or a mistyped number, from exhausting memory or ru
 
 
 def limit(name: str) -> int:
-    """Return a limit of `LIMITS`, or its override from the environment.
+    """Return a limit of `LIMITS`, or the value that the environment sets instead.
 
     Raises:
         ValueError: When the environment variable is not an integer >= 1.
@@ -232,7 +232,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
 
 
 def check_table(what: str, content: object) -> dict[str, Any]:
-    """Return a copy of the content as a dict if it is a table of names and values.
+    """Return a copy of a table of names and values as a dict; raise if it is no table.
 
     Args:
         what: Description of the table, for the message.
@@ -255,7 +255,8 @@ def check_names(
         what: Description of the table, for the message.
         content: Table to validate.
         names: Accepted names.
-        taken_before: Names that were read elsewhere; offered as suggestions only.
+        taken_before: Names that are read elsewhere; they are not accepted here, but the message may
+            suggest them.
     """
     for name in check_table(what, content):
         if name not in names:

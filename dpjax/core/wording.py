@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""A marked word: its Python form, and its option where that is not the name with dashes."""
+"""A marked word: its Python form, and its option if that is not the name with dashes."""
 
 
 def term(python: str, option: str = "") -> str:
@@ -18,8 +18,8 @@ def term(python: str, option: str = "") -> str:
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: What a command with this option says instead, such as "--method events"; if empty,
-            the option of the argument.
+        option: Words for a command that has this option, such as "--method events"; if empty, the
+            option named after the argument.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -32,11 +32,11 @@ ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 NO_RESTART = term("restart=False", "no --restart")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
-# Alternatives that several messages suggest.
+# Marked words above: alternatives that several messages suggest.
 
 
 class Sentence(str):
-    """A message in Python's terms that can be rephrased in those of a command.
+    """A message that names Python arguments and can be rephrased with a command's options.
 
     Args:
         marked: The text, with words marked by `term`.
@@ -45,7 +45,7 @@ class Sentence(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        """Create the message in Python's terms."""
+        """Create the message with Python's names."""
         sentence = super().__new__(cls, _TERM.sub(r"\1", marked))
         sentence.marked = marked
         return sentence
@@ -55,7 +55,7 @@ class Sentence(str):
         return str(self)
 
     def in_options(self, options: Mapping[str, str]) -> str:
-        """Return the message in the terms of a command.
+        """Return the message with the options of a command.
 
         Args:
             options: Options of the command, by Python argument. Other words stay in Python's form.
@@ -95,7 +95,7 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
 
 
 class Doubt(Sentence):
-    """A note that outputs may not be independent draws, on which every bound rests."""
+    """A note that outputs may not be independent draws, as every bound assumes."""
 
 
 class Unvaried(Sentence):
@@ -142,7 +142,7 @@ class BadType(TypeError):
 
 
 def in_options(text: object, options: Mapping[str, str]) -> str:
-    """Return a message or an error text in the terms of a command.
+    """Return a message or an error's text with the options of a command.
 
     Args:
         text: An error, a `Sentence` or plain text.

@@ -16,7 +16,7 @@ class Adversary:
 
     Attributes:
         knows: A query, or one value or label for each database.
-        num_buckets: Number of equal-sized buckets, used for numbers with more distinct values.
+        num_buckets: Number of equal-sized buckets, for numeric knowledge with more distinct values.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.

@@ -43,7 +43,7 @@ class VariableBandwidth:
             validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """Return bandwidths [n] at the points of a sample; in units of `factor` if that is None."""
+        """Return bandwidths [n] at the points of a sample, with factor 1 if `factor` is None."""
         distances = nearest_distances(sample, self.neighbor)
         # Ties have distance 0 and would become atoms; a tenth of the typical distance is still
         # narrow, but not an atom.
@@ -58,7 +58,7 @@ class VariableBandwidth:
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
-    """Return the distance [n] of each point to its k-th nearest other point; k = round(sqrt(n))."""
+    """Return each point's distance to its k-th nearest other point, [n]; k defaults to sqrt(n)."""
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
     ordered = np.sort(sample)
@@ -97,14 +97,14 @@ def log_likelihood(
     """Return the mean log density of each group's samples under the kernels of all other groups.
 
     Args:
-        samples: Samples, [n, d]; of more than 2000, groups from the whole sequence are used.
+        samples: Samples, [n, d]; if more than 2000, only groups spread over the sequence are used.
         groups: Group (database) of each sample, [n].
         kernel: 'laplace' or 'gaussian' (products of these for d > 1).
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log-likelihood; minus infinity if a sample is out of every kernel's reach, NaN
-        for a single group.
+        The mean log-likelihood; minus infinity if every kernel is 0 at a sample, NaN for a
+        single group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]
@@ -123,7 +123,7 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Return a factor for `widths`, its likelihood, and a note if there is no inner maximum."""
+    """Return the likeliest factor for `widths`, its log-likelihood, and a note if there is none."""
     # Import here, since it takes longer than importing the rest of the library.
     from scipy.optimize import minimize_scalar
 
@@ -141,7 +141,7 @@ def likeliest_factor(
 
 
 def _subsample(groups: np.ndarray) -> np.ndarray:
-    """Return indices of at most `_MAX_PAIRS_SAMPLES` samples, in groups from the whole sequence."""
+    """Return indices of about `_MAX_PAIRS_SAMPLES` samples, in groups spread over the sequence."""
     if len(groups) <= _MAX_PAIRS_SAMPLES:
         return np.arange(len(groups))
     names, sizes = np.unique(groups, return_counts=True)

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
 _BLOCK = 1024
-"""Number of individuals per block of closed-form log ratios."""
+"""Number of individuals whose closed-form log ratios are computed together."""
 
 _FEW_DRAWS = 100_000
-"""Number of draws in a figure that must appear at once."""
+"""Number of draws in a figure that must appear without delay."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,8 +57,7 @@ class NoiseCalibration(Calibrated, Shown):
         classical_error: Expected error of the classical Laplace mechanism at the same epsilon.
         sensitivity: Sensitivity used for the classical mechanism.
         sensitivity_observed: Whether `sensitivity` is only the largest change seen in the
-            databases; the true sensitivity is then larger, and may be unbounded.
-            true sensitivity is then larger, and may have no bound.
+            databases; the true sensitivity may be larger, or unbounded.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -113,14 +112,14 @@ def calibrate_noise(
 
     Args:
         databases: As for `empirical_privacy`.
-        query: As for `empirical_privacy`, but of one number.
+        query: As for `empirical_privacy`, but its result must be one number.
         epsilon: Privacy level to reach, > 0.
         noise: 'laplace' (safe for any kernel) or 'deconvolution' (less noise for a Laplace kernel;
-            for a Gaussian kernel an approximation, which is measured and may be refused).
+            for a Gaussian kernel, an approximation that is measured and may be rejected).
         rule: Rule that determines lambda: 'wasserstein', W_inf / epsilon, which is sound for any
             results; 'smallest', the smallest value for which no log ratio of these results exceeds
-            epsilon; 'hausdorff', the paper's, which is refused if it does not suffice.
-        density: As for `empirical_privacy`; for a deconvolution with a fixed bandwidth.
+            epsilon; 'hausdorff', the paper's rule, rejected if it does not suffice.
+        density: As for `empirical_privacy`; a deconvolution needs a fixed bandwidth.
         sensitivity: Global sensitivity of the classical mechanism, to which the expected error is
             compared; default: the largest change seen in the databases.
         tolerance: Maximum excess of the achieved log ratio over epsilon.
@@ -227,8 +226,8 @@ def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> floa
 def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enough: float) -> float:
     """Return the smallest Laplace scale that keeps every log ratio within epsilon.
 
-    A wider Laplace density is a narrower one with more noise, so the largest ratio falls as the
-    scale grows, and bisection finds where it meets epsilon. `without` is ordered so that the first
+    A wider Laplace density is a narrower one plus noise, so the largest ratio decreases with the
+    scale, and bisection finds where it equals epsilon. `without` is ordered so that the first
     block usually decides; the other blocks are then evaluated only once.
     """
     scale = 1e-6 * enough
@@ -249,7 +248,10 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
 def _tapered_worst(
     noise: TaperedDeconvolution, first: np.ndarray, without: np.ndarray, gaps: np.ndarray
 ) -> float:
-    """Measure individuals in order of falling W_inf, until a bound shows that none is worse."""
+    """Return the largest log ratio over the individuals, measured in decreasing order of W_inf.
+
+    Measuring stops once a bound shows that no remaining individual has a larger one.
+    """
     largest = 0.0
     check_at = 1
     for place, i in enumerate(np.argsort(-gaps)):

@@ -1,4 +1,4 @@
-"""Checks of the premises: independence of the databases and coverage of the individuals."""
+"""Checks of the assumptions: independence of the databases and coverage of the individuals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class IndependenceCheck:
         runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
         autocorrelation: Correlation of each result with the next.
         autocorrelation_p_value: Two-sided p-value by permutation; NaN if undefined.
-        p_value: p-value of both tests, and those of all queries in the analysis, together. If the
-            databases are independent, it is below `FALSE_ALARMS` for any query with at most that
-            probability; NaN if undefined.
+        p_value: p-value adjusted for both tests of all queries; NaN if undefined. If the databases
+            are independent, the probability that the p-value of any query is at most `FALSE_ALARMS`
+            is at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -106,7 +106,7 @@ def check_independence(
 
 
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return runs and lag-1 autocorrelations [1 + orders, d] of results [n, d], observed first."""
+    """Return runs and lag-1 autocorrelations, [1 + orders, d] each; the observed order is first."""
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)
     norms = np.sum(centred**2, axis=0)
@@ -134,7 +134,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Return the exact p-value of each number of runs; NaN if all other values are on one side."""
+    """Return the exact p-value of each number of runs; NaN if a side of the median is empty."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)
@@ -142,7 +142,7 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def _ranked(extreme: np.ndarray) -> np.ndarray:
-    """Return the share [b, d] of orders at least as extreme as each; 1 for NaN."""
+    """Return, for each order, the share of orders at least as extreme, [b, d]; 1 for NaN."""
     extreme = np.nan_to_num(extreme, nan=-np.inf)
     ordered = np.sort(extreme, axis=0)
     below = [np.searchsorted(o, e, "left") for o, e in zip(ordered.T, extreme.T, strict=True)]
@@ -159,7 +159,6 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
 
     Returns:
         The p-value; NaN if one side is empty.
-        The p-value; NaN where one side is empty.
 
     References:
         Wald, Wolfowitz 1940, Section 3.
@@ -187,7 +186,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
 
 @dataclass(frozen=True)
 class CoverageCheck:
-    """Numbers of databases in which the individuals appear.
+    """Summary of the number of databases in which each individual appears.
 
     Attributes:
         num_databases: Number of databases.
@@ -217,7 +216,7 @@ class CoverageCheck:
 
 
 def check_coverage(coverage: np.ndarray, num_databases: int) -> CoverageCheck:
-    """Summarize the numbers of databases [individuals] in which each individual appears."""
+    """Summarize the number of databases in which each individual appears, [individuals]."""
     return CoverageCheck(
         num_databases=num_databases,
         fewest=int(coverage.min()),

@@ -31,11 +31,11 @@ class Density:
             without a bandwidth).
         bandwidth: A number in units of the query (for joint queries, one for all or one each);
             'likelihood', 'silverman', 'scott' or 'variable'; or a `VariableBandwidth`. With
-            kernel='likelihood', 'likelihood' also tries variable ones.
+            kernel='likelihood', 'likelihood' also tries variable bandwidths.
         cells: Cells per axis for joint queries (even); if None, 256 in 2-d and 64 in 3-d.
 
     Raises:
-        TypeError, ValueError: When an attribute has another form.
+        TypeError, ValueError: When an attribute is invalid.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -86,11 +86,11 @@ class Density:
             names: Names of the queries, for messages.
 
         Returns:
-            The choice.
+            The chosen kernel and bandwidth.
 
         Raises:
-            ValueError: When the options are for one query only, or the results have no spread and
-                the rule therefore has no scale.
+            ValueError: When the options do not support joint queries, or no rule can choose a
+                bandwidth because the results have no spread.
         """
         num_queries, bandwidth = samples.shape[1], self.bandwidth
         by_rule = isinstance(bandwidth, str | VariableBandwidth)
@@ -127,7 +127,7 @@ class Density:
 
 
 class FittedDensity(NamedTuple):
-    """The choice of `Density.fit`.
+    """The kernel and bandwidth that `Density.fit` chose.
 
     Attributes:
         density: Density with a kernel, and a numeric bandwidth or a variable one with its factor.
@@ -158,7 +158,7 @@ def _refuse_without_scale(
 
 
 def _fitted(samples: np.ndarray, groups: np.ndarray, asked: Density) -> FittedDensity:
-    """Fit the density of one kernel, with its bandwidth by one rule."""
+    """Fit a density with a given kernel and a given rule for its bandwidth."""
     rule, kernel = asked.bandwidth, asked.kernel
     if isinstance(rule, VariableBandwidth):
         scale, free = rule.widths(samples[:, 0])[:, None], rule.factor is None

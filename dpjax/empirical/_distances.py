@@ -35,7 +35,6 @@ def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     Args:
         first: Numbers, [n].
         second: Numbers, [m].
-        second: [m] numbers.
 
     Returns:
         The distance, in the unit of the numbers.

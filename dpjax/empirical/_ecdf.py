@@ -1,7 +1,7 @@
 """Densities by differencing the empirical distribution function across about sqrt(n) points.
 
 Knots are taken at every sqrt(n)-th order statistic. Mass between knots is spread evenly; the mass
-of coinciding knots (ties) is an atom. Both are exact, so delta is a finite sum.
+of coinciding knots (ties) is an atom. Both have closed forms, so delta is a finite sum.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sample: Finite values, [n].
 
     Returns:
-        Knots [K], not decreasing, and shares [K] of the mass up to each, from 0 to 1. A single
+        Knots [K], non-decreasing, and the share [K] of the mass up to each, from 0 to 1. A single
         value gives two equal knots: an atom.
     """
     ordered = np.sort(sample)
@@ -49,7 +49,7 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
 
 
 def _masses(knot: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return masses [2 k - 1] of the atoms at k ends, and of the mass spread between them."""
+    """Return the masses of the atoms at k ends, then those spread between the ends, [2 k - 1]."""
     place, first = np.unique(knot, return_index=True)
     last = np.append(first[1:], len(knot)) - 1
     atoms = np.zeros(len(ends))

@@ -151,7 +151,7 @@ def plot_empirical_noise(
 
 
 def plot_empirical(result: Estimated) -> "Figure":
-    """Plot the curves, or the densities for a single epsilon if there is only one density.
+    """Plot the densities if there is one epsilon and one density, otherwise the curves.
 
     Args:
         result: The result.

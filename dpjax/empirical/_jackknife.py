@@ -1,8 +1,8 @@
 """The jackknife standard error of an empirical delta over the choice of databases.
 
 References:
-    Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance": its mean is at least
-    the variance for a sample with one element fewer.
+    Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance": the mean
+    of the estimate is at least the variance for a sample with one element fewer.
 """
 
 from collections.abc import Callable

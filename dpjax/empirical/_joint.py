@@ -1,10 +1,10 @@
 """delta of joint queries of two or three numbers, on a grid of cells.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
-so the masses of all cells of a grid are one matrix product. Within cells on one side of the
-crossing, the integral is exact; in a cell with both signs, the integrand is taken to be linear. The
-error is estimated as the difference from a grid with half as many cells per axis, plus a tenth of
-the contribution of cells with both signs beyond their net mass.
+so the masses of all cells of a grid are one matrix product. In cells where the integrand
+has one sign, the integral is exact; in cells with both signs, the integrand is assumed to be
+linear. The error is estimated as the difference from a grid with half as many cells per axis, plus
+a tenth of what cells with both signs add to their net mass.
 """
 
 import itertools
@@ -73,20 +73,23 @@ class JointGrid:
 
 
 class _ByRatio:
-    """Cells in order of falling p / q: those above any epsilon come first."""
+    """Cells in decreasing order of p / q, so that those above any epsilon come first."""
 
     def __init__(self, p: np.ndarray, q: np.ndarray):
         log_ratio = np.log(np.maximum(p, _DUST)) - np.log(np.maximum(q, _DUST))
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # Half of the change of l across a cell along each axis, from adjacent cells.
+        # Half the change of the log ratio across a cell along each axis, from adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the integral of (p - e^eps q)_+, and the share beyond net masses, [2, E]."""
+        """Return the integral of (p - e^eps q)_+, and the part due to crossed cells, [2, E].
+
+        That part is what cells with both signs add to their net mass.
+        """
         upto = np.searchsorted(self._falling, -epsilon)
         net = np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
         share = np.array([self._crossed(e) for e in epsilon])
@@ -132,7 +135,7 @@ def _halved(masses: np.ndarray) -> np.ndarray:
 def _edges(
     first: np.ndarray, second: np.ndarray, kernel: str, width: float, cells: int
 ) -> np.ndarray:
-    """Return edges [cells + 1] that divide the mass of both marginals, with cells in the tails."""
+    """Return the edges of the cells along one axis, [cells + 1]; the outer cells are the tails."""
     reach = {"gaussian": 6.0, "laplace": 16.0}[kernel] * width
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())

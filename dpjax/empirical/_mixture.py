@@ -1,7 +1,7 @@
 """Two mixtures of Gaussian or Laplace kernels, with a bandwidth for each kernel.
 
 The log ratio l has no closed form here, so it is tabulated on a lattice eight times finer than the
-local bandwidth, extrema are added to the table, and l is a cubic (Hermite) between its nodes. The
+local bandwidth, extrema are added to the table, and l is a Hermite cubic between its nodes. The
 masses come from the exact distribution functions; and because the integrand of delta vanishes at a
 crossing, an error in the position of a crossing affects delta only to second order.
 
@@ -73,7 +73,7 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class MixturePieces(Pieces):
-    """Pieces between the nodes of the table of two mixtures; one row.
+    """One row of pieces, between the nodes at which two mixtures are tabulated.
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].
@@ -145,7 +145,7 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
-    """Return nodes around every center, spaced by its bandwidth; overlapping windows share them."""
+    """Return nodes around every center, with a spacing in proportion to its bandwidth."""
     centers = np.concatenate([first.centers, second.centers])
     bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
     # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.
@@ -158,7 +158,7 @@ def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
     for power in np.unique(level):
         step = widest * 2.0**power / _NODES_PER_BANDWIDTH
         near = np.unique(np.round(centers[level == power] / step))
-        # Runs of lattice points that cover the windows, each point once.
+        # Ranges of lattice points that cover all windows, with every point once.
         far = np.concatenate([[True], np.diff(near) > 2 * reach])
         starts = near[far] - reach
         stops = near[np.concatenate([far[1:], [True]])] + reach

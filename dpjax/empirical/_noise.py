@@ -1,8 +1,7 @@
 """Noise that makes the densities of query results with and without an individual similar.
 
-Every noise has a density, a sampler, an expected absolute value, and the log density of its sum
-with one point (up to a constant, since only ratios matter). Draws are NumPy float64; they are not
-hardened against attacks on the low-order bits of a released number.
+Every noise has a density, a sampler and an expected absolute value. Draws are NumPy float64; they
+are not hardened against attacks on the low-order bits of a released number.
 
 Notation: lambda the scale of the Laplace density that hides the individual; k the kernel of the
 density estimate, of scale b (Laplace) or s (Gaussian).
@@ -30,7 +29,7 @@ class LaplaceNoise:
 
     Attributes:
         scale: lambda, in the unit of the query; 0 if nothing needs hiding.
-        bandwidth: b; 0 for plain Laplace noise, which is safe under any kernel, by post-processing.
+        bandwidth: b; 0 for plain Laplace noise, which is safe for any kernel (by post-processing).
     """
 
     scale: float
@@ -52,7 +51,7 @@ class LaplaceNoise:
 
     @property
     def expected_error(self) -> float:
-        """Expected absolute value."""
+        """Expected absolute value of the noise."""
         return (1 - self.atom) * self.scale
 
     def sample(self, size: int, generator: np.random.Generator) -> np.ndarray:
@@ -77,12 +76,12 @@ _NODES_PER_BANDWIDTH = 50
 
 @dataclass(frozen=True)
 class TaperedDeconvolution:
-    """An approximate inverse of a Gaussian kernel, to be measured before use.
+    """Noise that approximately turns a Gaussian kernel into a Laplace one; measure it before use.
 
-    No density turns a Gaussian kernel into a Laplace one: the quotient of their transforms grows
-    without bound. Here the quotient is tapered (cosine squared) to 0 at its minimum, transformed
-    back, clipped at 0 and renormalized. Its tails are exact: a Laplace density divided by the
-    factor that the kernel restores.
+    No noise does so exactly, since the quotient of the kernels' Fourier transforms is unbounded.
+    Here the quotient is tapered (cosine squared) to 0 at its minimum, transformed back, clipped at
+    0 and renormalized. The tails are exact: a Laplace density divided by the factor that the kernel
+    restores.
 
     Attributes:
         scale: lambda, in the unit of the query.
@@ -144,7 +143,7 @@ class TaperedDeconvolution:
 
     @property
     def expected_error(self) -> float:
-        """Expected absolute value."""
+        """Expected absolute value of the noise."""
         nodes, values = self._core
         inside = np.trapezoid(np.abs(nodes) * values, nodes)
         return float(inside + 2 * self._tail_mass * (nodes[-1] + self.scale))
@@ -177,7 +176,7 @@ class TaperedDeconvolution:
         """Bound the log ratio of released densities whose results differ by at most `distance`.
 
         The bound is the largest |log r(x) - log r(y)| over |x - y| <= distance, with r the density
-        of a release. It holds for any two mixtures with such a coupling.
+        of a release. It holds for any results that can be matched within this distance.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -227,8 +226,8 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
         second: Results without the individual, [m].
 
     Returns:
-        The largest value on a lattice with a twentieth of the bandwidth about all results; further
-        away, the released density is a mixture of Laplace densities, whose ratio has no extremum.
+        The largest value on a lattice around all results, spaced by a twentieth of the bandwidth.
+        Farther away, released densities are mixtures of Laplace ones; their ratio has no extremum.
     """
     offsets = noise.bandwidth * np.linspace(-_REACH, _REACH, round(2 * _REACH * 20) + 1)
     both = np.concatenate([first, second])

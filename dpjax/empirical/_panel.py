@@ -103,7 +103,7 @@ def panel_from_array(
 
     Raises:
         TypeError: When the array holds no numbers, or the mask no booleans.
-        ValueError: When a shape does not fit, a value is infinite, or a record is partly NaN.
+        ValueError: When a shape is wrong, a value is infinite, or a record is partly NaN.
     """
     dense = np.asarray(array)
     if dense.dtype.kind not in "iufb":
@@ -153,7 +153,7 @@ def panel_from_array(
 
 
 def checked(panel: Panel) -> Panel:
-    """Return the panel after checks that apply to all data, with a note on absent individuals.
+    """Validate a panel; return it, with a note if individuals are in no database.
 
     Raises:
         ValueError: When there is no database or no individual, or a database holds no record.

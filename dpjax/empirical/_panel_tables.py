@@ -180,7 +180,7 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
 
 
 def _read_csv(path: Path, keys: tuple[str, str]) -> object:
-    """Read the table; keys are text unless they are different numbers: 01 and 1 are two keys."""
+    """Read the table; keys become numbers unless two of them, as 01 and 1, would become equal."""
     pd = _pandas()
     with opened(path) as file:
         frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
@@ -193,7 +193,7 @@ def _read_csv(path: Path, keys: tuple[str, str]) -> object:
 
 
 def _read_parquet(path: Path, keys: tuple[str, str]) -> object:
-    """Read the table; repeated text is stored once."""
+    """Read the table, and store every distinct string only once."""
     import pyarrow.parquet as pq
 
     # Open the file here, since Arrow rejects file names that are not UTF-8.

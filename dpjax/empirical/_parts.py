@@ -1,4 +1,4 @@
-"""Numbers of empirical privacy results, without their display."""
+"""Values of empirical privacy results, without their display."""
 
 import math
 from collections.abc import Hashable
@@ -33,7 +33,7 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimated:
-    """Numbers of an estimate; see `dpjax.empirical.EmpiricalPrivacy`."""
+    """Values of an estimate; see `dpjax.empirical.EmpiricalPrivacy`."""
 
     queries: tuple[str, ...]
     individuals: tuple[Hashable, ...]
@@ -70,7 +70,11 @@ class Estimated:
         return [(self.individuals[i], float(column[i])) for i in order]
 
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """Return rows (epsilon, delta, standard error, total risk, count of delta > 0) at some."""
+        """Return the curve in at most `at_most` rows.
+
+        A row is (epsilon, delta, its standard error, total risk, number of individuals whose delta
+        exceeds the tolerance).
+        """
         count = len(self.epsilons)
         shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
         return [
@@ -115,7 +119,7 @@ class Estimated:
 
 @dataclass(frozen=True, repr=False)
 class Calibrated:
-    """Numbers of a calibration; see `dpjax.empirical.NoiseCalibration`."""
+    """Values of a calibration; see `dpjax.empirical.NoiseCalibration`."""
 
     query: str
     epsilon: float
@@ -138,7 +142,7 @@ class Calibrated:
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:
-        """Draw noise, [size]; without a seed `key`, with entropy from the operating system."""
+        """Draw noise, [size]; if the seed `key` is None, it comes from the operating system."""
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
@@ -151,7 +155,7 @@ class Calibrated:
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return names and texts of the numbers."""
+        """Return the name and the formatted value of each number."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         numbers = {

@@ -82,7 +82,7 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Whether delta exceeds the tolerance; once false, it stays false.
+        exceeds: Whether delta exceeds the tolerance; once false, also false at larger epsilons.
         at_least: Lower bound, known from other individuals.
 
     Returns:

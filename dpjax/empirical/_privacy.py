@@ -153,7 +153,7 @@ def empirical_privacy(
 
 
 def total_risk(deltas: np.ndarray) -> np.ndarray:
-    """Return the probability that anybody's privacy fails, 1 - prod (1 - delta_i): [I, E] to [E].
+    """Return the probability that anybody's privacy fails, 1 - prod (1 - delta_i), [E].
 
     References:
         Burchard, Daoud, Dotterrer 2020, Definition 3.

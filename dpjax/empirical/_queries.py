@@ -1,6 +1,6 @@
 """Built-in queries with an exact leave-one-individual-out form.
 
-Every query is evaluated on all databases at once, with everybody and without each individual in
+Every query is evaluated on all databases together, with everybody and without each individual in
 turn, in time linear (for order statistics, n log n) in the number of records. Totals without an
 individual are sums of a prefix and a suffix, never a difference, so an individual that dominates a
 total leaves no rounding error.
@@ -111,7 +111,7 @@ class Variance(ExactQuery):
 
     def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column).copy()
-        # Relative to the median, which one individual with a huge value cannot move.
+        # Subtract the median, which one individual with a huge value cannot move.
         for d in range(panel.num_databases):
             values[panel.rows(d)] -= np.median(values[panel.rows(d)])
         count = _over_panel(panel)

@@ -102,7 +102,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
 
 
 def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
-    """Return what to do now, the first thing first."""
+    """Return the recommended next steps, the most important first."""
     if any(check.dependent for check in result.independence):
         return (
             "Use databases that do not depend on each other, such as years far apart. Do not use "
@@ -209,7 +209,7 @@ def write_empirical_report(
 
     Args:
         result: The result to report.
-        path: Path that ends in .html (with embedded figures) or .md (with figures beside it).
+        path: Path that ends in .html (with embedded figures) or .md (with figure files next to it).
         noise: The noise for the same query, if any.
 
     Returns:
@@ -227,14 +227,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page of a result at a path, and the files of its figures beside it."""
+    """Return the page of a result, for a path, and the files of its figures."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page of calibrated noise alone at a path, and the files of its figures."""
+    """Return the page of calibrated noise, for a path, and the files of its figures."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (
@@ -257,7 +257,7 @@ def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str 
 def beside(
     drawn: JsonObject | None, path: Path
 ) -> tuple[dict[Path, str | bytes], dict[str, Figure] | None]:
-    """Return figures in the form that a page needs: embedded, or as files beside it.
+    """Return figures in the form that a page needs: embedded, or as files next to it.
 
     Args:
         drawn: matplotlib figures by name; None without matplotlib.

@@ -29,23 +29,23 @@ class EmpiricalPrivacy(Estimated, Shown):
         individuals: Labels of the individuals, [I].
         epsilons: Privacy levels, [E].
         deltas: Failure probability of each individual at each epsilon, [I, E].
-        delta: Largest over the individuals, [E].
+        delta: Largest of `deltas` over the individuals, [E].
         delta_error: Standard error of delta over the choice of databases, [E], or None.
         total_risk: 1 - prod (1 - delta_i), the probability that anybody's privacy fails, [E].
         epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
-        tolerance: Largest delta that counts as 0 there.
-        density: The chosen density, which can be passed again; None with an adversary, whose
-            buckets have a density each.
+        tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
+        density: The chosen density, which another call accepts; None with an adversary, since each
+            bucket then has its own.
         log_likelihood: Mean leave-one-database-out log-likelihood of the density; NaN if unknown.
-        integration_error: Error of the integrals behind `deltas`: 0 in closed form.
+        integration_error: Error of the integrals behind `deltas`; 0 if they have a closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
-        coverage: Numbers of databases in which the individuals appear.
+        coverage: Summary of the number of databases in which each individual appears.
         buckets: Buckets of the adversary; empty without one.
         notes: Sentences about data and method that a reader must know.
         results: Query results with everybody, [S, d].
         results_without_worst: Query results without the individual with the largest delta, [S, d].
-        settings: Arguments that the numbers depend on, and software versions.
+        settings: Arguments on which the results depend, and software versions.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Definitions 2 to 4.

@@ -32,7 +32,7 @@ class Risk:
     Attributes:
         deltas: Failure probability of each individual, [individuals, E].
         epsilon_at_zero: Smallest epsilon at which no individual's delta exceeds the tolerance.
-        integration_error: Error of the integrals: 0 in closed form.
+        integration_error: Error of the integrals; 0 if they have a closed form.
     """
 
     deltas: np.ndarray

@@ -61,7 +61,7 @@ class QuerySamples:
 
 
 class UserQuery:
-    """Base class of user queries, which are drawn on one database after the other."""
+    """Base class of user queries, which are evaluated on one database after the other."""
 
     num_draws: int | None = None
 
@@ -71,7 +71,7 @@ class UserQuery:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return [databases, draws, 1 + individuals, d]; a draw has one key for all individuals."""
+        """Return [databases, draws, 1 + individuals, d]; each draw has a single key."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -93,7 +93,7 @@ class JaxQuery(UserQuery):
             [individuals, records] booleans (absent values are 0) and result a scalar or [d]; if it
             is random, `(key, values, present) -> result`.
         name: Description of the query.
-        num_draws: Draws per database of a random function; None for one without a key.
+        num_draws: Draws per database of a random function; None for a function without a key.
         batch_size: Individuals per launch; bounds the memory.
     """
 
@@ -143,7 +143,7 @@ class HostQuery(UserQuery):
             ([records] for one column) and result a number or [d]; if it is random,
             `(generator, values) -> result` with a NumPy random generator.
         name: Description of the query.
-        num_draws: Draws per database of a random function; None for one without a generator.
+        num_draws: Draws per database of a random function; None for a function without a generator.
     """
 
     function: Callable[..., object]
@@ -180,13 +180,13 @@ def sample_query(
             Python function (taken as a `HostQuery`), or a tuple of these for a joint query.
         panel: The databases.
         key: Seed of random queries.
-        progress: Called with (databases done, databases) by queries that are looped.
+        progress: Callback (databases done, total), called by queries that loop over databases.
 
     Returns:
         The samples.
 
     Raises:
-        TypeError: When the query has another form, or the key is not an integer.
+        TypeError: When the query has the wrong type, or the key is not an integer.
         ValueError: When a result with everybody is not finite, or random parts differ in the
             number of draws.
     """

@@ -1,7 +1,7 @@
-"""The binding of a stored block: its sweep, entry and runs, and the versions that made it.
+"""The binding of a stored block: its sweep, entry and runs, and the versions that computed it.
 
-It is written into the file. A name and a hash say that a file is whole; they do not say that it
-belongs where it lies.
+It is stored in the block's file. The hash in the file's name shows that the file is complete; the
+binding shows that the file belongs to the sweep.
 """
 
 import json
@@ -35,14 +35,14 @@ COLUMNS = {
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
-    """Return the binding of a block of this process, as plain words and numbers.
+    """Return the binding of a block that this process computes, as JSON values.
 
     Args:
         entry: Entry that was run.
         first: First run.
-        stop: Number after the last run.
+        stop: Number of the last run, plus 1.
         key: Integer seed of the sweep.
-        more: Draws a side beyond those of the entry's method.
+        more: Draws per side in addition to those of the entry's method.
     """
     versions = provenance.versions()
     return {
@@ -62,7 +62,7 @@ def read_binding(content: bytes) -> JsonObject:
     """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: When they are no block, or do not hold the stated runs.
+        ValueError: When they are not a block, or do not hold the stated runs.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -83,7 +83,7 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe a block's first unexpected entry; None if there is none."""
+    """Describe the first value of a binding that is not the expected one; None if all are."""
     for name, value in expected.items():
         if said.get(name) != value:
             return f"its {name} is {said.get(name)!r}, and not {value!r}"

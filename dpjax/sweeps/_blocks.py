@@ -1,4 +1,4 @@
-"""A finished block as the bytes of a Parquet file: computed anywhere, stored as it is."""
+"""Finished blocks as bytes of Parquet files, which any worker computes and the store saves."""
 
 import io
 import json
@@ -17,11 +17,11 @@ from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds", "processor")
-"""Columns that differ between computations of a run."""
+"""Columns that may differ when the same run is computed again."""
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """Return the layout with its devices, or all of this process, to share the runs."""
+    """Return the layout; if it names no devices, add all devices of this process."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
@@ -37,22 +37,22 @@ def block_bytes(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute the runs first, ..., stop - 1 of an entry, as the bytes of a file.
+    """Compute the runs first, ..., stop - 1 of an entry, and return the bytes of their file.
 
     Args:
         entry: Entry to run.
         first: First run.
-        stop: Number after the last run.
-        size: Runs a launch, at least stop - first, so that every block of an entry has one shape
-            and compiles once; surplus runs are dropped.
+        stop: Number of the last run, plus 1.
+        size: Runs per launch, at least stop - first; surplus runs are dropped. All blocks of an
+            entry use the same size, so that their program is compiled once.
         key: Integer seed of the sweep.
         execution: Layout on the machine.
-        more: Draws a side beyond those of a sequential entry.
-        states: States of the runs with fewer draws, or None.
+        more: Draws per side in addition to those of a sequential entry.
+        states: States of the same runs after fewer draws, from which they continue; or None.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:
-        # Runs come one after the other, so there is no shape to keep.
+        # These runs are computed one by one, so no program depends on the size.
         size = stop - first
     runs = range(first, first + size)
     whole = compute(entry, runs, key, execution=execution, more=more, states=states)
@@ -71,7 +71,7 @@ def compute_block(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute a block of an entry, as JSON, on the devices of an executor's worker."""
+    """Compute a block on all devices of an executor's worker; `entry` is JSON."""
     found, layout = _entry_from_json(entry), on_all_devices(execution)
     options: JsonObject = {"execution": layout, "more": more, "states": states}
     return block_bytes(found, first, stop, size, key, **options)
@@ -80,7 +80,7 @@ def compute_block(
 @lru_cache(maxsize=256)
 def _entry_from_json(text: str) -> Entry:
     content = json.loads(text)
-    # The process that runs the sweep has checked and allowed the entry.
+    # The process that runs the sweep has already checked that this module may be imported.
     return Entry.from_dict(content, [content["mechanism"].partition(":")[0]])
 
 
@@ -112,7 +112,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
 
 
 def _numbers(values: np.ndarray) -> object:
-    """Replace NaN, an absent bound or estimate, by null."""
+    """Return an Arrow array; NaN, which means no bound or no estimate, becomes null."""
     import pyarrow as pa
 
     return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

@@ -1,7 +1,7 @@
 """Compute runs of an entry: a batch of audits by the entry's method, with a row for each.
 
-A run's draws follow from (key, entry, run number) alone, so neither the devices nor the block that
-a run is computed in can change it.
+A run's draws depend only on (key, entry, run number), so neither the devices nor the block in which
+it is computed can change its row.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ Columns = JsonObject
 """Columns by name, with one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""Bases of bounds that hold at every sample size."""
+"""The `basis` of statements whose bounds hold at every sample size."""
 
 
 @own_floats()
@@ -49,9 +49,9 @@ def compute(
         runs: Run numbers.
         key: Integer seed or typed key; the entry's identity is folded into it.
         execution: Layout on the machine; never changes a row.
-        more: Draws a side beyond those of a sequential entry.
-        states: Column `state` of the same runs with fewer draws, from which they continue; None to
-            draw from the start, which has the same rows.
+        more: Draws per side in addition to those of a sequential entry.
+        states: Column `state` of the same runs after fewer draws, from which they continue; None to
+            draw from the start, which gives the same rows.
 
     Returns:
         Columns `run`, `lower_bound` (NaN for methods without one), `estimate` (NaN where it is
@@ -59,12 +59,13 @@ def compute(
         `verdict` (None where nothing is claimed) and `state` (of sequential entries, or None).
 
     Raises:
-        ValueError, TypeError: When mechanism and method do not fit; the message names the entry.
+        ValueError, TypeError: When the method cannot audit the mechanism; the message names the
+            entry.
     """
     numbers = np.asarray(list(runs), np.int32)
     layout = execution or default_execution()
     if layout.layout == "auto":
-        # Its program is compiled once for all blocks.
+        # The streamed program is compiled once for all blocks.
         layout = dataclasses.replace(layout, layout="streamed")
     if layout.devices is not None:
         layout = dataclasses.replace(layout, devices=layout.devices[: len(numbers)])
@@ -84,13 +85,13 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of all blocks of an entry, which keep the first block's cells."""
+    """Return the terms that an entry's blocks share, so that all use the first block's cells."""
     return entry.terms(key_of(list(words)))
 
 
 def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
     """Return a row per run; runs of a host source are computed one after the other."""
-    # Every device gets the same number of runs; those beyond the last are dropped.
+    # Pad to the same number of runs per device; surplus rows are dropped below.
     missing = -len(numbers) % len(terms.layout.devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
     size = len(padded) if entry.source.side_by_side else 1

@@ -1,4 +1,4 @@
-"""An entry of a sweep: a plain value for one method on one source, run many times."""
+"""An entry of a sweep: a method that audits a source many times, as a plain value."""
 
 import hashlib
 import json
@@ -37,16 +37,16 @@ from dpjax.sources import SOURCES, AnyPairs, Drawn, Source, Trust, as_source
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A method on a mechanism, and how often it is run.
+    """A method, the mechanism that it audits, and the number of runs.
 
     Attributes:
         mechanism: Mechanism of the catalogue, importable class or function, or a
             `dpjax.HostMechanism` of such a function.
-        method: A method of `dpjax.audit`, or `LocalSearch` or `HistogramEstimate`, which have no
-            bound, with its options.
-        pairs: Pairs to search; None for a mechanism's standard pairs. Histograms of inputs have
-            none.
-        notion: Notion to bound; all but epsilon at delta = 0 need events.
+        method: Method of `dpjax.audit` with its options; or `LocalSearch` or `HistogramEstimate`,
+            which give estimates without a bound.
+        pairs: Pairs to search; None for a mechanism's standard pairs. Histogram methods that
+            compare all of their inputs take no pairs.
+        notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
         claim: Level to compare every run with, as in `dpjax.audit`, or None.
         confidence: Confidence of the bounds, where the method has one.
         distance: Number k of records in which each pair differs; bounds are for one record.
@@ -54,8 +54,9 @@ class Entry:
         label: Label for display; the entry's identity does not depend on it.
 
     Raises:
-        ValueError: When a part is out of range, or does not fit the others.
-        TypeError: When the method or the notion is none, or the method does not accept the source.
+        ValueError: When a value is out of range, or incompatible with another one.
+        TypeError: When `method` or `notion` has the wrong type, or the method does not accept the
+            source.
     """
 
     mechanism: Any
@@ -79,7 +80,7 @@ class Entry:
         validate.positive_int(num_runs=self.num_runs)
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         self._look()
-        # A single form gives equal regions one identity.
+        # Store regions in one form, so that equal regions give the same identity.
         if self.region is not None and getattr(self.method, "region", None) is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
         if not isinstance(self.label, str):
@@ -91,7 +92,7 @@ class Entry:
         return Terms(self.notion, self.claim, self.confidence, 1, key, None, self.distance)
 
     def _look(self) -> None:
-        """Examine the mechanism on a database if it is new, and the pairs."""
+        """Check that the method can audit the mechanism, and set the mechanism and its pairs."""
         if reason := self.method.accepts(self.source):
             raise TypeError(reason)
         if not self.source.repeatable:
@@ -119,7 +120,7 @@ class Entry:
 
     @cached_property
     def region(self) -> Region | None:
-        """`Box` or `Outcomes` where outputs are compared; None for all, or for a pilot's range."""
+        """`Box` or `Outcomes` in which outputs are compared; None for all or a pilot's range."""
         given = getattr(self.method, "region", None)
         if not self.source.stacks_pairs:
             return as_box(given)
@@ -158,7 +159,7 @@ class Entry:
 
     @cached_property
     def id(self) -> str:
-        """Stable identity: everything that sets the law of a run, but neither label nor runs."""
+        """Stable identity: mechanism name and hash of all fields but `label` and `num_runs`."""
         content = self.to_dict()
         for free in ("label", "runs"):
             del content[free]
@@ -176,11 +177,11 @@ class Entry:
         return self.method.longer(more) if more else self.method
 
     def key(self, root: object) -> Array:
-        """Return the typed key of the runs, folded from a sweep's key and the identity."""
+        """Return the typed key of the runs, folded from a sweep's key and the entry's identity."""
         return random.fold_in(random.as_key(root), random.stable_hash(self.id))
 
     def to_dict(self) -> JsonObject:
-        """Return plain words, numbers, lists and dicts, which `from_dict` reads back."""
+        """Return the entry as JSON values, which `from_dict` reads back."""
         drawn = self.source.stacks_pairs
         content = {
             "label": self.label,
@@ -208,16 +209,16 @@ class Entry:
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "Entry":
-        """Read an entry that a user or `to_dict` wrote; all but the mechanism has a default.
+        """Read an entry that a user or `to_dict` wrote; only the mechanism is required.
 
         Args:
-            content: Plain words, numbers, lists and dicts.
-            allow_import: Modules that a mechanism MODULE:NAME may be imported from; without one
-                the mechanism is of the catalogue.
+            content: The entry as JSON values.
+            allow_import: Modules from which a mechanism MODULE:NAME may be imported. A name
+                without a module is looked up in the catalogue.
 
         Raises:
             ValueError: When a name is unknown, or a value is out of range.
-            TypeError: When a value is of the wrong kind.
+            TypeError: When a value has the wrong type.
         """
         validate.check_table("an entry", content)
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)
@@ -267,4 +268,4 @@ class Entry:
 
 _NAMES = ("label", "mechanism", "source", "parameters", "method", "options", "notion", "claim")
 _NAMES = (*_NAMES, "confidence", "distance", "runs", "pairs")
-"""Names that a user may write."""
+"""Names that an entry may contain in a file."""

@@ -12,17 +12,17 @@ from dpjax.sweeps._binding import FORMAT
 from dpjax.sweeps._spec import SweepSpec
 
 MANIFEST, BLOCKS = "manifest.json", "blocks"
-"""Names in the folder of a store."""
+"""Names of the manifest and of the folder of blocks in the folder of a store."""
 
 
 class Contents(NamedTuple):
-    """The files among the blocks of a store.
+    """The files in the folder of blocks of a store, classified.
 
     Attributes:
-        finished: Files by the names of their blocks.
-        broken: Files with the name of a block whose bytes do not match the name.
-        strange: Reasons why other files are no blocks of this sweep; these files are left alone.
-        beginnings: Files that killed processes left half-written.
+        finished: Complete files, keyed by the names of their blocks.
+        broken: Files named as a block, whose bytes do not match the hash in the name.
+        strange: For each other file, why it is not a block of this sweep; it is left alone.
+        beginnings: Incomplete files that are being written or were left by killed processes.
         earlier: Blocks of sequential entries with fewer draws, from which later ones continue.
     """
 
@@ -34,7 +34,7 @@ class Contents(NamedTuple):
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:
-    """Return the manifest of a new store: the sweep, and what determines the bits of its rows."""
+    """Return the manifest of a new store: the sweep, and all that can change its rows bitwise."""
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),
@@ -48,7 +48,7 @@ def manifest_of(spec: SweepSpec) -> JsonObject:
 
 
 def refuse_damaged(manifest: JsonObject) -> None:
-    """Refuse a manifest that does not say in texts what made the rows."""
+    """Reject a manifest if its versions, dtype, generator or processors are not strings."""
     versions, processors = manifest.get("versions"), manifest.get("processors")
     texts = [manifest.get("dtype"), manifest.get("generator")]
     decisive = provenance.DECISIVE
@@ -59,9 +59,10 @@ def refuse_damaged(manifest: JsonObject) -> None:
 
 
 def refuse_strangers(folder: Path) -> None:
-    """Refuse a folder that holds anything but the beginnings of a store.
+    """Reject a folder that holds other files than those of a new store.
 
-    Another process may be making the same store just now, or was killed while it did.
+    Such files are accepted because another process may be creating the same store at this moment,
+    or may have been killed while doing so.
     """
     held = folder.iterdir() if folder.exists() else ()
     strange = [
@@ -69,7 +70,7 @@ def refuse_strangers(folder: Path) -> None:
         for path in held
         if path.name not in (BLOCKS, MANIFEST) and not path.name.startswith(f".{MANIFEST}.")
     ]
-    # The manifest comes before any block, so it is looked for after them.
+    # The manifest is written before any block, so look for blocks first.
     blocks = any((folder / BLOCKS).glob("*"))
     if strange or (blocks and not (folder / MANIFEST).exists()):
         raise ValueError(
@@ -78,12 +79,12 @@ def refuse_strangers(folder: Path) -> None:
 
 
 def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
-    """Refuse a store of another sweep, or one with finished blocks that the new sweep lacks.
+    """Reject a store of another sweep, or one with finished blocks that the new sweep lacks.
 
     Args:
         folder: Folder of the store.
         old: Sweep of the store.
-        new: Sweep that is to take it over.
+        new: Sweep that would continue the store.
         finished: Names of the finished blocks.
     """
     same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
@@ -102,7 +103,7 @@ def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collec
 
 
 def refuse_other_numbers(folder: Path, old: JsonObject, new: JsonObject) -> None:
-    """Refuse a store whose manifest names versions or numbers that end in other bits.
+    """Reject a store made with other versions, another dtype or another generator.
 
     Args:
         folder: Folder of the store.

@@ -1,4 +1,4 @@
-"""Run the missing blocks of a store: here, on an executor's workers, or as one shard of many."""
+"""Compute a store's missing blocks: in this process, on an executor, or as one shard of many."""
 
 import json
 from collections import deque
@@ -15,10 +15,12 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Blocks started ahead of storing; 0 on CPU, where they share cores."""
+"""Blocks to start before the current one is stored, by platform; 1 for platforms not listed.
+
+On CPU, concurrent blocks would share the cores."""
 
 _SUBMITTED = 256
-"""Maximum number of blocks that an executor holds at once."""
+"""Maximum number of unfinished blocks that are submitted to an executor."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +60,23 @@ def run_sweep(
         executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
             .get_executor()`; its workers compute on their own devices and send blocks here, where
             they are stored. None computes in this process.
-        shard: (i, k): only every k-th block, from the i-th on, 0 <= i < k. Where jax runs in
-            several processes (`jax.distributed`), None takes their number and this one's index.
-        execution: Layout on the machine, and the devices that share the runs of a block, which are
-            all of this process if it names none; never changes a row.
+        shard: (i, k) with 0 <= i < k: compute only blocks i, i + k, i + 2k, .... If None and jax
+            runs in several processes (`jax.distributed`), k is their number and i the index of this
+            one; otherwise all blocks.
+        execution: Layout on the machine, and the devices that share the runs of a block (by
+            default, all devices of this process). It never changes a row.
         progress: Function called after every block.
-        report: Function called with a sentence on anything else to know.
-        should_stop: Function asked after each block; if true, begun blocks are finished and stored.
+        report: Function called with a sentence about each problem in the store, such as a corrupt
+            block.
+        should_stop: Function called between blocks; once it returns True, no block is started, and
+            those in progress are finished and stored.
 
     Returns:
         The progress of this share of the sweep.
 
     Raises:
         ValueError: When the shard is out of range.
-        OSError: When a block cannot be stored; those before it are.
+        OSError: When a block cannot be stored; earlier blocks remain stored.
         RuntimeError: When the executor broke down; finished blocks are stored.
     """
     blocks = _share(list(store.spec.blocks()), shard)
@@ -97,7 +102,7 @@ def run_sweep(
         state = Progress(block, state.num_runs + size, state.num_computed + size, total)
         progress(state)
 
-    # Entries of one shape come in a row, so that each program is compiled once, when needed.
+    # Put entries of the same shape next to each other, so that a program is compiled only once.
     todo.sort(key=lambda block: _shape(block))
     if executor is None:
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
@@ -159,7 +164,7 @@ def _run_here(
                 return
             done(block, compute(block))
         return
-    # While one block waits for the device, the next one is drawn there.
+    # Start the next block on the device before the current one is stored.
     with ThreadPoolExecutor(1 + ahead) as threads:
         begun: deque[tuple[Block, Future[bytes]]] = deque()
         for block in todo:

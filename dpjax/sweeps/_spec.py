@@ -24,8 +24,8 @@ class Block(NamedTuple):
     Attributes:
         entry: Entry of the runs.
         first: Number of the first run.
-        stop: Number after the last run.
-        more: Draws a side beyond those of the entry's method; 0 unless it is sequential.
+        stop: Number of the last run, plus 1.
+        more: Draws per side in addition to those of the entry's method; 0 unless sequential.
     """
 
     entry: Entry
@@ -48,9 +48,9 @@ class SweepSpec:
         name: Name for display.
         entries: Entries to run.
         key: Integer seed of all draws; a run's key is folded from (key, entry, run).
-        block_runs: Runs a block. It never changes a row.
-        more: Draws a side of sequential entries beyond their own; their runs continue from the
-            states that a store keeps, and have the draws of longer runs under the same keys.
+        block_runs: Number of runs per block; it does not change any row.
+        more: Draws per side of sequential entries, in addition to their own. Their runs continue
+            from the states in the store, and have the same draws as longer runs.
 
     Raises:
         ValueError: When there is no entry, two entries are the same, or a number is out of range.
@@ -95,7 +95,7 @@ class SweepSpec:
 
     @property
     def modules(self) -> set[str]:
-        """Return the modules of mechanisms outside the catalogue."""
+        """Modules of the mechanisms that are not in the catalogue."""
         names = (entry.mechanism_name.partition(":") for entry in self.entries)
         return {module for module, colon, _ in names if colon}
 
@@ -107,7 +107,7 @@ class SweepSpec:
                 yield Block(entry, first, stop, self.more if entry.goes_on else 0)
 
     def to_dict(self) -> JsonObject:
-        """Return plain words, numbers, lists and dicts."""
+        """Return the sweep as JSON values."""
         return {
             "name": self.name,
             "key": self.key,
@@ -120,11 +120,11 @@ class SweepSpec:
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
         """Read a spec that `to_dict` or a user wrote.
 
-        An entry may have a table `grid` of parameter -> list of values: it stands for one entry a
-        combination, each labelled with its values.
+        An entry may have a table `grid` of parameter -> list of values: it stands for one entry
+        per combination of values, which its label shows.
 
         Args:
-            content: Plain words, numbers, lists and dicts.
+            content: The spec as JSON values.
             allow_import: As in `Entry.from_dict`.
 
         Raises:
@@ -143,7 +143,7 @@ class SweepSpec:
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None
             except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-                # Values of any kind, as yet unchecked, may stand here.
+                # The values are not validated yet, so reading them may raise any of these errors.
                 raise TypeError(
                     f"entry {number} holds a value that is none of its kind "
                     f"({type(error).__name__}: {error})."
@@ -183,12 +183,12 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return an error of the same kind with the text; only these two kinds take just a text."""
+    """Return a TypeError or ValueError with the text; subclasses may need other arguments."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Return the number of entries of a table; 1 for anything else, refused when read."""
+    """Return the number of entries that a table stands for; 1 if it is invalid (rejected later)."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

@@ -1,9 +1,9 @@
-"""The store of a sweep: a folder with a manifest and one Parquet file a finished block.
+"""The store of a sweep: a folder with a manifest and one Parquet file per finished block.
 
-A block's file carries the hash of its bytes in its name and appears by a rename, so a file is
-either whole or recognizably not; what is in it says where it belongs (`_binding.py`). Nothing else
-is written: what is left to do is the spec's blocks without the stored ones, whoever stored them.
-Only broken files with exactly the name of a block are deleted.
+A block's file has the hash of its bytes in its name and is renamed into place when complete, so
+incomplete files are recognized. The binding in the file says which runs it holds (`_binding.py`).
+No other state is kept: what remains to do is every block of the spec that is not stored.
+Only broken or incomplete files with exactly the name of a block are deleted.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ _STALE_SECONDS = 3600
 _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 _MORE = re.compile(r"-more\d+$")
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
-"""Patterns of the names of blocks and unfinished blocks."""
+"""Patterns of the names of block files, of their ending for more draws, and of incomplete files."""
 
 
 class Store:
@@ -58,7 +58,7 @@ class Store:
         folder: Folder of the store.
         spec: The sweep.
         manifest: Spec, versions, dtype, generator, processors, device and revision, as in the file.
-        any_processor: Whether blocks of processors are taken that the manifest does not name yet.
+        any_processor: Whether blocks from processors that the manifest does not list are accepted.
     """
 
     def __init__(
@@ -75,21 +75,21 @@ class Store:
 
     @classmethod
     def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
-        """Open the store of a sweep, or make it.
+        """Open the store of a sweep, or create it.
 
-        A store is taken over by a sweep that has all of its entries and finished blocks, and more:
-        so entries and runs can be added, and draws to sequential entries, of which the store never
-        has fewer than before.
+        A sweep may continue the store of a smaller one if it has all of its entries and finished
+        blocks. So entries, runs, and draws of sequential entries can be added; `more` is never
+        reduced.
 
         Args:
-            folder: New folder, or that of a store.
+            folder: A new folder, or the folder of a store.
             spec: The sweep.
-            any_processor: Whether a store is taken over that was made on a processor whose numbers
-                end in other bits. Each row says on which it was computed.
+            any_processor: Whether to continue a store made on a processor whose results may differ
+                bitwise. Each row names the processor on which it was computed.
 
         Raises:
-            ValueError: When it holds another sweep, was made by other versions or on another
-                processor, or is not a store at all.
+            ValueError: When the folder holds another sweep, was made by other versions or on
+                another processor, or is not a store at all.
             OSError: When it cannot be written to.
         """
         needs("sweeps", "sweeps", "pyarrow")
@@ -163,10 +163,10 @@ class Store:
         return html_titled(f"Sweep {self.spec.name}", rows)
 
     def contents(self) -> Contents:
-        """Examine all files among the blocks, and read every block.
+        """Read and classify all files in the folder of blocks.
 
         Raises:
-            ValueError: When a block is there twice with different rows.
+            ValueError: When two files of the same block hold different rows.
         """
         found = Contents({}, [], {}, [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
@@ -214,7 +214,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Describe how a block differs from one of this store; None if it does not."""
+        """Describe why a block does not belong to this store; None if it does."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
@@ -232,9 +232,10 @@ class Store:
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
-        """Return the states of a block's runs with the most draws below its own, or None.
+        """Return the stored states from which a block's runs can continue, or None.
 
-        Files that are broken, or of something else, are passed over: their runs are drawn again.
+        Of the stored blocks of the same runs with fewer draws, take the one with the most. Files
+        that are broken or belong elsewhere are ignored, and their runs are drawn again.
         """
         if not block.more:
             return None
@@ -253,14 +254,14 @@ class Store:
 
     def clear(self, contents: Contents) -> None:
         """Remove broken blocks, and files that killed processes left half-written."""
-        # Another process may be writing at this moment.
+        # Keep recent files, which another process may still be writing.
         now = time.time()
         old = [p for p in contents.beginnings if now - p.stat().st_mtime > _STALE_SECONDS]
         for path in (*contents.broken, *old):
             path.unlink(missing_ok=True)
 
     def _allow(self, processor: str) -> None:
-        """Add a processor to the manifest, or refuse it."""
+        """Add a processor to the manifest; raise if it is new and `any_processor` is not set."""
         known = self.manifest["processors"]
         if processor in known:
             return
@@ -278,8 +279,8 @@ class Store:
 
         Raises:
             ValueError: When it was computed by other versions, or on another processor.
-            OSError: When the disk is full or gone; nothing half-written stays; all that was stored
-                before is whole.
+            OSError: When the file cannot be written, for instance on a full disk. The incomplete
+                file is removed, and stored blocks stay intact.
         """
         self._allow(read_binding(content)["processor"])
         other = self._other(block, content)
@@ -306,7 +307,7 @@ class Store:
         """Return all stored rows as one pyarrow table, ordered by entry and run.
 
         Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, verdict,
-        seconds (mean over the block that the run was computed in), processor.
+        seconds (mean per run of its block), processor.
 
         Raises:
             ValueError: When a file is corrupt, or nothing is stored yet.
@@ -343,7 +344,7 @@ class Store:
 
 
 def rows_equal(first: Store, second: Store) -> bool:
-    """Return whether two stores hold the same rows, bit for bit (seconds aside)."""
+    """Return whether two stores hold the same rows, bit for bit (except time and processor)."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
 

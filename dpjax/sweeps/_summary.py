@@ -24,10 +24,10 @@ _SHARES = (0.05, 0.5, 0.95)
 """Probabilities of the quantiles shown."""
 
 _LABEL = 34
-"""Characters of a label in a terminal's row of at most 100."""
+"""Maximum characters of a label, so that a printed row has at most about 100."""
 
 _LINES = 12
-"""Maximum number of entries of a figure that remain distinguishable."""
+"""Maximum number of entries in a figure; more could not be told apart."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class EntrySummary:
         num_runs: Number of runs of the entry.
         bounds: Lower bounds of the stored runs in increasing order, or the estimates of a method
             without bounds; values that are not finite are left out.
-        claim: Level that every run is compared with; None without one, or with a curve.
+        claim: Level with which every run is compared; None if there is none or it is a curve.
     """
 
     label: str
@@ -51,7 +51,7 @@ class EntrySummary:
 
     @property
     def margin(self) -> float | None:
-        """Median bound less the claim; None without either."""
+        """Median bound minus the claim; None if either is missing."""
         median = self.quantiles()[1]
         return None if median is None or self.claim is None else median - self.claim
 
@@ -80,7 +80,7 @@ class EntrySummary:
 
 
 class Looked(Protocol):
-    """Files among the blocks; see `dpjax.sweeps._store.Contents`."""
+    """Protocol of a store's classified files; see `dpjax.sweeps._folder.Contents`."""
 
     @property
     def finished(self) -> Collection[str]:
@@ -89,12 +89,12 @@ class Looked(Protocol):
 
 
 class Stored(Protocol):
-    """Rows of a sweep; see `dpjax.sweeps.Store`."""
+    """Protocol of a sweep's stored rows; see `dpjax.sweeps.Store`."""
 
     spec: SweepSpec
 
     def contents(self) -> Looked:
-        """Return the files among the blocks."""
+        """Return the classified files."""
         ...
 
     def columns(self) -> dict[str, JsonObject]:
@@ -104,7 +104,7 @@ class Stored(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class SweepSummary(Shown):
-    """What the stored runs of a sweep show; `Store.summary` makes it.
+    """Summary of the stored runs of a sweep; `Store.summary` returns it.
 
     Attributes:
         name: Name of the sweep.
@@ -135,14 +135,14 @@ class SweepSummary(Shown):
 
     @property
     def head(self) -> tuple[str, ...]:
-        """Return the names of the columns of `table`."""
+        """Names of the columns of `table`."""
         quantiles = [f"{share:.0%}" if share != 0.5 else "median" for share in _SHARES]
         claimed = ("claim", "margin", "above") if self._is_claimed else ()
         return ("entry", "runs", *quantiles, *claimed)
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """Return the cells of each entry, the largest margin over its claim first."""
+        """Rows of cells, one per entry, in decreasing order of the margin over the claim."""
         order = sorted(self.entries, key=lambda e: math.inf if e.margin is None else -e.margin)
         return [entry.cells()[: len(self.head)] for entry in order]
 
@@ -172,7 +172,7 @@ class SweepSummary(Shown):
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
-        """Draw the share of runs with at most each bound, for the first twelve entries."""
+        """Draw the distribution function of the bounds of the first twelve entries."""
         figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             drawn = axes.ecdf(entry.bounds, label=literal(entry.label))
@@ -228,5 +228,5 @@ class SweepSummary(Shown):
 
 
 def shorten(text: str, most: int) -> str:
-    """Truncate a text to at most so many characters, with an ellipsis."""
+    """Truncate a text of more than `most` characters, and end it with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
