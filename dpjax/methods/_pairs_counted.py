@@ -256,9 +256,10 @@ class _Rung:
             if left <= 0:
                 break
             searches = self._searches(part, left / (2 * (count - first)))
-            drawn = _drawn(searches)
-            total += drawn
-            pace = (time.perf_counter() - began) / drawn
+            total += _drawn(searches)
+            # Under a limit, a slow side has fewer draws; the audit needs equally many of both.
+            even = 2 * sum(int(search.halves.sum(axis=(0, 1, 3)).min()) for search in searches)
+            pace = (time.perf_counter() - began) / max(even, 1)
             paces[part.start : part.stop] = pace
             # Number of draws per side for which the audit would have time to confirm.
             planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)

@@ -40,7 +40,7 @@ def every_page_is_there(site):
 def the_front_page_shows_how_to_start(site):
     page = (site / "index.html").read_text()
     assert "first-audit.png" in page and page.count("How private is it really?") >= 1
-    assert all(text in page for text in ("In Python", "In a terminal", "In a test-suite"))
+    assert all(text in page for text in ("In Python", "In a terminal", "In a test suite"))
     gallery = (site / "gallery" / "index.html").read_text()
     assert gallery.count("With confidence 0.999, ") >= 5
     assert "--num-samples" in (site / "commands.html").read_text()

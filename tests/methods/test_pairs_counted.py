@@ -8,8 +8,12 @@ import pytest
 from scipy import stats
 
 import dpjax
-from dpjax import Domain, HostMechanism, neighbors
+from dpjax import Domain, Epsilon, HostMechanism, neighbors
+from dpjax.core import random
 from dpjax.databases import Within
+from dpjax.databases.spaces import Proposed
+from dpjax.methods._pairs_counted import _Rung
+from dpjax.notions import Terms
 
 CONFIDENCE = 1 - 1e-6
 
@@ -139,6 +143,23 @@ def test_time_limits_hold_where_paces_differ():
     # Two seconds more for a busy machine, on which a slow call may come last.
     assert time.perf_counter() - start < 6.0
     assert result.lower_bound > 0
+
+
+def test_the_pace_of_a_pair_is_that_of_as_many_draws_of_both_sides():
+    """One side takes 20 ms a draw, so that the time of a pair allows few draws of that side."""
+
+    def uneven(database):
+        if database > 1.5:
+            time.sleep(0.02)
+        return database + np.random.default_rng().laplace()
+
+    terms = Terms(Epsilon(), None, 0.95, 1, 0)
+    alive = [Proposed(0.0, 1.0, "fast"), Proposed(1.0, 2.0, "uneven"), Proposed(3.0, 2.0, "slow")]
+    source = HostMechanism(uneven, batched=False)
+    asked, began = (lambda pair: (Epsilon(), 0.0)), time.perf_counter()
+    rung = _Rung(source, alive, 600, terms, None, random.as_key(0), asked, began)
+    paces = rung.ranked(0.6, 1.2).paces
+    assert paces[0] < paces[1] and 0.01 <= paces[1] and 0.02 <= paces[2]
 
 
 def test_refusals():
