@@ -1,8 +1,9 @@
 """A simultaneous confidence band for a chain of nested sets, which implies bounds for all notions.
 
-A search orders cells, beginning with those that are likelier at the database. The chain consists of
-initial segments of this order, E_1 < ... < E_K, with probabilities F_i at the database and G_i at
-its neighbor. Counts of fresh draws, X_i and Y_i, bound all F_i from below and all G_i from above:
+The search orders the cells; those that are more likely at the database come first. The chain
+consists of initial segments of this order, E_1 < ... < E_K, with probabilities F_i at the database
+and G_i at its neighbor. Counts of fresh draws, X_i and Y_i, bound all F_i from below and all G_i
+from above:
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0)
 

@@ -1,7 +1,7 @@
 """An exact lower bound on a level from the counts of one event, nearly as tight as a normal one.
 
-Two separate bounds each pay for their own worst case, which costs about a fifth of the margin.
-Buehler's bound pays once: an order of all pairs of counts ranks the evidence for a large level, and
+Two separate bounds must each cover their own worst case, which loses about a fifth of the margin.
+Buehler's bound does so once: an order of all pairs of counts ranks the evidence for a large level, and
 the bound is the smallest level at which counts as extreme as the observed ones have more than the
 allowed probability for some value of the other parameter.
 

@@ -47,7 +47,7 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
 
 
 def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.MaskedArray:
-    """Return the Renyi level of pairs of inputs: the larger direction of eq. (17).
+    """Return the Renyi level of pairs of inputs: the larger of both directions of eq. (17).
 
     One direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
 

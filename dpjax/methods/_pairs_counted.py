@@ -276,7 +276,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return the search sets of some pairs, drawn in `each` seconds per side of a pair."""
+        """Return the search sets of some pairs; draw for `each` seconds per side of a pair."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(

@@ -135,8 +135,7 @@ class Partition(Cells):
     def bounds(self) -> np.ndarray:
         """Return lower and upper ends of each cell's interval, [size, 2]; equal for an atom.
 
-        Cells that are not intervals of single numbers have NaN: labels, labels with numbers, and
-        boxes of vectors.
+        NaN stands for other cells: labels, labels with numbers, and boxes of vectors.
         """
         found = np.full((self.size, 2), np.nan)
         if len(self.edges) == 1 and self.boxed.tolist() == [0]:

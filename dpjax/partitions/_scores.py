@@ -25,7 +25,7 @@ FOLDS = 5
 """Number of folds of the search set."""
 
 _RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
-"""Ridge penalty on the coefficients of standardized features, for each kind of features."""
+"""Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
 """Most Newton steps; the iteration stops earlier when no coefficient changes by this much."""

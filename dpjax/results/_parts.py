@@ -127,8 +127,8 @@ class Observed:
         region: Compared outputs, in words; None if the source has no region.
         pair_scores: Label and score of each pair, best first; an infinite score is None. The best
             score is no estimate: as the largest of many, it is usually too high.
-        curve: Points, densities on both sides and losses of the witness's pair, or None; an
-            infinite loss is None.
+        curve: For the witness's pair: points, densities on both sides, and losses (None if
+            infinite). None without densities.
     """
 
     counted: Evidence

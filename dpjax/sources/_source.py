@@ -94,7 +94,7 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """Source at pairs of databases, during a batch of runs.
+    """A source that is open for a batch of runs at some pairs of databases.
 
     Attributes:
         pairs: Pairs to compare.

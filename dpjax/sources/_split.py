@@ -50,9 +50,9 @@ def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
 class Split:
     """Recording whose outputs each belong either to the search set or to the confirmation set.
 
-    A random word decides the set of each output. A counter-based generator computes it from the
-    audit's key and the number of the output's block, so every pass has the same split, whatever the
-    chunks are.
+    A random word decides to which set each output goes. A counter-based generator computes it from
+    the audit's key and the number of the output's block, so every pass has the same split, whatever
+    the chunks are.
 
     Args:
         recording: Outputs of the side.

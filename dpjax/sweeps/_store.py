@@ -126,7 +126,7 @@ class Store:
             allow_import: As in `Entry.from_dict`.
 
         Raises:
-            ValueError: When the folder holds no sweep, or one of another format.
+            ValueError: When the folder holds no sweep, or a sweep in another format.
         """
         folder = Path(folder)
         try:
