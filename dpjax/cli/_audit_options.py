@@ -67,7 +67,7 @@ _KINDS = {
 
 
 def _in_panel(row: Row) -> Row:
-    """Return the row in the help panel of its methods, else of its notions or sources."""
+    """Return the option's row in the help panel of its methods, or of its notions or sources."""
     info = copy.copy(row.info)
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]

@@ -14,7 +14,10 @@ def _guides_like(incomplete: str) -> list[str]:
 
 TABLE: Table = {
     "name": argument(
-        str, "Of a guide; without one, the list of them.", default=None, autocompletion=_guides_like
+        str,
+        "Name of a guide; without one, list all guides.",
+        default=None,
+        autocompletion=_guides_like,
     )
 }
 """Options of the command."""

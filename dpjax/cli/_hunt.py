@@ -30,10 +30,10 @@ TABLE: Table = {
     ),
     "folder": option(Path, "Where draws are recorded, and releases installed. Default: hunt."),
     "again": option(bool, "Audit the recorded draws again; nothing is installed or run."),
-    "seconds": option(float, "Of drawing, for a case in a release. Default: 60."),
+    "seconds": option(float, "Seconds of drawing per case and release. Default: 60."),
     "table": option(Path, "Write a table in Markdown to this file."),
-    "confidence": option(float, "Of each bound. Default: 0.999."),
-    "key": option(int, "Of the search; libraries draw from randomness of their own. Default: 0."),
+    "confidence": option(float, "Confidence of each bound. Default: 0.999."),
+    "key": option(int, "Key of the search; libraries use their own randomness. Default: 0."),
     "as_json": AS_JSON,
     "quiet": QUIET,
 }

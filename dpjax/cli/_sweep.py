@@ -29,8 +29,7 @@ TABLE: Table = {
     ),
     "more": option(
         int,
-        "Draws a side that sequential entries have beyond those in the file; their runs go on from "
-        "where they were.",
+        "Additional samples per side for sequential entries, whose runs continue where they ended.",
         metavar="N",
     ),
     "shard": option(str, "Only share I of K (1/3, 2/3, 3/3), for job arrays.", metavar="I/K"),

@@ -45,7 +45,7 @@ TABLE: Table = {
     ),
     "discrete": option(
         bool,
-        "What the outputs are; found out if not said.",
+        "Kind of the outputs; detected by default.",
         "--discrete/--continuous",
         default=None,
     ),

@@ -1,9 +1,9 @@
 """Bounds from guesses in one run whose number was chosen by looking at the output.
 
-If the number r of guesses depends on the output, for instance by how well scores sort the canaries
-whose coins were revealed, the exact p-value of `one_run_p_value` is not valid: a mechanism may
-spend its delta on the outputs in which r is small. The p-value is a concave function f_r of n
-delta. With chances pi_r of r, and delta split among them so that delta = sum of pi_r delta_r, the
+The exact p-value of `one_run_p_value` is invalid if the number r of guesses depends on the output,
+for instance if r follows from how well the scores separate canaries whose coins were revealed: a
+mechanism may then spend its delta on outputs with small r. The p-value is a concave function f_r of
+n delta. With chances pi_r of r, and delta split among them so that delta = sum of pi_r delta_r, the
 chance of a false alarm is at most the sum of pi_r f_r(n delta_r). If all p-values are replaced by
 lines of one slope s that lie above them,
 

@@ -97,7 +97,7 @@ class Events:
         metavar="LOW HIGH",
     )
     num_draws: int | None = option(
-        "Draws a side in all, to search and to confirm, in place of both numbers.",
+        "Total samples per side, for the search and the confirmation; replaces both numbers.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )

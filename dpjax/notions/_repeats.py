@@ -44,7 +44,7 @@ class RepeatedRuns(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`; no claim is exceeded where no level is bounded."""
+        """See `Evidence`; without a bound, no claim is exceeded."""
         return -math.inf, None
 
     def rows(self, found: Statement, sure: str) -> Rows:

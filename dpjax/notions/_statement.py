@@ -75,7 +75,7 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
 
     Args:
         bound: Lower bound as a decreasing function of the confidence.
-        claim: Claim that the bound must exceed.
+        claim: Claimed level, to which the bound is compared.
 
     Returns:
         The error to a relative precision of 0.01; None where it is above 1/2.

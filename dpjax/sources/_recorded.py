@@ -54,7 +54,7 @@ class Recorded(Source):
     x: object
     y: object
     discrete: bool | None = option(
-        "What recorded outputs are; found out if not said.",
+        "Kind of recorded outputs; detected by default.",
         default=None,
         flag="--discrete/--continuous",
     )

@@ -17,7 +17,7 @@ _MEASURE_SHARE = 0.25
 """Largest share of the limit for measuring the pace."""
 
 _PROBE_SHARE = 0.1
-"""Share of the limit above which the first outputs at a database suffice as its measurement."""
+"""Share of the limit; first outputs at a database that take longer are not timed again."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
 """Slowdown above which a database is measured in detail; largest number of databases tried."""
