@@ -92,7 +92,7 @@ def experts(
     if cells <= MOST_OUTCOMES:
         groupings.append((np.broadcast_to(np.arange(cells), first.shape), cells))
     fractions = np.stack([n / (n + rho) for rho in PSEUDO_DRAWS])
-    one, other = (0.5 * added for added in _added(first, second))
+    one, other = (0.5 * added for added in _added(_draws(first), _draws(second)))
     return [
         Expert(
             labels,
@@ -165,22 +165,23 @@ def shown(
     Half a pseudo-draw is added at the side with fewer draws, and the same share of the draws at the
     other side.
     """
-    least = np.maximum(np.minimum(n, m), 1)
-    one, other = np.maximum(n, 1) / least, np.maximum(m, 1) / least
+    one, other = _added(n, m)
     p, q = (larger + 0.5 * one) / (n + one), (smaller + 0.5 * other) / (m + other)
     return hypothesis.shown(p, q, p * (1 - p) / (n + one), q * (1 - q) / (m + other))
 
 
-def _added(first: Counts, second: Counts) -> tuple[Floats, Floats]:
-    """Return pseudo-counts [pairs, 1] of both sides, 1 at the side with fewer draws.
+def _added(n: Counts, m: Counts) -> tuple[Floats, Floats]:
+    """Return pseudo-counts for n and m draws, 1 at the side with fewer draws.
 
     They are proportional to the draws, so that an outcome without draws has the same share at both
     sides.
     """
-    draws = [side.sum(axis=1, keepdims=True) for side in (first, second)]
-    least = np.maximum(np.minimum(*draws), 1)
-    found = [np.maximum(n, 1) / least for n in draws]
-    return found[0], found[1]
+    least = np.maximum(np.minimum(n, m), 1)
+    return np.maximum(n, 1) / least, np.maximum(m, 1) / least
+
+
+def _draws(counts: Counts) -> Counts:
+    return counts.sum(axis=1, keepdims=True)
 
 
 def _law(counts: Floats) -> Floats:
@@ -189,7 +190,7 @@ def _law(counts: Floats) -> Floats:
 
 def log_ratio(first: Counts, second: Counts) -> Floats:
     """Return the log ratios of all cells, shrunk toward 0, [pairs, cells]."""
-    one, other = (_SHRINKAGE * added for added in _added(first, second))
+    one, other = (_SHRINKAGE * added for added in _added(_draws(first), _draws(second)))
     return np.log((first + one) / (second + other))
 
 

@@ -138,7 +138,9 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
             "function of them, or search with fewer."
         )
     fewest = min(len(part.labels) for part in pilot)
-    few = _together([part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds])
+    few = outputs, side, fold
+    if max(len(part.labels) for part in pilot) > PILOT:
+        few = _together([part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds])
     scores: list[Score] = []
     columns = Columns.of(few[0])
     if fewest >= _FEWEST:

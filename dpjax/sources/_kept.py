@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax.core.arrays import packed, unpacked
 from dpjax.core.types import JsonObject
-from dpjax.partitions import Encoder, Outputs
+from dpjax.partitions import Encoder, Outputs, part_of
 
 
 class _Stream(NamedTuple):
@@ -41,14 +41,14 @@ class Kept:
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return
-        part = Outputs(*(column[: self._most - number] for column in batch))
+        part = part_of(batch, slice(self._most - number))
         self._streams[pair, side] = _Stream([*batches, part], number + len(part.labels))
 
     def forget(self, pair: int, side: int, number: int) -> None:
         """Discard all but the first `number` outputs of one side."""
         batches, kept = self._stream(pair, side)
         if kept > number:
-            part = Outputs(*(column[:number] for column in joined(batches)))
+            part = part_of(joined(batches), slice(number))
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
@@ -59,7 +59,7 @@ class Kept:
         if len(batches) > 1:
             batches = [joined(batches)]
             self._streams[pair, side] = _Stream(batches, number)
-        part = Outputs(*(column[start:stop] for column in batches[0]))
+        part = part_of(batches[0], slice(start, stop))
         width = self._encoder.dimension or 1
         return part._replace(values=widened(part.values, width))
 

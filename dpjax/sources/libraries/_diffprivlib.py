@@ -19,18 +19,14 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.databases import AnyTwo, Domain, Neighbors, Within, neighbors
 from dpjax.notions import Epsilon
-from dpjax.sources.libraries._handed import Handed
+from dpjax.sources.libraries._handed import Handed, refuse_class
 
 _PLAIN = (bool, int, float, str, type(None))
 
 
 def read(subject: Any, d_in: object) -> Handed:
     """Read an object; see `dpjax.sources.libraries._read.read`."""
-    if isinstance(subject, type):
-        raise BadType(
-            f"subject must be an instance, but was the class {subject.__name__}: write "
-            f"{subject.__name__}(...) with its parameters."
-        )
+    refuse_class(subject)
     if hasattr(subject, "randomise"):
         return _mechanism(subject, d_in)
     if hasattr(subject, "fit"):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType
 from dpjax.databases import Neighbors
 from dpjax.notions import Notion
 
@@ -29,3 +30,12 @@ class Handed(NamedTuple):
     pairs: Neighbors | None
     plain: JsonObject | None
     anew: Callable[[], Callable[[object], object]] | None = None
+
+
+def refuse_class(subject: object) -> None:
+    """Raise TypeError if the subject is a class instead of an object."""
+    if isinstance(subject, type):
+        raise BadType(
+            f"subject must be an instance, but was the class {subject.__name__}: write "
+            f"{subject.__name__}(...) with its parameters."
+        )

@@ -15,7 +15,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.databases import AddRemove, Domain, Within, neighbors
 from dpjax.notions import Epsilon
-from dpjax.sources.libraries._handed import Handed
+from dpjax.sources.libraries._handed import Handed, refuse_class
 
 _MECHANISMS = "pydp.algorithms.numerical_mechanisms"
 
@@ -46,11 +46,7 @@ class _Additive(Protocol):
 
 def read(subject: object, d_in: object) -> Handed:
     """Read an object; see `dpjax.sources.libraries._read.read`."""
-    if isinstance(subject, type):
-        raise BadType(
-            f"subject must be an instance, but was the class {subject.__name__}: write "
-            f"{subject.__name__}(...) with its parameters."
-        )
+    refuse_class(subject)
     name, distance = (
         f"PyDP {type(subject).__name__}",
         d_in if isinstance(d_in, int | float) else None,
