@@ -83,7 +83,7 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Keep third-party code from ending the process, or a test as `pytest.skip` does.
+    """Keep third-party code from ending the process, or the current test (as `pytest.skip` would).
 
     Args:
         name: Name of the code, for the message.
@@ -123,12 +123,12 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: Feature that needs the packages, in the plural.
+        what: Feature that needs the packages; a plural noun that begins the message.
         extra: Extra of dpjax that installs them.
         *modules: Required modules.
 
     Raises:
-        ModuleNotFoundError: When a module is missing; the message has the command that installs it.
+        ModuleNotFoundError: When a module is missing; the message says how to install it.
     """
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
@@ -138,9 +138,10 @@ def needs(what: str, extra: str, *modules: str) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest known names, or all of them.
+    """Return the end of an error message about an unknown name.
 
-    If no known name is similar, a long list is shortened.
+    It suggests the most similar known names. If none is similar, it lists the known names, or the
+    first few of a long list.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

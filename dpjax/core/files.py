@@ -43,7 +43,7 @@ def refuse_endless(what: str, path: Path) -> None:
 
 
 def refuse_unwritable(what: str, path: Path) -> None:
-    """Reject a path that cannot be written, before its content is computed.
+    """Check that a path can be written, before computing what to write.
 
     `what` is the role of the file in messages. Raises FileNotFoundError when the folder does not
     exist, and OSError when it accepts no new files or the path is itself a folder.
@@ -53,7 +53,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{what} {path} is a folder; name a file in it.")
     try:
-        # Permissions are not enough to know, because of read-only mounts and quotas.
+        # Checking permissions is not enough: the mount may be read-only, or a quota used up.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
@@ -144,7 +144,7 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
     temporary = {}
     try:
         for path, content in files.items():
-            # The built-in `open` gives the file default permissions.
+            # The built-in `open` gives the file default permissions; `tempfile` would not.
             temporary[path] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             with open(temporary[path], "xb") as file:
                 if isinstance(content, str):

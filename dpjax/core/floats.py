@@ -39,5 +39,5 @@ def own_floats() -> Iterator[None]:
 
 
 def callers_floats() -> np.errstate:
-    """Return a context with the settings that the innermost `own_floats` replaced."""
+    """Return a context manager that restores the settings that `own_floats` replaced last."""
     return np.errstate(**_CALLERS.get())

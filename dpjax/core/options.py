@@ -32,8 +32,8 @@ def option(
     Args:
         help: Help text, one sentence or more. If empty, the help of another class's field of the
             same name is used. The default is appended, unless it is None or a bool.
-        default: Default of the field; the command line passes only what was given.
-        kind: Type that the command line reads; if empty, the type of the field.
+        default: Default of the field; the command line passes only the options that the user gave.
+        kind: Type of the value on the command line; if empty, the type of the field.
         metavar: Placeholder of the value in the help.
         choices: Values offered by shell completion.
         flag: Name of the option; if empty, the field's name with dashes. For a bool, "--on/--off",

@@ -1,26 +1,27 @@
 """Random bits, and noise with accurate tails.
 
 A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong losses. In float32,
-`jax.random.laplace` maps a uniform on a 2^-23 grid through a logarithm: past 13 scales it is a
-lattice of a few values, and it ends near 16. Here a draw has 63 bits: one is its sign, the other 62
-are a uniform whose *relative* precision near 0 is that of the float type, so tails are accurate far
-below a probability of 1e-12.
+`jax.random.laplace` maps a uniform on a 2^-23 grid through a logarithm: beyond 13 times the scale
+its draws take only a few distinct values, and none exceeds about 16. Here a draw uses 63 random
+bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the float
+type, so tails are accurate far below a probability of 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled: XLA fuses it with the logarithm and
 with whatever consumes the draw, which is several times faster on CPU than the rolled loop of
 `jax.random`. The words are bit for bit those of jax's own generator.
 
-One Threefry call gives two words of 32 bits. The noises of one output (its rows, one per query)
-share words: each row has its own leading word, for the sign and the first 31 bits, and all rows
-take their trailing bits from one further word, so that k rows take (k + 1) / 2 calls instead of k.
-Trailing bits matter only where the leading word equals that of a bound. With shared trailing words,
-the probability that two noises satisfy a pair of bounds is the product of their probabilities to
-within 2^-64; and given that both uniforms are below s, the probability that one noise exceeds the
-other is correct to within 2^-31 / s. Different outputs share no words.
+One Threefry call gives two words of 32 bits. The noise terms of one output (its rows, one per
+query) share words: each row has its own leading word, for the sign and the first 31 bits, and all
+rows take their trailing bits from one more word, so k rows need (k + 1) / 2 calls instead of k.
+When a noise term is compared with a bound, its trailing bits matter only if the leading words are
+equal. With shared trailing words, the probability that two noise terms satisfy a pair of bounds is
+the product of their probabilities to within 2^-64. Given that both uniforms are below s, the
+probability that one noise term exceeds the other is correct to within 2^-31 / s. Different outputs
+share no words.
 
-Notation: call (number, position) is threefry(key, (number, position)); positions are the outputs of
-a block. Call 0 gives row 0 and the trailing words; call 1 gives the leading words of rows 1 and 2,
-call 2 those of rows 3 and 4, and so on.
+Notation: call (number, position) is threefry(key, (number, position)), where the position is the
+index of an output in its block. Call 0 gives the leading word of row 0 and the trailing word; call
+1 gives the leading words of rows 1 and 2, call 2 those of rows 3 and 4, and so on.
 
 References:
     Salmon, Moraes, Dror, Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3":
@@ -77,7 +78,7 @@ threefry2x32 = jax.jit(_rounds)
 
 
 def words_of(key: Array) -> np.ndarray:
-    """Return the words of a typed key on the host, uint32 [2]."""
+    """Return the two words of a typed key as a host array, uint32 [2]."""
     return np.asarray(jax.random.key_data(key))
 
 
@@ -86,10 +87,10 @@ def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
 
     Args:
         words: Words of the key, uint32 [2].
-        data: A number or an array of numbers, each below 2^32.
+        data: An integer or an array of integers in [0, 2^32).
 
     Returns:
-        uint32 [2], or [..., 2] for an array of numbers.
+        uint32 [2], or [..., 2] for an array.
     """
     numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
     first, second = (np.full(1, word, np.uint32) for word in words)
@@ -155,7 +156,7 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """Return a 32-bit hash of a text that is the same in every process, to fold names into keys."""
+    """Return a 32-bit hash of a string, equal in every process, for folding names into keys."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
@@ -231,14 +232,14 @@ def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Draw standard Gumbel noise: -ln of an exponential. Arguments and shape as `uniform`.
 
-    Both ends of the exponential need relative precision, since they are the two tails of the
-    result; the spare bit chooses the end.
+    Both small and large exponentials need relative precision, since they give the two tails of the
+    result; the spare bit chooses between them.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
     rest = 1 - share
     logarithm = -jnp.log(jnp.where(large, share, rest))
-    # Compute log1p(-x) from the log shared with the other end: x ln(1 - x) / ((1 - x) - 1).
+    # Compute log1p(-x) from the logarithm already computed: x ln(1 - x) / ((1 - x) - 1).
     small = jnp.where(rest < 1, logarithm * (share / (1 - rest)), share)
     return -jnp.log(jnp.where(large, logarithm, small))
 
