@@ -48,7 +48,7 @@ def classes_of(tree: object) -> Classes:
 
 
 class JitByClass(Generic[Result]):
-    """A jitted function that keeps programs for different argument classes apart if jax does not."""
+    """A jitted function that keeps programs of different argument classes apart if jax does not."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)

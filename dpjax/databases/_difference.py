@@ -8,10 +8,10 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""If both databases have at most this many characters of text, no difference is described."""
+"""Differences are described only if the text of a database has more characters than this."""
 
 _MOST = 2**20
-"""Maximum number of entries in both databases together; larger ones are not compared."""
+"""Maximum total number of entries in both databases; larger databases are not compared."""
 
 _SHOWN, _LONGEST = 3, 60
 """Maximum number of differences described, and of characters shown per value."""
@@ -112,7 +112,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """Describe what the shorter side lacks; return nothing if the sides differ otherwise too."""
+    """Describe the rows missing from the shorter side; return nothing if other rows differ too."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0

@@ -114,7 +114,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
 
 
 def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None) -> Pairs:
-    """Pair one database in {0,1}^d with all the rest, or pair all that differ in one entry.
+    """Pair one database in {0,1}^d with all others, or pair all databases that differ in one entry.
 
     Args:
         dimension: d, the number of entries.

@@ -18,7 +18,7 @@ _NO_ROWS = (str, bytes, dict, set, frozenset)
 """Iterable types that are not accepted as a list of pairs or as one pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest allowed relative change of a pair's distance by the cast to jax's float type."""
+"""Largest relative change of a pair's distance allowed in the cast to jax's float type."""
 
 
 @jax.tree_util.register_dataclass
@@ -31,7 +31,7 @@ class Pairs:
     differ in shape, for example when a record is added or removed.
 
     Attributes:
-        database: Numbers of shape [B, ...], or a pytree of arrays with leading axis B.
+        database: Array of shape [B, ...], or a pytree of arrays with leading axis B.
         neighbor: The neighbors of these databases, in the same form.
         labels: B names of the pairs; "pair 0", "pair 1" and so on by default.
 

@@ -73,7 +73,7 @@ class Lattice(NamedTuple):
         return self.start + self.spacing * jnp.arange(num_nodes)
 
     def interpolate(self, values: Array, points: Array) -> Array:
-        """Interpolate values at the nodes, [nodes], at [points] by cubics through four nodes.
+        """Interpolate values [nodes] at the given points [points], by cubics through four nodes.
 
         The points must lie between the second and the second-to-last node.
         """
@@ -181,7 +181,7 @@ def smooth_both(
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
     """Return node weights [nodes]: bin counts, shared linearly between the two nearest nodes."""
-    # Integer sums are exact, and faster on CPU than products of floats (four times for rows of 4).
+    # Integer sums are exact and, on CPU, faster than products of floats (four times for rows of 4).
     # If there are so many samples that the sums could overflow, floats are used.
     exact = 2 * fine * num_samples < 2**31
     kind = jnp.int32 if exact else jnp.result_type(float)
@@ -192,7 +192,7 @@ def _weights(counts: Array, fine: int, num_samples: int) -> Array:
 
 
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
-    """Return the discrete Fourier transform of K(. / h) / h on a circle, [num_nodes // 2 + 1].
+    """Return the discrete Fourier transform of periodic K(. / h) / h, [num_nodes // 2 + 1].
 
     Reciprocals are explicit, since XLA replaces some divisions by products, depending on the layout
     of runs, and the last bits of the result must not depend on the layout.

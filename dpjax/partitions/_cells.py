@@ -77,12 +77,12 @@ class Cells:
         return f"entry {entry_name(column, self.parts)}"
 
     def kind(self, whole: bool) -> str:
-        """Return the words for a numeric output that precede the description of its values."""
+        """Return the words before the values in a description: "a number" or "a vector with"."""
         return "a number" if len(self.shape) == 1 else "a vector with"
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return the index of an entry, or its path in a nested output; one key has no brackets."""
+    """Return an entry's index or its path in a nested output, without brackets if it is one key."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

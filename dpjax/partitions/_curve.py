@@ -7,7 +7,7 @@ import numpy as np
 from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
-"""Most labels (those with the largest losses) and most numeric cells (most frequent) in a plot."""
+"""Maximum number of labels (largest losses) and of numeric cells (most frequent) in a plot."""
 
 
 def curve_of(

@@ -44,7 +44,7 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Grid points per axis for direct density estimates.
+        num_points: Grid points per axis for direct density estimates; if 0, chosen by dimension.
     """
 
     # The caller passes numbers; validation replaces them with arrays.

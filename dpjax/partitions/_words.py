@@ -89,7 +89,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Describe the runs of neighboring bins of one number, and its atoms."""
+        """Describe the runs of neighboring bins of one numeric entry, and its atoms."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []

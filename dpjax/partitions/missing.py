@@ -17,7 +17,7 @@ import numpy as np
 
 
 class Raised(str):
-    """The reason why there is no output, such as "error: ValueError"."""
+    """The reason why an output is missing, such as "error: ValueError"."""
 
     __slots__ = ()
 
