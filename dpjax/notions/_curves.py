@@ -19,7 +19,7 @@ _POINTS = 101
 
 
 class _Curve(Notion):
-    """A notion that is a curve; its number is the total variation of one record."""
+    """A notion that is a curve; its level, as one number, is the total variation for one record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -155,7 +155,7 @@ class TradeOff(_Curve):
 
 
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-    """Bound the profile for one record, [2, epsilons], from pairs that differ in k records.
+    """Bound the profile for one record, [2 directions, epsilons], from pairs k records apart.
 
     Group privacy gives delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1).
 

@@ -45,7 +45,7 @@ class History(NamedTuple):
         path: For each block: draws per side of all pairs so far, the bound, and the log wealth at
             the claim.
         claim: Claimed level, or None.
-        refuted_from: Log wealth from which the claim is refuted.
+        refuted_from: Log wealth at which the claim is refuted.
     """
 
     path: list[tuple[int, float, float]]
@@ -98,7 +98,7 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return the bound's excess over the claim (negative if below), and a curve's crossing."""
+        """Return how far the bound exceeds the claim (negative if below), and any crossing."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -135,7 +135,7 @@ class Evidence:
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return about how many standard errors an estimate must exceed a level by to refute it.
+        """Return about how many standard errors above a level an estimate must be to refute it.
 
         Args:
             error: Probability that a true level is refuted by chance.
@@ -181,7 +181,7 @@ class Evidence:
         return []
 
     def history(self) -> "History | None":
-        """Return the history of a sequential audit for a figure; None for others."""
+        """Return the history of a sequential audit for a figure; None for other evidence."""
         return None
 
     def __eq__(self, other: object) -> bool:

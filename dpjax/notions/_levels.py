@@ -91,7 +91,7 @@ class Renyi(Notion):
 
     Raises:
         TypeError: When the order is not a number.
-        ValueError: When it is not a finite number above 1.
+        ValueError: When the order is not a finite number above 1.
 
     References:
         Mironov (2017), Definition 4 and Proposition 2.

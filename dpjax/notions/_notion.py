@@ -88,7 +88,7 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return the score that selects the witness event of a chain."""
+        """Return the score of events with probabilities p and q; it selects a chain's witness."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:

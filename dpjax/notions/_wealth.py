@@ -36,9 +36,9 @@ class BetWealth(Evidence):
         larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
         path: For each block: draws per side of all pairs so far, the bound, and the log wealth at
             the claim.
-        laid: Digest of the draws that were used to lay the cells; a continued audit must reproduce
+        laid: Digest of the draws from which the cells were made; a continued audit must reproduce
             it.
-        laid_by: Draws per side that were used to lay the cells of each pair, int64 [pairs].
+        laid_by: int64 [pairs], draws per side from which the cells of each pair were made.
         before: State before the last block, if the draws ended within that block: an audit that
             continues draws the full block. None if the last block was complete.
         held: First outputs, if drawing them again would cost too much; see
