@@ -175,7 +175,7 @@ class LipschitzOutputs:
             enough = of_pair / 3
             inputs_scale = 3.0
         else:
-            # The paper's K / K' is 2 (tau_1 / tau)^(2 alpha - 1); K and K' occur in no other way.
+            # The paper's K and K' occur only in the ratio K / K', 2 (tau_1 / tau)^(2 alpha - 1).
             loss = _renyi_ratio(self.upper_density / tau, order) * (2 * order - 1) / (order - 1)
             num_intervals = _whole(2 * flatness * loss / of_pair)
             enough = deviation = min(of_pair / (4 * loss), math.log(2) / (2 * order - 1))

@@ -112,7 +112,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) ->
     is_inside = np.all((p <= bound * q) & (q <= bound * p), axis=1, keepdims=True)
     s = np.where(is_inside, draws[:, :1], total * (low + high) / 2)
     t = total - s
-    # Where a constraint binds, s and t are averaged along it.
+    # In groups where a constraint binds, it joins s and t to one multiplier of both weights.
     up, down = ap * t > bound * bq * s, bq * s > bound * ap * t
     share_p, share_q = ap / both, bq / both
     first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
@@ -256,7 +256,7 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
 
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return the growth of the best bet on known laws: its expected ln payoff of one draw per side.
+    """Return the growth of the best bet on known laws: its expected log payoff per draw and side.
 
     A test that refutes a true level with probability at most `error`, and ends with certainty,
     needs at least ln(1 / error) / growth draws per side on average (Wald, 1945).

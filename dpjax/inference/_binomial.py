@@ -51,7 +51,7 @@ def one_sided_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the bounds of `clopper_pearson` from the significance, without validation.
 
-    The confidence, 1 - significance, would lose digits of a small significance.
+    A small significance would lose digits if it were passed as a confidence.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)

@@ -26,7 +26,7 @@ class Blocks:
         trials: n, number of trials.
         negligible: Largest mass outside of a window.
         stride: Number of counts in a block.
-        begin: Number of the first block; block i begins at count i times stride.
+        begin: Index of the first block; block i begins at count i * stride.
         counts: int64 [blocks], first counts of the blocks.
         log_ways: Float64 [blocks + 1], log binomial coefficients of `counts`; the last entry is
             -infinity.
@@ -55,7 +55,7 @@ class Windows:
     """Windows of blocks, one for each success probability.
 
     Attributes:
-        start: int64 [p], number of the first block of each window, relative to `Blocks.begin`.
+        start: int64 [p], index of the first block of each window, relative to `Blocks.begin`.
         size: Number of blocks of every window; blocks beyond n have probability 0.
     """
 
@@ -75,11 +75,11 @@ class Windows:
             self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
 
     def numbers(self, part: slice) -> NDArray[np.int64]:
-        """Return block numbers of some windows, [p, size + 1], relative to `Blocks.begin`."""
+        """Return the blocks in the windows of `part`, [p, size + 1], relative to `Blocks.begin`."""
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:
-        """Return upper bounds on the blocks' probabilities in some windows, [p, size]."""
+        """Return upper bounds on the probabilities of the blocks in `part`, [p, size]."""
         # In place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]
@@ -87,7 +87,7 @@ class Windows:
         np.exp(nodes, out=nodes)
         if self._stride == 1:
             return nodes[:, :-1]
-        # A block's likeliest count is its first one, about the next block's first, or the mode.
+        # The likeliest count is the block's first, about the next block's first, or the mode.
         mass = np.maximum(nodes[:, :-1], nodes[:, 1:])
         mass[np.arange(len(mass)), self._mode[part]] = self._most[part]
         mass *= self._stride

@@ -57,7 +57,7 @@ _STEEP, _MOST_PARTS = 2.0, 16
 which one refinement divides an interval."""
 
 _ROUNDING, _TABLE = 1e-12, 65
-"""Rounding error of s; number of points of the table that spaces the values of q."""
+"""Tolerated rounding error of s; number of points of the table that spaces the values of q."""
 
 _MOST_CELLS = 16_384
 """Maximum number of entries of a table, so that it fits in a processor's cache."""
@@ -134,7 +134,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
 
 
 def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
-    """Solve by bisection, where the secant steps did not converge."""
+    """Solve by bisection, if the secant steps did not converge."""
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(level: float) -> bool:
@@ -223,7 +223,7 @@ class _Tail:
         if p[0] == 1:
             nothing = np.zeros(places.size - 1)
             return _Bounds(nothing, nothing, nothing, 0.0)
-        # If p = 1 at both ends, f decreases in between (NaN); at one end, log odds are infinite.
+        # NaN: with p = 1 at both ends, f decreases in between. Infinity: p = 1 at one end.
         lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
         lines += _line_gaps(q, self.trials[1])
         (steep,) = np.nonzero(lines > _STEEP)

@@ -2,7 +2,7 @@
 
 An estimator with m intervals counts n outputs at each of k inputs. It is right if no required
 interval is empty, and if the counts that determine the answer are close to their means. A
-`UnionBound` holds the number of events of each kind that may go wrong; its `shortfall` bounds their
+`UnionBound` holds the number of failure events of each kind; its `shortfall` bounds their
 total probability, which must be at most 1 - confidence.
 
 All computations use a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials underflow,

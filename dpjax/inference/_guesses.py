@@ -56,7 +56,7 @@ class Guessed(NamedTuple):
     """Numbers of guesses in one run.
 
     Attributes:
-        canaries: n, number of canaries whose coins no guess has seen.
+        canaries: n, number of canaries whose coins are unknown to the guesses.
         made: r, number of guesses.
         right: c, number of correct guesses.
     """
@@ -107,7 +107,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
     """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
 
-    It is valid for every mechanism if r was fixed in advance. No larger bound based on c alone is.
+    The bound is valid for every mechanism if r was fixed in advance; no larger function of c is.
 
     Args:
         n: Number of canaries, each included by a fair coin of its own.
@@ -117,7 +117,7 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
         confidence: Least probability that the bound is at most the true value.
 
     Returns:
-        At least 0.
+        The bound, at least 0.
 
     Raises:
         TypeError: When an argument is not a number.
@@ -193,7 +193,7 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon with a p-value of at most the error, rounded down; 0 if none has.
+    """Return the largest epsilon with a p-value of at most `error`, rounded down; 0 if none has.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -219,7 +219,7 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta with a p-value of at most the error, rounded down; 0 if none has.
+    """Return the largest delta with a p-value of at most `error`, rounded down; 0 if none has.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.

@@ -26,7 +26,7 @@ _ALWAYS = 0.2
 
 
 def errors(error: float) -> tuple[float, float]:
-    """Split an error into the part of the bound at any time, for `start`, and that of the look."""
+    """Split an error between the bound that holds at any time (see `start`) and the look."""
     return _ALWAYS * error, (1 - _ALWAYS) * error
 
 

@@ -107,7 +107,7 @@ class Hypothesis(Protocol):
 
 
 class _Estimates(NamedTuple):
-    """Agresti and Coull's probabilities and their variances."""
+    """Agresti and Coull's estimates of p and q, and the variances of these estimates."""
 
     p: Floats
     q: Floats

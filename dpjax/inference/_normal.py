@@ -129,7 +129,7 @@ def normal_lower_bound(
         Askin, Kutta, Dette (2022), Algorithm 4, line 10.
     """
     validate.open_unit(confidence=confidence)
-    # Avoids scipy.special, whose import takes longer than the whole audit.
+    # Avoid scipy.special, whose import takes longer than the whole audit.
     quantile = np.vectorize(NormalDist().inv_cdf)(confidence)
     bound = np.asarray(loss, np.float64) - quantile * np.asarray(standard_error)
     return np.maximum(bound, 0.0)

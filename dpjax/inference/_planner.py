@@ -85,7 +85,7 @@ class Plan:
         return self.num_inputs * self.num_samples
 
     def seconds(self, draws_per_second: float) -> float:
-        """Duration of the whole plan in seconds, at a measured rate of drawing and counting."""
+        """Return the duration of the plan in seconds, at a given rate of drawing and counting."""
         validate.positive(draws_per_second=draws_per_second)
         return self.total_samples / draws_per_second
 
