@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Assumed increase in draws when choosing the last pair of the second round; see `_kept`."""
+"""Factor by which draws are assumed to grow when the second round's last pair is chosen."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -66,9 +66,9 @@ class Events:
             as the other. 50,000 if None.
         region: Outputs that the event may contain: (low, high) for numbers and vectors, a list of
             outcomes for a finite space; all outputs if None.
-        num_draws: Total draws per side, in place of the two numbers: the search gets 44% of them
-            for several pairs and 2/7 for a single pair. If nothing is given, the total is 20,000
-            times the number of pairs plus 50,000.
+        num_draws: Total draws per side, in place of `num_samples` and `num_confirm`: the search
+            gets 44% of them for several pairs and 2/7 for a single pair. If no number is given, the
+            total is 20,000 times the number of pairs plus 50,000.
         also: Whether to count a chain of sets too if the notion is bounded by a single event. Each
             gets half of the error, and `AuditResult.bound` then answers for every notion.
 
@@ -218,7 +218,7 @@ class Events:
         chosen = []
         for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
             best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
-            # Pairs that were searched in both rounds come first, whatever the rest promised.
+            # Pairs that were searched in both rounds come first, whatever bounds the rest promised.
             scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
             promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
             ranked = [
@@ -232,7 +232,7 @@ class Events:
 
 
 class _Ranks(NamedTuple):
-    """Pairs after both rounds of the search.
+    """Ranking of the pairs after the two rounds of the search.
 
     Attributes:
         promised: Expected bounds [pairs, runs] after the first round; [0, runs] if there
@@ -291,8 +291,9 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs to keep: the most promising, and one that more draws may show to be best.
 
-    The expected bound is cautious: an event that has occurred in few draws promises little. Without
-    the last place, pairs that resemble each other could take all places.
+    Expected bounds are cautious: they are small for events that occurred in few draws. The last
+    place therefore goes to the largest bound if more draws had the same shares; otherwise, similar
+    pairs could take all places.
 
     Args:
         promised: Expected bounds [runs, pairs].

@@ -21,7 +21,7 @@ from dpjax.sources.streams import CONFIRM, Streams
 
 
 class Confirmation(NamedTuple):
-    """Sufficient statistics of the confirm stage, for each side (leading axis 2).
+    """Sufficient statistics of the confirm stage, each of shape [2], one entry per side.
 
     Attributes:
         events: Number of draws in the witness's event: outputs equal to its outcome, or outputs
@@ -50,7 +50,7 @@ def confirm_pair(
         source: Streams of outputs.
         pair: int32, index of the chosen pair.
         found: Result of the search stage.
-        region: C.
+        region: Region C of outputs.
         settings: N, kernel and bandwidth rule.
     """
     if isinstance(region, Outcomes):

@@ -44,7 +44,7 @@ def largest_loss(
     Args:
         density: [points].
         neighbor_density: [points].
-        floor: tau.
+        floor: tau, to which smaller densities are raised.
         allowed: bool [points].
         penalty: [points] or a scalar, subtracted from the loss.
 

@@ -35,9 +35,9 @@ _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
 """Number of draws whose share is the default floor, and the largest such share."""
 
 _PILOT = 2048
-"""Number of draws that determine the bandwidth, to about 2%.
+"""Number of draws that determine the bandwidth, with an error of about 2%.
 
-With such a bandwidth, the density's error is 1.001 times the smallest one.
+The error of the density is then 1.001 times that at the best bandwidth.
 """
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
@@ -90,7 +90,7 @@ def search_pair(
     Args:
         source: Streams of outputs.
         pair: int32, index of the pair.
-        region: C.
+        region: Region C of outputs.
         settings: n, floor, bandwidth, kernel and method of density estimation.
         with_curves: Whether to return the densities at all points.
     """
