@@ -13,7 +13,7 @@ OPENING, CLOSING = '<pre id="dpjax-result" data-copy>', "</pre>"
 
 
 class Table(NamedTuple):
-    """Rows of cells.
+    """A table of text cells.
 
     Attributes:
         rows: Cells of each row, as text; the first cell is the row's name.
