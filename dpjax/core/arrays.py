@@ -1,4 +1,4 @@
-"""Arrays as JSON, bit for bit."""
+"""Lossless conversion of arrays to JSON values and back."""
 
 import base64
 
@@ -18,7 +18,7 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
 
     Args:
         plain: Decoded JSON from a file, which may be damaged.
-        kinds: Kinds of dtypes to accept, as in `numpy.dtype.kind`.
+        kinds: Accepted dtypes, as characters of `numpy.dtype.kind`.
 
     Raises:
         KeyError, TypeError, ValueError: When the content does not describe an array.

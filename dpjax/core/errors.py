@@ -54,7 +54,7 @@ def neutral(text: str) -> str:
 
 
 class Stopped(KeyboardInterrupt):
-    """An interrupted audit; the message has the number of draws and the result so far."""
+    """Raised when an audit is interrupted; the message states the draws and the result so far."""
 
 
 @contextmanager
@@ -86,10 +86,11 @@ def contained(name: str) -> Iterator[None]:
     """Keep third-party code from ending the process, or the current test (as `pytest.skip` would).
 
     Args:
-        name: Name of the code, for the message.
+        name: Name of the code, shown in the message.
 
     Raises:
-        ValueError: When the code raises an exception that is neither an error nor an interrupt.
+        ValueError: When the code raises an exception that is neither an error nor an interrupt,
+            such as SystemExit.
     """
     try:
         yield
@@ -124,7 +125,7 @@ def needs(what: str, extra: str, *modules: str) -> None:
 
     Args:
         what: Feature that needs the packages; a plural noun that begins the message.
-        extra: Extra of dpjax that installs them.
+        extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Execution options, which change speed and memory but never the answer."""
+"""Execution options, which change speed and memory but never the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Execution:
-    """Options that change the speed and memory of a computation, and nothing else.
+    """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
         runs_at_once: Number of runs computed in parallel; the rest wait in a loop.
@@ -77,7 +77,7 @@ def over_devices(
     Args:
         function: A kernel whose last positional argument is the runs.
         arguments: Arguments shared by all runs.
-        runs: One array or several with a leading axis of runs.
+        runs: One or several arrays with a leading axis of runs.
         execution: Execution options, which include the devices.
         **static: Further static arguments of the kernel.
     """

@@ -1,4 +1,4 @@
-"""NumPy's error settings: the defaults inside dpjax, the caller's own in the caller's functions.
+"""NumPy's error settings: the defaults inside dpjax, the caller's settings in user functions.
 
 A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities legitimately
 underflow, so dpjax computes under NumPy's defaults.

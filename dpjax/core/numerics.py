@@ -28,7 +28,7 @@ class WideCount(NamedTuple):
 
     Attributes:
         low: The lower 30 bits.
-        high: The rest.
+        high: The remaining high bits.
     """
 
     low: Array
@@ -36,11 +36,11 @@ class WideCount(NamedTuple):
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...] = ()) -> "WideCount":
-        """Return a counter at 0."""
+        """Return counters that are 0."""
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Add int32 counts in [0, 2^30], of the counter's shape."""
+        """Return the counter plus int32 counts in [0, 2^30], which have the counter's shape."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 

@@ -1,4 +1,4 @@
-"""Random bits, and noise with accurate tails.
+"""Random bits, and random noise with accurate tails.
 
 A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong losses. In float32,
 `jax.random.laplace` maps a uniform on a 2^-23 grid through a logarithm: beyond 13 times the scale
@@ -73,7 +73,7 @@ def _rounds(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, W
     return x0, x1
 
 
-# A jitted function of its own, so that its 120 or so operations are traced only once.
+# Jitted separately, so that its 120 or so operations are traced only once.
 threefry2x32 = jax.jit(_rounds)
 
 
@@ -210,27 +210,27 @@ def signed_uniform(
 def exponential(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> Array:
-    """Draw standard exponentials: density e^-x on x >= 0. Arguments and shape as `uniform`."""
+    """Draw standard exponentials (density e^-x, x >= 0); arguments and shape as in `uniform`."""
     # Take the magnitude of a Laplace draw: its sign lets XLA vectorize later operations on CPU.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
 def laplace(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard Laplace noise: density e^-|x| / 2. Arguments and shape as `uniform`."""
+    """Draw standard Laplace noise (density e^-|x| / 2); arguments and shape are as in `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard normal noise. Arguments and shape as `uniform`."""
+    """Draw standard normal noise; arguments and shape are as in `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jax.scipy.special.ndtri(u / 2)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard Gumbel noise: -ln of an exponential. Arguments and shape as `uniform`.
+    """Draw standard Gumbel noise (-ln of an exponential); arguments and shape are as in `uniform`.
 
     Both small and large exponentials need relative precision, since they give the two tails of the
     result; the spare bit chooses between them.
@@ -249,7 +249,8 @@ def two_sided_geometric(
 ) -> Array:
     """Draw two-sided geometric noise: P(k) = (1 - a) / (1 + a) a^|k| with a = e^-epsilon.
 
-    Draws invert P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32 [num_samples].
+    Magnitudes are drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). Arguments are as in `uniform`;
+    the result is int32 [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))

@@ -27,7 +27,7 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Number of samples that divides every block size."""
+"""Every block size is a multiple of this number of samples."""
 
 _FIRST_DRAWS = 2**22
 """Number of draws in the first compiled call of a stream, which takes at most about 0.1 seconds."""
@@ -37,12 +37,12 @@ _CALL_SECONDS = 0.5
 
 
 class Reducer(NamedTuple, Generic[Carry]):
-    """A sufficient statistic of a stream of blocks.
+    """A statistic that is computed from a stream of blocks, one block at a time.
 
     Attributes:
-        init: () -> carry.
-        update: (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid samples
-            pad the last block and must not count.
+        init: Function () -> carry, which returns the initial carry.
+        update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid
+            samples pad the last block and must not count.
         reads_once: Whether the update reads a block in one place only, so that XLA can fuse it with
             the draw; otherwise the block is stored first.
     """
@@ -53,7 +53,7 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """Return the block size for a sample size: equal blocks of at most MAX_BLOCK samples.
+    """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
 
     It is a multiple of 128, since XLA's CPU loops are six times slower at odd lengths. The size
     decides which key draws which sample, so it depends on `num_samples` alone, not on the machine.
@@ -117,7 +117,7 @@ def reduce_samples(
     """Stream samples through a reducer in one loop.
 
     Args:
-        draw: int32 block number -> block [block_size_for(num_samples), ...].
+        draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
         reducer: The statistic to compute.
         num_samples: Number of samples that count, or their blocks.
         first: Block 0, if the caller has already drawn it (to set up the reducer); the loop then

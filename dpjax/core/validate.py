@@ -34,14 +34,14 @@ LIMITS = {
     "sizes": 10**4,
     "unpacked_bytes": 2**28,
 }
-"""Maximum size of each kind of input; the environment variable DPJAX_MAX_NAME overrides it.
+"""Maximum size of each kind of input; the environment variable DPJAX_MAX_<NAME> overrides it.
 
 The limits keep a small file, or a mistyped number, from exhausting memory or running for days.
 """
 
 
 def limit(name: str) -> int:
-    """Return a limit of `LIMITS`, or the value that the environment sets instead.
+    """Return a limit from `LIMITS`, or the value of the environment variable that overrides it.
 
     Raises:
         ValueError: When the environment variable is not an integer >= 1.

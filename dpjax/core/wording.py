@@ -1,4 +1,4 @@
-"""Messages that name arguments, as in Python or as options of the command line.
+"""Messages whose argument names can be shown in Python's form or as command-line options.
 
 Errors and notes speak of `num_samples` and `method=Events()`; the command line says `--num-samples`
 and `--method events`. Messages mark these words with `term`, so that they can be replaced exactly.
@@ -45,7 +45,7 @@ class Sentence(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        """Create the message with Python's names."""
+        """Create the message with the names of Python arguments."""
         sentence = super().__new__(cls, _TERM.sub(r"\1", marked))
         sentence.marked = marked
         return sentence
@@ -102,8 +102,8 @@ class Unvaried(Sentence):
     """A note that the outputs never varied at either database of a pair.
 
     Args:
-        marked: The text.
-        pair: Label of the pair.
+        marked: The message, with words marked by `term`.
+        pair: Label of the pair that did not vary.
     """
 
     pair: str

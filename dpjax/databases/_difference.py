@@ -33,7 +33,7 @@ def difference(database: object, neighbor: object) -> str | None:
             return None
         found = _places(database, neighbor)
     except Exception:
-        return None  # Errors of other libraries, or a list that contains itself.
+        return None  # Another library raised an error, or a list contains itself.
     if not found:
         return None
     more = len(found) - _SHOWN

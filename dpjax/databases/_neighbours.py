@@ -25,7 +25,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
     Bounds consider both directions of a pair, so removing a record covers adding one.
 
     Args:
-        database: [records], 0 where a record is absent.
+        database: Vector [records]; 0 marks an absent record.
 
     Returns:
         Pairs in the order of the records.
@@ -51,7 +51,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
     """Pair a database with its copies in which one record has another value of a finite domain.
 
     Args:
-        database: [records].
+        database: Vector of records, [records].
         domain: The values that a record can take.
 
     Returns:
@@ -85,7 +85,8 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         low: The smallest point of the grid.
         high: The largest point of the grid.
         num_points: Number of points, at least two.
-        distance: Maximum distance of a pair, which is the sensitivity of the statistic.
+        distance: Maximum distance between the points of a pair, which is the sensitivity of the
+            statistic.
 
     Returns:
         Pairs of numbers, the smaller first.
@@ -165,7 +166,7 @@ def random_answers(
         high: Upper end of the database's answers.
 
     Returns:
-        `num_pairs` pairs of shape [num_queries]; at least one answer of each pair moves.
+        `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.
 
     Raises:
         ValueError: When an argument is out of range.

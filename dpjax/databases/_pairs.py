@@ -89,7 +89,7 @@ class Pairs:
 
         Raises:
             TypeError: When `pairs` is neither.
-            ValueError: For the same reasons as the class.
+            ValueError: When `Pairs` rejects the databases.
         """
         if isinstance(pairs, Pairs):
             return pairs
@@ -173,9 +173,9 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Reject pairs whose distance changes by the cast, since their audit would be wrong."""
+    """Reject pairs whose distance changes in the cast, since their audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    # Compare with the largest distance in a pair, because equal entries may still lose a bit.
+    # Measure changes relative to the pair's largest distance, since a tiny one may lose a bit.
     entries = tuple(range(1, wanted.ndim))
     changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
         axis=entries, keepdims=True, initial=0.0

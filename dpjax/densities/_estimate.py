@@ -103,7 +103,7 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at the floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]; those that are not categories count only toward n.
+        samples: Integers of shape [n]; those outside the categories count only toward n.
         num_categories: Number of categories.
         floor: Lower limit of the frequencies, tau >= 0.
 

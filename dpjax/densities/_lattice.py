@@ -95,7 +95,7 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
 
     Args:
         lattice: The lattice.
-        num_nodes: Its number of nodes.
+        num_nodes: Number of nodes of the lattice.
         fine: Bins per node.
     """
     num_bins = num_nodes * fine

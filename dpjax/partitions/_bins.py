@@ -10,7 +10,8 @@ _MOST_EDGES = 4
 """Largest number of edges in one bucket; with more, a binary search is used."""
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
-"""With at most this many edges, or this many values, binary search is used, being as fast."""
+"""With at most this many edges, or this many values, binary search is as fast and is used
+instead."""
 
 
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:

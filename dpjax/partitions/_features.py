@@ -45,7 +45,7 @@ class Columns:
 
     @classmethod
     def of(cls, outputs: Outputs) -> "Columns":
-        """Fit to the search set, with the outputs of both sides pooled."""
+        """Fit the columns to the search set, with the outputs of both sides pooled."""
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
@@ -68,7 +68,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Return standardized entries [n, d]; 0 for outputs without numbers and for atoms."""
+        """Return standardized entries [n, d]; 0 for atoms and for outputs without numbers."""
         found = outputs.values - self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
@@ -79,7 +79,7 @@ class Columns:
         return found
 
     def indicators(self, outputs: Outputs) -> np.ndarray:
-        """Return indicators [n, labels + atoms], 0 or 1."""
+        """Return 0/1 indicators of the labels and atoms, [n, labels + atoms]."""
         found = [outputs.labels[:, None] == self.labels]
         for column, atoms in enumerate(self.atoms):
             found.append((outputs.values[:, column, None] == atoms) & ~outputs.alone[:, None])

@@ -35,7 +35,7 @@ _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
 dimension of the outputs."""
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""A value is an atom if it occurs this often, and in an eighth of this share of the outputs."""
+"""An atom occurs at least this often, and in at least an eighth of this share of the outputs."""
 
 _FEW_VALUES = 256
 """If at most this many values are distinct, all of them are atoms."""
@@ -61,7 +61,7 @@ def lay(
         outcomes: Size of a finite space 0, ..., outcomes - 1; None for other spaces.
         ordered: Whether neighboring numbers have similar probabilities; see `Cells`.
         whole: Whether all numbers have an integer dtype.
-        region: A region whose ends become ends of cells, or None.
+        region: Region whose ends become ends of cells; None for all outputs.
 
     Raises:
         ValueError: When there are too many labels or numeric entries, when `discrete` is True but

@@ -123,7 +123,8 @@ class Partition(Cells):
             of `positions` in each coarse cell.
         """
         group = np.arange(self.size)
-        # Integers are not merged: one outcome may carry all of the loss. Bins of reals are alike.
+        # Integers are not merged, since a single one may carry all of the loss; neighboring bins of
+        # reals have similar probabilities.
         if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
         if allowed is not None:

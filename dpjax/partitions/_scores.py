@@ -198,7 +198,7 @@ class _Logistic:
     Args:
         table: Features [n, features], scaled.
         side: int [n], 0 or 1.
-        ridge: The penalty.
+        ridge: Ridge penalty on the coefficients.
     """
 
     def __init__(self, table: np.ndarray, side: np.ndarray, ridge: float):

@@ -8,7 +8,7 @@ import numpy as np
 from dpjax.partitions._cells import Cells
 
 _SHOWN, _BOXES_SHOWN = 4, 2
-"""Parts that are named in a union of intervals, and of boxes; the rest are only counted."""
+"""Maximum number of parts named in a union of intervals, and of boxes; the rest are counted."""
 
 _LONGER = 10
 """A description counts as simpler if it is shorter by more than this many characters."""

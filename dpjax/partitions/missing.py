@@ -23,7 +23,7 @@ class Raised(str):
 
 
 MASKED = Raised("masked")
-"""Outcome of a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
+"""Stand-in for a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
 """Outcomes by name of a pandas type; names are compared so that pandas need not be imported."""
