@@ -155,7 +155,7 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return the excess of levels over the claim, in standard errors of one draw, and its errors.
+    """Return how far levels exceed the claim, in standard errors of one draw, and their errors.
 
     Both have shape [pairs, 2 directions]; each excess is reduced by its own error.
     """

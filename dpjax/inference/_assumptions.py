@@ -51,14 +51,15 @@ def check_order(order: float) -> None:
 
 @dataclass(frozen=True)
 class Layout:
-    """Intervals, inputs and tolerances at one precision.
+    """Numbers of intervals and inputs, and tolerances, for a given precision.
 
     Attributes:
         num_intervals: m, intervals (or outputs) per input.
         num_inputs: k, inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
-        deviation: Tolerated error of the logarithm of a count, as published.
-        enough: Tolerated error that suffices if every count is covered; at least `deviation`.
+        deviation: Tolerated error of the logarithm of a count, as in the paper.
+        enough: Tolerated error of the logarithm of a count that suffices if every count is covered;
+            at least `deviation`.
         all_counts_used: Whether the published bound already covers every count (Renyi).
         all_pairs: Whether more than one pair is compared.
     """

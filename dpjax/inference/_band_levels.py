@@ -24,8 +24,8 @@ def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
 
     Args:
         band: Band of a chain.
-        value: (p, q) -> v, arrays of one shape; v must increase with p and decrease with q. NaN
-            counts as 0.
+        value: Function (p, q) -> v on arrays of one shape; v must increase with p and decrease with
+            q. NaN counts as 0.
     """
     return max(max(float(found.max(initial=0.0)) for found in of_sets(band, value)), 0.0)
 

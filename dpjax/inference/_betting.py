@@ -62,7 +62,7 @@ class Weights(NamedTuple):
 
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
-    """Return weights that bet against a level as the estimated laws suggest.
+    """Return weights of a bet against a level, chosen to grow fast under the estimated laws.
 
     Args:
         p: [N, groups], estimated law at the database, above 0.
@@ -72,9 +72,10 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         start: [N], d >= 0 of these levels: delta.
 
     Returns:
-        Weights that satisfy (*); they are 1 where (p, q) has the level. For d > 0, they are the
-        better of two choices: the weights of two events with the best multipliers, or those of one
-        constraint per group, as for d = 0, scaled down to pay for the most that d can add.
+        Weights that satisfy (*) of the module's docstring; they are 1 where (p, q) has the level.
+        For d > 0, they are the better of two choices: the weights of two events with the best
+        multipliers, or those of one constraint per group, as for d = 0, scaled down to pay for the
+        most that d can add.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     found = _cells(p, q, draws, bound, delta)
@@ -168,7 +169,7 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
         t[rows] = second[2, rows] / (1 - u - r * z - d)
         above[rows] = first[0, rows] / (r * u + d) - s[rows]
         below[rows] = second[1, rows] / (r * z + d) - t[rows]
-    # A bet is valid if signs and sum are right; both are enforced here, despite rounding errors.
+    # A bet is valid if the multipliers have the right signs and sum, which is enforced here.
     most = 1 - _LEAST  # A weight of 0 could lose everything, and gives NaN for 0 draws.
     above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
     scale = (a + b) / (s + t + delta * (above + below))

@@ -18,13 +18,13 @@ _HUGE = 1e300
 
 
 class Blocks:
-    """Blocks of counts for success probabilities in a range.
+    """Blocks of the counts that are likely for success probabilities in a range.
 
     Attributes:
         low: The least success probability.
         high: The largest success probability.
         trials: n, number of trials.
-        negligible: Largest mass outside of a window.
+        negligible: Largest probability of the counts outside a window.
         stride: Number of counts in a block.
         begin: Index of the first block; block i begins at count i * stride.
         counts: int64 [blocks], first counts of the blocks.
@@ -80,7 +80,7 @@ class Windows:
 
     def masses(self, part: slice) -> NDArray[np.float64]:
         """Return upper bounds on the probabilities of the blocks in `part`, [p, size]."""
-        # In place, since allocating memory costs more than the computation.
+        # Compute in place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]
         nodes += np.multiply.outer(self._slope[part], self._number)

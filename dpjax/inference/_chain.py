@@ -73,7 +73,7 @@ def chain_of(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> Chain:
-    """Fix the chain from the counts of a search.
+    """Make the chain of sets from the counts of a search.
 
     Args:
         counts: int64 [2, cells], at the database and at its neighbor, at least one draw at each.
@@ -90,7 +90,7 @@ def chain_of(
     share = np.cumsum(counts.sum(axis=0)[order]) / draws.sum()
     tails = np.geomspace(min(_FEWEST / num_confirm, 1 / _PARTS), 1 / _PARTS, _TAIL_SETS + 1)[:-1]
     goals = np.concatenate([np.arange(1, _PARTS) / _PARTS, tails, 1 - tails])
-    # The first set that reaches each share, up to rounding.
+    # Lengths of the first sets that reach each share, up to rounding.
     lengths = np.unique(np.searchsorted(share, goals - 1e-12) + 1)
     lengths = np.unique(np.minimum(lengths, cells - 1))
     place = np.empty(cells, np.int64)

@@ -53,7 +53,7 @@ LARGEST_MU = 40.0
 
 
 class Guessed(NamedTuple):
-    """Numbers of guesses in one run.
+    """Numbers of canaries, guesses and correct guesses in one run.
 
     Attributes:
         canaries: n, number of canaries whose coins are unknown to the guesses.
@@ -202,7 +202,7 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
     """
     if guessed.right == 0 or p_value(guessed, 0.0, delta) > error:
         return 0.0
-    # At delta = 0 p-values are smaller, so the bound there limits the search from above.
+    # p-values are smaller at delta = 0, so the bound at delta = 0 is an upper limit of the search.
     return largest_level(
         lambda epsilon: p_value(guessed, epsilon, delta) <= error, pure_epsilon(guessed, error)
     )

@@ -47,7 +47,7 @@ class Lines(NamedTuple):
     Attributes:
         slope: r >= 1 of the line at each level, [pairs, levels].
         start: d >= 0 of the line at each level, [pairs, levels].
-        most: [pairs], about the largest level that the estimated laws violate.
+        most: [pairs], approximately the largest level that the estimated laws violate.
     """
 
     slope: Floats

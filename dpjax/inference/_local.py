@@ -27,7 +27,7 @@ class KernelSums(NamedTuple):
 
     Attributes:
         total: [..., 2], sums of the kernel values k over the confirmation draws.
-        squares: [..., 2], sums of k^2.
+        squares: [..., 2], sums of k^2 over the confirmation draws.
         bandwidth: [...], bandwidth h of the kernel.
         height: K(0) = c_d, so that densities are total c_d / (N h^d).
         roughness: Integral of K^2, where K is the kernel.
@@ -140,7 +140,7 @@ def local_bounds(
     larger = np.take_along_axis(events, up, axis=-1)[..., 0]
     smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
     lower_bound = normal
-    if np.any(exact):  # Rare, and importing scipy.special takes longer than an audit.
+    if np.any(exact):  # Rare; importing scipy.special takes longer than an audit.
         binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
         lower_bound = np.where(exact, binomial, normal)
     return LocalBounds(

@@ -122,13 +122,13 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
 
-    Groups 0 and 1 are half-lines. One is the half-line with the largest level less three standard
+    Groups 0 and 1 are half-lines. One is the half-line with the largest level minus three standard
     errors; the other is the best one, in the opposite direction, that does not overlap the first.
     """
     pairs, cells = x.shape
     n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
     inside = [np.cumsum(side, axis=1)[:, :-1] for side in (x, y)]
-    # [pairs, 2 (cells - 1)]: cells before a cut, then those after it.
+    # Shape [pairs, 2 (cells - 1)]: counts of the cells before each cut, then after it.
     larger = np.concatenate([inside[0], n - inside[0]], axis=1)
     smaller = np.concatenate([inside[1], m - inside[1]], axis=1)
     scores = np.stack(

@@ -116,6 +116,6 @@ def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | N
 
 
 def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """Return the expected bound from a pilot; the partition with the largest is chosen."""
+    """Return a partition's expected bound on pilot counts; the best partition is chosen by it."""
     budget = Budget(num_confirm, terms.own_confidence)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

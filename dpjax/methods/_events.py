@@ -56,8 +56,8 @@ class Events:
     With more than two pairs, the search has two rounds: all pairs share 5/11 of its draws, and the
     best quarter of the pairs, but at least two, share the rest. The last of these is the pair that
     more draws might show to be best. If several pairs share a database and count its outputs in the
-    same cells, as they do for a finite set of outcomes, its search draws serve all of these pairs.
-    Recorded outputs are split by their source instead.
+    same cells, as they do for a finite set of outcomes, the search draws at that database serve all
+    of these pairs. Recorded outputs are split by their source instead.
 
     Attributes:
         num_samples: n, search draws per side of a pair, averaged over the pairs; 20,000 if None.
@@ -237,8 +237,8 @@ class _Ranks(NamedTuple):
     Attributes:
         promised: Expected bounds [pairs, runs] after the first round; [0, runs] if there
             was only one round.
-        kept: Indices of the pairs that were searched in every round, int64 [runs, kept],
-            in decreasing order of promise.
+        kept: Indices of the pairs that were searched in every round, int64 [runs, kept], in
+            decreasing order of expected bound.
     """
 
     promised: NDArray[np.float64]
@@ -321,7 +321,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """Return each run's row in a sweep; bounds of runs with equal trials are computed together."""
+    """Return each run's row in a sweep; runs with equal numbers of draws share a call."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None

@@ -48,7 +48,7 @@ def finding_of(
     settings["num_cells"] = cells.size
     if score := cells.plain():
         settings["score"] = score
-    if trials[0] != trials[1]:  # otherwise num_confirm says both
+    if trials[0] != trials[1]:  # otherwise num_confirm holds for both
         settings["confirmed"] = list(trials)
     if plan.chain is not None:
         settings["num_sets"] = plan.chain.num_sets

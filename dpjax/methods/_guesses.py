@@ -130,7 +130,7 @@ class Guesses:
                 f"distance must be 1 for one run, but was {terms.distance}: a canary is one unit "
                 "of privacy."
             )
-        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # refuses other notions
+        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
         scores, included = source.canaries()
         words = random.words_of(terms.root).tolist()
         coins = _in_order(scores, included, np.random.default_rng([*words, 1]))

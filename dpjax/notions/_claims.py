@@ -1,4 +1,4 @@
-"""Claims: a number, or a curve in one of its usual forms."""
+"""Claims: a level, or a curve in one of several forms."""
 
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -26,13 +26,13 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""Accepted values of a claimed function, in words."""
+"""Descriptions of the values that a claimed function may return."""
 
 _HALVINGS = 60
 
 
 def number(claim: object) -> float:
-    """Return a level as a float.
+    """Return a claimed level as a float.
 
     Raises:
         TypeError, ValueError: When the claim is not a number, or below 0.
@@ -66,7 +66,7 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
     """Return the points (epsilon, delta) of a claimed profile.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or leaves its range.
+        TypeError, ValueError: When the claim is not a curve, or has values out of range.
     """
     function = _delta_of(claim)
     points = (

@@ -107,7 +107,7 @@ class ChainCounts(_OfSets):
     Attributes:
         counts: int64 [2, sets], draws in each set at the database and at its neighbor.
         trials: Number of confirmation draws at the database and at its neighbor.
-        usable: (end, start), which tell the sets that are usable as events; see
+        usable: (end, start), which determine the sets that are usable as events; see
             `dpjax.inference.Chain`.
     """
 

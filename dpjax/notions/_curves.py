@@ -99,9 +99,9 @@ class Profile(_Curve):
 class TradeOff(_Curve):
     """The trade-off of errors: how often the best test of each level misses.
 
-    Its number is the total variation, the largest difference between power and level of a test. A
-    claim is a curve: pairs (level, error of the second kind), or a function of the level. The claim
-    applies to tests in both directions.
+    Its level, as one number, is the total variation, the largest difference between power and level
+    of a test. A claim is a curve: pairs (level, error of the second kind), or a function of the
+    level. The claim applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.

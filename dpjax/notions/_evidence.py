@@ -1,7 +1,7 @@
 """Evidence: counts of confirmation draws in sets chosen beforehand.
 
 Each kind of evidence states which levels follow from it, shows itself as rows of text, and writes
-itself as plain numbers. So results, pages and files need not know the class of their evidence.
+itself as JSON values. So results, pages and files need not know the class of their evidence.
 """
 
 from dataclasses import replace
@@ -42,8 +42,8 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: For each block: draws per side of all pairs so far, the bound, and the log wealth at
-            the claim.
+        path: For each block: draws per side so far, summed over all pairs; the bound; and the log
+            wealth at the claim.
         claim: Claimed level, or None.
         refuted_from: Log wealth at which the claim is refuted.
     """
@@ -83,7 +83,7 @@ class Evidence:
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject:
-        """Return plain numbers and strings, including the kind; see `evidence_from_plain`."""
+        """Return the fields as JSON values, including the kind; see `evidence_from_plain`."""
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
@@ -115,7 +115,7 @@ class Evidence:
 
         Args:
             notion: Notion of the statement.
-            confidence: Confidence of all statements that the evidence makes.
+            confidence: Joint confidence of all statements from this evidence.
             num_claims: Number of claims, by which the smallest error is multiplied.
             claim: Level to compare with, as `Notion.claimed` returns it, or None.
             distance: Number of records in which the pair differs.
@@ -152,7 +152,7 @@ class Evidence:
 
         Args:
             event: Event chosen without looking at the confirmation set, or its complement.
-            inside: Counts int64 [2] of the event at the database and at its neighbor.
+            inside: int64 [2], draws in the event at the database and at its neighbor.
         """
         return self
 
@@ -161,7 +161,7 @@ class Evidence:
 
         Args:
             found: Statement made from this evidence.
-            sure: Confidence in words.
+            sure: Confidence of the bound, in words.
         """
         estimate = "infinite" if found.estimate is None else f"{found.estimate:.4f}"
         if found.standard_error is not None:

@@ -26,7 +26,7 @@ class HistogramLevel(Evidence):
         assumed: Assumption in words.
         p_value: P-value of the assumption, from the counts of this run (Theorem 3); None if it
             cannot be tested.
-        status: Name of the run's status.
+        status: Name of the run's `Status`.
         plan: Fields of the plan, as in `Plan.to_dict`.
         num_pairs: Number of pairs of inputs compared.
         num_failed: Number of pairs whose level could not be estimated.

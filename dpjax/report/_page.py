@@ -47,7 +47,7 @@ class Section(NamedTuple):
 
     Attributes:
         title: The heading.
-        paragraphs: Plain text.
+        paragraphs: Paragraphs of plain text.
         figures: Pictures.
         table: Table of rows.
         items: List items.

@@ -100,7 +100,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Return the sections on the evidence, the witness and every notion, as far as they exist."""
+    """Return the sections on the evidence, the witness and every notion, if they exist."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:

@@ -202,8 +202,8 @@ class Parts:
         statement: Bounds, estimate, claim and verdict.
         witness: Witness of the largest loss; None without pairs.
         evidence: Draws and counts.
-        recipe: Subject of the audit (None if it has no name), method, notion, pairs
-            and key as plain words and numbers, for `dpjax.rerun`.
+        recipe: Subject of the audit (None if it has no name), method, notion, pairs and key as JSON
+            values, for `dpjax.rerun`.
         provenance: Mechanism, versions and device.
         notes: Further notes for the reader.
         doubts: Reasons to doubt that the outputs are independent draws; usually empty.

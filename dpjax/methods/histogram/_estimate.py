@@ -90,7 +90,7 @@ class HistogramResult:
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
     def to_dict(self) -> JsonObject:
-        """Return plain numbers and strings; a failed run's estimate is None."""
+        """Return the estimates as JSON values; a failed run's estimate is None."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {
@@ -109,8 +109,8 @@ def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
     """Return the midpoints of `num_inputs` equal buckets of the input interval [low, high].
 
     Args:
-        low: Lower end.
-        high: Upper end.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
         num_inputs: k, number of inputs.
 
     Returns:

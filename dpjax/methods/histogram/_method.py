@@ -43,8 +43,8 @@ class Histogram:
             interval.
         least_probability: Assumed lower bound on the probability of every output; for a finite
             space.
-        precision: Largest error of the estimate. If both this and `num_samples` are None, 0.5.
-        num_samples: Draws at each input, in place of a precision.
+        precision: Largest error of the estimate; 0.5 if both this and `num_samples` are None.
+        num_samples: Draws at each input, which determine the precision if it is None.
         inputs: [k, ...], inputs to compare; if None, the databases of the pairs.
         input_interval: (low, high), an interval of inputs, which is covered by midpoints.
         input_lipschitz: D, assumed Lipschitz constant of every density in the input; required with

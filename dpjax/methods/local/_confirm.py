@@ -51,7 +51,7 @@ def confirm_pair(
         pair: int32, index of the chosen pair.
         found: Result of the search stage.
         region: Region C of outputs.
-        settings: N, kernel and bandwidth rule.
+        settings: Options, of which N, the kernel and the bandwidth rule are used.
     """
     if isinstance(region, Outcomes):
         bandwidth = jnp.zeros(())

@@ -43,10 +43,10 @@ def kernel_penalty(
 
     Args:
         densities: Estimates of the search stage.
-        floor: tau.
+        floor: tau, to which smaller densities are raised.
         spread: [2], spread of each side by the bandwidth rule.
-        settings: Sizes, kernel and bandwidth rule.
-        dimension: d.
+        settings: Options, of which the sizes, the kernel and the bandwidth rule are used.
+        dimension: Dimension d of the outputs.
     """
     roughness = find_kernel(settings.kernel).roughness(dimension)
     search = bandwidth_at(settings.bandwidth, jnp.mean(spread), settings.num_samples, dimension)

@@ -66,7 +66,7 @@ class PairSearch(NamedTuple):
         loss: Estimated loss at the maximum (DPL's estimate of epsilon for the pair).
         point: Position of the maximum: an outcome (int32) or a point (floats [d]).
         densities: [2], estimates at that point, before truncation.
-        floor: tau.
+        floor: tau, to which smaller densities are raised.
         spread: [2], spread of each side by the bandwidth rule (zeros for outcomes).
         nodes_per_bandwidth: Lattice nodes per bandwidth; infinite without a lattice.
         curves: Estimates at all points, or None.
@@ -91,7 +91,7 @@ def search_pair(
         source: Streams of outputs.
         pair: int32, index of the pair.
         region: Region C of outputs.
-        settings: n, floor, bandwidth, kernel and method of density estimation.
+        settings: Options, of which n and those of the density estimate are used.
         with_curves: Whether to return the densities at all points.
     """
     if isinstance(region, Outcomes):
