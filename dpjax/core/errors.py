@@ -141,8 +141,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
-    It suggests the most similar known names. If none is similar, it lists the known names, or the
-    first few of a long list.
+    The text suggests the most similar known names. If there are none, it lists the known names, or
+    the first few of a long list.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

@@ -50,7 +50,8 @@ def default_execution() -> Execution:
     """Return the execution options for the current backend.
 
     A CPU computes one stream at a time, so that a block of draws stays in the cache and XLA spreads
-    its kernels over the cores. An accelerator computes many, so that one launch fills the chip.
+    its kernels over the cores. An accelerator computes many streams in parallel, so that one launch
+    fills the chip.
     """
     if jax.default_backend() == "cpu":
         return Execution(runs_at_once=1, pairs_at_once=1)

@@ -132,7 +132,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def write_whole(files: dict[Path, str | bytes]) -> None:
-    """Write files so that none appears before all are complete.
+    """Write several files so that none of them appears before all are complete.
 
     Args:
         files: Contents of the files, by path. Text is written in UTF-8; characters that it cannot

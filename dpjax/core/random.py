@@ -8,7 +8,7 @@ type, so tails are accurate far below a probability of 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled: XLA fuses it with the logarithm and
 with whatever consumes the draw, which is several times faster on CPU than the rolled loop of
-`jax.random`. The words are bit for bit those of jax's own generator.
+`jax.random`. The words are bitwise equal to those of jax's own generator.
 
 One Threefry call gives two words of 32 bits. The noise terms of one output (its rows, one per
 query) share words: each row has its own leading word, for the sign and the first 31 bits, and all
@@ -161,7 +161,7 @@ def stable_hash(text: str) -> int:
 
 
 def sample_keys(key: Array, num_samples: int) -> Array:
-    """Return one independent typed key per draw, shape [num_samples], for user functions."""
+    """Return independent typed keys, one per draw, for user functions; shape [num_samples]."""
     return jax.random.wrap_key_data(
         jnp.stack(_words(key, num_samples, 0), axis=-1), impl="threefry2x32"
     )

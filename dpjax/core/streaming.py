@@ -166,7 +166,7 @@ def in_calls(
     while start < number:
         stop = min(start + size, number)
         began = time.perf_counter()
-        # All parts have the same types, so they share one program.
+        # All parts have the same types, so they share one compiled program.
         part = replace(blocks, start=np.int32(start), stop=np.int32(stop))
         with signals_wait():
             counts = jax.device_get(launch(part)).as_int()

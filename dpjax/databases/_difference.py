@@ -152,6 +152,6 @@ def _plain(value: object) -> object:
 
 
 def _short(value: object) -> str:
-    """Return the text of a value, shortened."""
+    """Return the text of a value, shortened if it is long."""
     text = text_of(_plain(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

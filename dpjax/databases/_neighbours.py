@@ -22,7 +22,7 @@ _MOST_PAIRS = 2**20
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
     """Pair a database with its copies that lack one record, one pair for each nonzero record.
 
-    Bounds consider both directions of a pair, so removing a record covers adding one.
+    Bounds hold for both directions of a pair, so pairs that remove a record also cover adding one.
 
     Args:
         database: Vector [records]; 0 marks an absent record.
@@ -133,7 +133,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
     """
     validate.positive_int(dimension=dimension)
     _check_size(2**dimension - 1 if database is not None else dimension * 2 ** (dimension - 1))
-    # Bits in reading order: entry 0 changes slowest.
+    # Count in binary with entry 0 as the leading bit.
     cube = np.arange(2**dimension)[:, None] >> np.arange(dimension)[::-1] & 1
     if database is not None:
         base = _vector(database)
@@ -187,7 +187,7 @@ def random_answers(
     ]
     database = low + (high - low) * uniforms[0]
     moves = np.ceil(3 * uniforms[1]) - 2
-    # Move one random answer where no answer moved.
+    # If no answer of a pair moved, move one at random.
     entry = np.ceil(num_queries * uniforms[2][:, 0]).astype(int) - 1
     direction = np.where(uniforms[3][:, 0] <= 0.5, -1.0, 1.0)
     still = np.flatnonzero(~moves.any(axis=1))

@@ -79,7 +79,7 @@ class Pairs:
         return length(self.database)
 
     def one(self, index: int) -> "Pairs":
-        """Return the pair at `index`, as a stack of one."""
+        """Return the pair at `index`, as a stack of one pair."""
         only = slice(index, index + 1)
         return Pairs(nth(self.database, only), nth(self.neighbor, only), (self.labels[index],))
 
@@ -124,7 +124,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     for number, item in enumerate(items):
         try:
             if isinstance(item, _NO_ROWS) or _is_frame(item):
-                raise TypeError  # It can be unpacked, but is not a pair.
+                raise TypeError  # Such an item can be unpacked, but is not a pair.
             database, neighbor = item
         except (TypeError, ValueError):
             bare = "; one pair is written as [(database, neighbor)]" if len(items) == 2 else ""

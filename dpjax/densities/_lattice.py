@@ -1,14 +1,14 @@
 """The binned kernel density estimate, which counts samples on a lattice and smooths by FFT.
 
 Samples are counted in bins that are much finer than the lattice, with one integer scatter per draw.
-The counts are then shared linearly between the two nearest nodes and convolved with the kernel.
-Sharing amounts to smoothing by a triangle one node spacing wide. For a kernel with a closed-form
-spectrum, the spectrum is divided by that of the triangle, as in non-uniform Fourier transforms, so
-that few nodes per bandwidth are enough. The remaining error is aliasing, whose relative size is
-(spacing / bandwidth)^2 / 40 for a single sample and far smaller for many. For other kernels, the
-error is of first order in spacing / bandwidth wherever the kernel of a sample has a kink or an
-edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
-(`Kernel.min_nodes`).
+The counts are then split linearly between the two nearest nodes and convolved with the kernel. The
+split amounts to smoothing by a triangle whose half-width is the node spacing. For a kernel with a
+closed-form spectrum, the spectrum is divided by that of the triangle, as in non-uniform Fourier
+transforms, so that few nodes per bandwidth are enough. The remaining error is aliasing, whose
+relative size is (spacing / bandwidth)^2 / 40 for a single sample and far smaller for many. For
+other kernels, the error is of first order in spacing / bandwidth wherever the kernel of a sample
+has a kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel
+needs (`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; Silverman (1982) and Wand (1994), for binning;
@@ -180,7 +180,7 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Return node weights [nodes]: bin counts, shared linearly between the two nearest nodes."""
+    """Return node weights [nodes]: bin counts, split linearly between the two nearest nodes."""
     # Integer sums are exact and, on CPU, faster than products of floats (four times for rows of 4).
     # If there are so many samples that the sums could overflow, floats are used.
     exact = 2 * fine * num_samples < 2**31

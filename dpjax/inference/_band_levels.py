@@ -65,9 +65,9 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
 
 
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest p - ratio q over each set's corners, [sets, ratios].
+    """Return the smallest p - ratio * q over the corners of each set, [sets, ratios].
 
-    It is concave in the ratio.
+    The result is concave in the ratio.
     """
     p, q = band.power[direction], band.level[direction]
     found = np.empty((len(p), len(ratio)))

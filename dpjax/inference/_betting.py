@@ -67,9 +67,9 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
     Args:
         p: [N, groups], estimated law at the database, above 0.
         q: [N, groups], estimated law at the neighbor, above 0.
-        draws: [N, 2], a and b, above 0.
-        slope: [N], r >= 1 of the levels to bet against: e^epsilon.
-        start: [N], d >= 0 of these levels: delta.
+        draws: [N, 2], numbers of draws a and b, above 0.
+        slope: [N], the slope r >= 1 of each level to bet against, which is e^epsilon.
+        start: [N], the intercept d >= 0 of each level, which is delta.
 
     Returns:
         Weights that satisfy (*) of the module's docstring; they are 1 where (p, q) has the level.
@@ -129,7 +129,7 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
     """Return weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
-    # Probabilities of (up, down, rest), then expected draws in them, at both sides.
+    # Probabilities of up, down and the rest at both sides, then expected draws in them.
     sums = [[(law * part).sum(axis=1) for part in (up, down, ~(up | down))] for law in (p, q)]
     first, second = a * np.stack(sums[0]), b * np.stack(sums[1])
     # The multipliers are computed from the rest, so it must not be empty.
@@ -191,8 +191,8 @@ def _one_event(
         small: Expected draws in the event at the other side, out of b.
         a: Draws at the likelier side.
         b: Draws at the other side.
-        e: r of the constraint.
-        delta: d of the constraint.
+        e: Slope r of the constraint.
+        delta: Intercept d of the constraint.
 
     Returns:
         The projected p and q of the event.
@@ -212,13 +212,13 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
     Args:
         first: [3, N], expected draws in up, down and rest at the database.
-        second: [3, N], the same at the neighbor.
-        e: [N], r of the constraints.
-        delta: [N], d of the constraints.
+        second: [3, N], expected draws in up, down and rest at the neighbor.
+        e: [N], slopes r of the constraints.
+        delta: [N], intercepts d of the constraints.
     """
     mass = np.stack([first[0], second[0], first[1], second[1], first[2], second[2]])
     one, none, rest = np.ones_like(e), np.zeros_like(e), 1 - delta
-    # The six probabilities are linear in (u, z).
+    # The six probabilities are linear in u (q of `up`) and z (p of `down`).
     by_u = np.stack([e, one, none, none, -e, -one])
     by_z = np.stack([none, none, one, e, -one, -e])
     constant = np.stack([delta, none, none, delta, rest, rest])

@@ -69,8 +69,8 @@ def binomial_lower_bound(
     counts (in an audit, by the search stage).
 
     Args:
-        larger: Counts of the event at the side expected to be likelier.
-        smaller: Counts at the other side.
+        larger: Counts of the event at the side where it is expected to be likelier.
+        smaller: Counts of the event at the other side.
         num_samples: Draws at each side.
         confidence: Least probability that the bound is at most the true value.
 

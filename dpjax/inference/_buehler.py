@@ -158,10 +158,11 @@ class _Bounds(NamedTuple):
     """Bounds on ln f at one level, between neighboring values of q.
 
     Attributes:
-        ends: [intervals], the larger of the values at the two ends.
+        ends: [intervals], the larger of the bounds at the two ends.
         lines: [intervals], largest excess over `ends` in between, according to the line bound.
-        corners: [intervals], the same according to the bound f(largest p, smallest q).
-        highest: The largest known value, including the bound below the smallest q.
+        corners: [intervals], largest excess over `ends` in between, according to the bound
+            f(largest p, smallest q).
+        highest: The largest bound at any of these q, or below the smallest one.
     """
 
     ends: NDArray
@@ -178,7 +179,8 @@ class _Bounds(NamedTuple):
     def finer(self, places: NDArray, looseness: float) -> NDArray:
         """Refine the places until the supremum is known to within `looseness`."""
         allowed = looseness + self.highest - self.ends
-        # More parts reduce the excess of a line quadratically, and that of a corner linearly.
+        # More parts reduce the excess of the line bound quadratically, and of the corner bound
+        # linearly.
         parts = np.minimum(np.sqrt(self.lines / allowed), self.corners / allowed)
         parts = np.ceil(np.clip(parts - 1e-9, 1.0, _MOST_PARTS)).astype(np.int64)
         part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -333,7 +335,7 @@ def _least_larger(
     trials: tuple[int, int],
     quantile: float,
 ) -> NDArray[np.int64]:
-    """Return the least K1 with s >= observed for each K2; n1 + 1 where there is none."""
+    """Return the least K1 with s >= observed for each K2; n1 + 1 if there is none."""
     # Bisect, since s increases with K1. The least K1 is above `below`, and at most `at`.
     below = np.full(smaller.shape, -1, np.int64)
     at = np.full(smaller.shape, trials[0] + 1, np.int64)

@@ -168,7 +168,7 @@ def conditional_laws(
     mass = np.concatenate([[0.0], np.cumsum(steps)])
     tails = np.logaddexp.accumulate(mass[::-1])[::-1]
     right = c - low
-    # The point of j = 0 comes first; those between it and `low` lie below the envelope.
+    # The point of j = 0 comes first; the points between it and `low` lie below the envelope.
     heights = np.exp(tails[right] - tails[: right + 1])
     widths = places[: right + 1] * np.exp(mass[: right + 1] - tails[: right + 1])
     if low > 0:

@@ -63,7 +63,7 @@ class Look:
 
         Args:
             x: Whole numbers [pairs, cells], counts of the block at the database.
-            y: The same at the neighbor.
+            y: Whole numbers [pairs, cells], counts of the block at the neighbor.
 
         Raises:
             ValueError: When more draws were made than planned.

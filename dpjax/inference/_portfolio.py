@@ -163,7 +163,7 @@ def shown(
     """Estimate the level and its standard error from counts of n and m draws.
 
     Half a pseudo-draw is added to the count at the side with fewer draws, and proportionally more
-    at the other side.
+    to the count at the other side.
     """
     one, other = _added(n, m)
     p, q = (larger + 0.5 * one) / (n + one), (smaller + 0.5 * other) / (m + other)

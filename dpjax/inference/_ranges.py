@@ -39,7 +39,8 @@ def simpler(
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
         lines: Positions of the cells along each numeric axis, NaN for cells without a position.
         allowed: bool [cells], cells that are allowed in an event; None for all.
-        num_confirm: N, fresh draws per side; if `Shared`, each event divides them as is best.
+        num_confirm: N, fresh draws per side; if `Shared`, they are divided optimally for each
+            event.
         confidence: Confidence of the bound.
         hypothesis: Hypothesis whose level is bounded.
     """

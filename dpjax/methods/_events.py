@@ -1,8 +1,8 @@
 """Events: the search set chooses one event or a chain; the confirmation set counts it.
 
-Whether an event occurs is post-processing with two outcomes, so this works for every kind of
-output, and the counts bound the level at every sample size without assumptions. Notions that need
-more than one event are bounded by a chain of nested sets.
+The indicator of an event is a post-processing of the output with two values, so the method works
+for every kind of output, and the counts bound the level at every sample size without assumptions.
+Notions that need more than one event are bounded by a chain of nested sets.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -157,7 +157,7 @@ class Events:
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When the region does not fit the outputs, or contains none of them.
+            ValueError: When the region does not fit the outputs, or contains no output.
         """
         request = Request(
             self.rounds,

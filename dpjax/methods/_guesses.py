@@ -201,7 +201,7 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         terms: Notion, claim and confidence of the audit.
     """
     error = (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
-    # Bounds on mu increase with those on epsilon at one delta, so both rank the numbers alike.
+    # Bounds on mu increase with bounds on epsilon at one delta, so both give the same ranking.
     notion = terms.notion
     delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None

@@ -141,7 +141,7 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return shown and claimed powers, so that a larger value is worse."""
+        """Return the powers that are shown and claimed, [2, points]; a larger power is worse."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
         # Exchanging the two errors of a test gives a test in the other direction.

@@ -59,8 +59,8 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
         num_alone: Number of labels; they are the first cells.
 
     Returns:
-        [cells, 2]; for each box, the share of the outputs before it, and that up to its end; NaN
-        for labels.
+        [cells, 2]; for each box, the share of outputs in the boxes before it, and the share up to
+        its end; NaN for labels.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)

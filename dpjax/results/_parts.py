@@ -128,8 +128,8 @@ class Observed:
         region: Outputs that were compared, in words; None if the source has no region.
         pair_scores: Label and score of each pair, best first; an infinite score is None. The best
             score is no estimate: as the largest of many, it is usually too high.
-        curve: For the witness's pair: points, densities on both sides, and losses (None if
-            infinite). None without densities.
+        curve: Data of a plot for the witness's pair: points, densities on both sides, and losses
+            (None if infinite). None if there are no densities.
     """
 
     counted: Evidence

@@ -44,7 +44,7 @@ def kernel_penalty(
     Args:
         densities: Estimates of the search stage.
         floor: tau, to which smaller densities are raised.
-        spread: [2], spread of each side by the bandwidth rule.
+        spread: [2], spread of each side, according to the bandwidth rule.
         settings: Options, of which the sizes, the kernel and the bandwidth rule are used.
         dimension: Dimension d of the outputs.
     """
