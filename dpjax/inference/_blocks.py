@@ -87,7 +87,8 @@ class Windows:
         np.exp(nodes, out=nodes)
         if self._stride == 1:
             return nodes[:, :-1]
-        # The likeliest count is the block's first, about the next block's first, or the mode.
+        # A block's likeliest count is its first one, its last one (nearly the next block's first),
+        # or the mode of the distribution.
         mass = np.maximum(nodes[:, :-1], nodes[:, 1:])
         mass[np.arange(len(mass)), self._mode[part]] = self._most[part]
         mass *= self._stride

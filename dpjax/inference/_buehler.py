@@ -1,9 +1,9 @@
 """An exact lower bound on a level from the counts of one event, nearly as tight as a normal one.
 
 Two separate bounds must each cover their own worst case, which loses about a fifth of the margin.
-Buehler's bound does so once: an order of all pairs of counts ranks the evidence for a large level,
-and the bound is the smallest level at which counts as extreme as the observed ones have more than
-the allowed probability for some value of the other parameter.
+Buehler's bound covers a single worst case: all pairs of counts are ordered by their evidence for a
+large level, and the bound is the smallest level at which counts as extreme as the observed ones
+have more than the allowed probability, for some value of the other parameter.
 
 Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, p = g(t, q) at the level t, s orders
 them (see `_hypotheses`), and f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with

@@ -292,7 +292,7 @@ class _Guarantee(NamedTuple):
         return found
 
     def precision(self, num_samples: int, confidence: float) -> float:
-        """Return the finest precision, by bisection on a logarithmic scale to a relative 1e-12."""
+        """Return the finest precision, by bisection on a logarithmic scale."""
         coarse = 1.0
         while self.confidence(coarse, num_samples) < confidence:
             coarse *= 2

@@ -195,7 +195,7 @@ def log_ratio(first: Counts, second: Counts) -> Floats:
 
 
 def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
-    """Return laws of 2^depth groups by binary splits, whose shares are shrunk to pooled ones."""
+    """Return laws of 2^depth groups by binary splits, with shares shrunk toward pooled shares."""
     laws = []
     for draws in SPLIT_DRAWS:
         found = [np.ones((len(x), 1)), np.ones((len(x), 1))]

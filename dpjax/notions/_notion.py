@@ -162,7 +162,7 @@ class Notion:
         return np.array(found).reshape(merged.shape[:-3])
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain of sets to confirm, by ratios of cells or of groups, or along a line.
+        """Choose the chain to confirm; cells are ordered by ratio, by group or by position.
 
         Args:
             search: Search set of one pair in one run.

@@ -126,7 +126,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the values that get their own cells: all if few are distinct, else frequent ones."""
+    """Return the values that get their own cells: all if few are distinct, else the frequent."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)

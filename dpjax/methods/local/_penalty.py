@@ -42,7 +42,7 @@ def kernel_penalty(
     roughness R.
 
     Args:
-        densities: Estimates of the search stage.
+        densities: Density estimates of the search stage, [2, points].
         floor: tau, to which smaller densities are raised.
         spread: [2], spread of each side, according to the bandwidth rule.
         settings: Options, of which the sizes, the kernel and the bandwidth rule are used.
