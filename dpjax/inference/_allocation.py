@@ -18,8 +18,8 @@ _FIRST, _LEAST, _FEWEST = 1000, 40, 16
 per pair if there is only one pair or draws are expensive."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Draws of a later round as a share of all earlier draws: usually, and if draws are expensive; and
-the minimum number of draws of a round."""
+"""Size of a later round as a share of all earlier draws, in general and if draws are expensive;
+minimum number of draws of a round."""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
@@ -167,7 +167,7 @@ def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
 
 
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
-    """Return the level that each pair and direction may finally support, and its error.
+    """Return the level that each pair and direction may support in the end, and its error.
 
     Both have shape [pairs, 2 directions].
     """

@@ -57,11 +57,11 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return four ratios to compare, [4, ...]: 1, two values in between, and the given ratio.
 
-    The given ratio is best for many draws; with fewer, it leaves too few at the likelier side. With
-    the powers 0, 1/2, 3/4 and 1 of the ratio and confidence 0.95, exact mean bounds are 0.98, 1.03,
-    1.03 and 1.01 for p = 0.01, q = 0.00135 and N = 2,000; and 2.17, 2.37, 2.38 and 2.34 for
-    p = 0.02 and q = 0.0005. For N = 20, p = 0.98, q = 0.42 and confidence 0.999, they are 0.20,
-    0.08, 0.02 and 0.00.
+    The given ratio is best for many draws; with fewer draws, it leaves too few of them at the
+    likelier side. With the powers 0, 1/2, 3/4 and 1 of the ratio and confidence 0.95, exact mean
+    bounds are 0.98, 1.03, 1.03 and 1.01 for p = 0.01, q = 0.00135 and N = 2,000; and 2.17, 2.37,
+    2.38 and 2.34 for p = 0.02 and q = 0.0005. For N = 20, p = 0.98, q = 0.42 and confidence 0.999,
+    they are 0.20, 0.08, 0.02 and 0.00.
     """
     steps = _STEPS * np.log2(ratio)
     between = [np.exp2(np.rint(part * steps) / _STEPS) for part in _PARTS]

@@ -218,7 +218,8 @@ class Events:
         chosen = []
         for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
             best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
-            # Pairs that were searched in both rounds come first, whatever bounds the rest promised.
+            # Pairs that were searched in both rounds come first, whatever the rest promised in the
+            # first.
             scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
             promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
             ranked = [

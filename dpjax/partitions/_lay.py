@@ -19,7 +19,7 @@ PILOT = 2**16
 """Largest size of a pilot, in outputs per side."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition: the size of two pilots without repeated labels."""
+"""Maximum number of labels in a partition, reached if no label repeats in the two pilots."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""

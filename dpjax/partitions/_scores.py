@@ -28,7 +28,7 @@ _RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Maximum number of Newton steps; they stop earlier once no coefficient changes this much."""
+"""Maximum number of Newton steps; they stop once all coefficients change by less than this."""
 
 _ROWS = 2**12
 """Outputs per block; the features of one block fit in a processor's cache."""

@@ -87,7 +87,7 @@ class Page(NamedTuple):
         verdict: The opening statement.
         sections: The sections, in order.
         footer: Program and date.
-        result: The complete result, as in its JSON.
+        result: The complete result as JSON values.
     """
 
     title: str

@@ -44,7 +44,7 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
 
     Args:
         result: Result of an audit.
-        content: Result as in its JSON, embedded in the page.
+        content: The result as JSON values, which are embedded in the page.
         name: Name of the result's file, for the command that repeats the audit.
         drawn: Whether the page has figures, which need matplotlib.
     """
