@@ -1,4 +1,4 @@
-"""Arrays as JSON, bit for bit."""
+"""Lossless conversion of arrays to JSON values and back."""
 
 import base64
 
@@ -8,7 +8,7 @@ from dpjax.core.types import JsonObject
 
 
 def packed(array: np.ndarray) -> JsonObject:
-    """Return dtype, shape and content of an array of numbers or strings as JSON values."""
+    """Encode an array of numbers or strings as JSON values: its dtype, shape and content."""
     content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
 
@@ -17,8 +17,8 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
     """Restore the array that `packed` wrote.
 
     Args:
-        plain: Content of a file, which may be damaged.
-        kinds: Kinds of dtypes to accept, as in `numpy.dtype.kind`.
+        plain: Decoded JSON from a file, which may be damaged.
+        kinds: Accepted dtypes, as characters of `numpy.dtype.kind`.
 
     Raises:
         KeyError, TypeError, ValueError: When the content does not describe an array.

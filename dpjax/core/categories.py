@@ -8,7 +8,7 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""Maximum number of counters for counting by comparison on an accelerator.
+"""Largest number of counters for which an accelerator compares values instead of scattering.
 
 With few counters, an accelerator serializes a scatter, since atomic additions to the same address
 wait for each other. Comparing each sample with every category takes more operations but runs in

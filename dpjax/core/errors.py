@@ -54,7 +54,7 @@ def neutral(text: str) -> str:
 
 
 class Stopped(KeyboardInterrupt):
-    """An interrupted audit; the message has the number of draws and the result so far."""
+    """Raised when an audit is interrupted; the message states the draws and the result so far."""
 
 
 @contextmanager
@@ -83,13 +83,14 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Keep third-party code from ending the process, or a test as `pytest.skip` does.
+    """Keep third-party code from ending the process, or the current test (as `pytest.skip` would).
 
     Args:
-        name: Name of the code, for the message.
+        name: Name of the code, shown in the message.
 
     Raises:
-        ValueError: When the code raises an exception that is neither an error nor an interrupt.
+        ValueError: When the code raises an exception that is neither an error nor an interrupt,
+            such as SystemExit.
     """
     try:
         yield
@@ -123,12 +124,12 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: Feature that needs the packages, in the plural.
-        extra: Extra of dpjax that installs them.
+        what: Feature that needs the packages; a plural noun that begins the message.
+        extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 
     Raises:
-        ModuleNotFoundError: When a module is missing; the message has the command that installs it.
+        ModuleNotFoundError: When a module is missing; the message says how to install it.
     """
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
@@ -138,9 +139,10 @@ def needs(what: str, extra: str, *modules: str) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest known names, or all of them.
+    """Return the end of an error message about an unknown name.
 
-    If no known name is similar, a long list is shortened.
+    The text suggests the most similar known names. If there are none, it lists the known names, or
+    the first few of a long list.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

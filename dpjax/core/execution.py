@@ -1,4 +1,4 @@
-"""Execution options, which change speed and memory but never the answer."""
+"""Execution options, which change speed and memory but never the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Execution:
-    """Options that change the speed and memory of a computation, and nothing else.
+    """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
         runs_at_once: Number of runs computed in parallel; the rest wait in a loop.
         pairs_at_once: Number of pairs of each run computed in parallel.
-        layout: How events count the outputs that JAX draws: "streamed" draws and counts in one
+        layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
             compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"
             chooses by the number of draws. Outputs that need a learned score are always gathered.
         progress: Callback (outputs so far, total), called at the start and then repeatedly; the
@@ -50,7 +50,8 @@ def default_execution() -> Execution:
     """Return the execution options for the current backend.
 
     A CPU computes one stream at a time, so that a block of draws stays in the cache and XLA spreads
-    its kernels over the cores. An accelerator computes many, so that one launch fills the chip.
+    its kernels over the cores. An accelerator computes many streams in parallel, so that one launch
+    fills the chip.
     """
     if jax.default_backend() == "cpu":
         return Execution(runs_at_once=1, pairs_at_once=1)
@@ -69,15 +70,16 @@ def over_devices(
     execution: Execution,
     **static: object,
 ) -> Result:
-    """Call `function(*arguments, runs, execution=execution, **static)`, runs split over devices.
+    """Call a kernel with its runs split over the devices of `execution`.
 
-    Each device computes its share of the runs; the devices exchange nothing.
+    The call is `function(*arguments, runs, execution=execution, **static)`. Each device computes
+    its share of the runs, and the devices exchange no data.
 
     Args:
         function: A kernel whose last positional argument is the runs.
         arguments: Arguments shared by all runs.
-        runs: One array or several with a leading axis of runs.
-        execution: Execution options, with the devices.
+        runs: One or several arrays with a leading axis of runs.
+        execution: Execution options, which include the devices.
         **static: Further static arguments of the kernel.
     """
     devices, static = execution.devices, {"execution": execution, **static}
@@ -110,6 +112,6 @@ def _split(
         mesh=Mesh(np.array(devices), ("runs",)),
         in_specs=(whole, split),
         out_specs=split,
-        # The runs exchange nothing, and the check does not support the carry of fori_loop.
+        # Runs exchange no data, and the check does not support the carry of fori_loop.
         check_vma=False,
     )(arguments, runs)

@@ -1,4 +1,4 @@
-"""Bounded reading and atomic writing of files."""
+"""Reading of files up to a maximum size, and atomic writing."""
 
 import gzip
 import io
@@ -24,8 +24,8 @@ _BUFFER = 2**18
 def refuse_endless(what: str, path: Path) -> None:
     """Reject a path that is not a regular file: a folder, a pipe, a device or a socket.
 
-    `what` is the role of the file in messages. Raises FileNotFoundError when the file does not
-    exist, OSError when it cannot be read, and ValueError for other kinds of paths.
+    `what` names the file's role in messages. Raises FileNotFoundError when the file does not exist,
+    OSError when it cannot be read, and ValueError for other kinds of paths.
     """
     try:
         mode = path.stat().st_mode
@@ -43,9 +43,9 @@ def refuse_endless(what: str, path: Path) -> None:
 
 
 def refuse_unwritable(what: str, path: Path) -> None:
-    """Reject a path that cannot be written, before its content is computed.
+    """Check that a path can be written, before computing what to write.
 
-    `what` is the role of the file in messages. Raises FileNotFoundError when the folder does not
+    `what` names the file's role in messages. Raises FileNotFoundError when the folder does not
     exist, and OSError when it accepts no new files or the path is itself a folder.
     """
     if not path.parent.is_dir():
@@ -53,7 +53,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{what} {path} is a folder; name a file in it.")
     try:
-        # Permissions are not enough to know, because of read-only mounts and quotas.
+        # Checking permissions is not enough: the mount may be read-only, or a quota used up.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
@@ -94,7 +94,7 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
 def opened(path: Path) -> BinaryIO:
     """Open a file for reading, decompressing it if its name ends in .gz.
 
-    The file can only seek forwards. Reading a decompression bomb raises ValueError.
+    A decompressed file can only seek forwards. Reading a decompression bomb raises ValueError.
     """
     if path.suffix.lower() != ".gz":
         return path.open("rb")
@@ -132,11 +132,11 @@ class _Unpacked(io.RawIOBase):
 
 
 def write_whole(files: dict[Path, str | bytes]) -> None:
-    """Write files so that none appears before all are complete.
+    """Write several files so that none of them appears before all are complete.
 
     Args:
-        files: Contents by path. Text is written in UTF-8; characters that it cannot encode, such as
-            lone surrogates in file names, are escaped.
+        files: Contents of the files, by path. Text is written in UTF-8; characters that it cannot
+            encode, such as lone surrogates in file names, are escaped.
 
     Raises:
         OSError: When a file cannot be written; no partial file is left behind.
@@ -144,7 +144,7 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
     temporary = {}
     try:
         for path, content in files.items():
-            # The built-in `open` gives the file default permissions.
+            # The built-in `open` gives the file default permissions; `tempfile` would not.
             temporary[path] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             with open(temporary[path], "xb") as file:
                 if isinstance(content, str):

@@ -1,4 +1,4 @@
-"""NumPy's error settings: the defaults inside dpjax, the caller's own in the caller's functions.
+"""NumPy's error settings: the defaults inside dpjax, the caller's settings in user functions.
 
 A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities legitimately
 underflow, so dpjax computes under NumPy's defaults.
@@ -39,5 +39,5 @@ def own_floats() -> Iterator[None]:
 
 
 def callers_floats() -> np.errstate:
-    """Return a context with the settings that the innermost `own_floats` replaced."""
+    """Return a context manager that restores the settings that `own_floats` replaced last."""
     return np.errstate(**_CALLERS.get())

@@ -2,14 +2,15 @@
 
 In some versions of jax (at least 0.10.0 to 0.10.2) the tree structures of two classes registered by
 `register_dataclass` compare equal whenever their fields do, although their hashes differ. The
-cache of compiled programs compares only part of the hash first, so it sometimes silently runs the
-program of another class: that of SVT5 for SVT6, with another epsilon. Of 120 classes with the same
-fields that went through one `jax.jit`, 20 to 24 got a wrong program. In such a version, every
-combination of classes gets its own `jax.jit` function here.
+cache of compiled programs first compares only part of the hash, so it sometimes silently runs
+another class's program: for example SVT5's for SVT6, which has a different epsilon. Of 120 classes
+with the same fields that went through one `jax.jit`, 20 to 24 got a wrong program. In such a
+version, every combination of classes gets its own `jax.jit` function here.
 
-No list of versions is needed: a cache confuses two entries only if their structures compare equal,
-so `classes_are_confused` compares those of two classes once. This finds the fault whenever it is
-present, whereas running programs would find it only now and then. (jax 0.9.2 is not affected.)
+No list of affected versions is needed: the cache can confuse two classes only if their tree
+structures compare equal, and `classes_are_confused` tests this once, with two probe classes. The
+test always detects the fault, whereas running programs would reveal it only occasionally. (jax
+0.9.2 is not affected.)
 """
 
 from collections.abc import Callable, Iterator
@@ -47,7 +48,7 @@ def classes_of(tree: object) -> Classes:
 
 
 class JitByClass(Generic[Result]):
-    """A function with a compiled program for each class of its arguments, where jax needs it."""
+    """A jitted function that keeps programs of different argument classes apart if jax does not."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)
@@ -67,7 +68,7 @@ class JitByClass(Generic[Result]):
 def jit_by_class(
     *, static_argnames: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Result]], JitByClass[Result]]:
-    """Decorate a function with `jax.jit` by the classes of its arguments."""
+    """Return a `jax.jit` decorator that keeps programs for different argument classes apart."""
     return lambda function: JitByClass(function, static_argnames)
 
 
@@ -75,7 +76,7 @@ def jit_by_class(
 def _program(
     function: Callable[..., Result], static_argnames: tuple[str, ...], classes: Classes
 ) -> Callable[..., Result]:
-    del classes  # Only part of the cache key.
+    del classes  # Needed only as part of the cache key.
 
     # jax caches traces by function object, so every program needs its own.
     @wraps(function)

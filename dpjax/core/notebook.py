@@ -23,5 +23,5 @@ def html_rows(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def html_titled(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Return an HTML table below a title."""
+    """Return an HTML table with a title above it."""
     return f"<div><strong>{html_text(title)}</strong>{html_rows(rows)}</div>"

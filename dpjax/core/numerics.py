@@ -1,9 +1,9 @@
 """Exact sums: wide integer counters and fixed-point kernel sums.
 
-A float32 counter stops at 2^24, and a sum of floats depends on its order. Hence every statistic
-accumulated over a stream is an integer: a count, or kernel values between 0 and 1 in fixed point.
-The result is the same, bit for bit, for every batching, device count and order, and does not drift
-at 1e10 samples.
+A float32 counter stops increasing at 2^24, and a sum of floats depends on its order. Hence every
+statistic accumulated over a stream is an integer: a count, or a sum of kernel values in [0, 1] in
+fixed point. The result is bitwise identical for any batching, number of devices and order of
+samples, and does not drift even at 1e10 samples.
 """
 
 import math
@@ -24,11 +24,11 @@ _LIMB_MASK = (1 << _LIMB_BITS) - 1
 
 
 class WideCount(NamedTuple):
-    """Non-negative integers up to 2^61 in two int32 limbs, of any common shape.
+    """Non-negative integers up to 2^61, stored as two int32 arrays (limbs) of the same shape.
 
     Attributes:
         low: The lower 30 bits.
-        high: The rest.
+        high: The remaining high bits.
     """
 
     low: Array
@@ -36,11 +36,11 @@ class WideCount(NamedTuple):
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...] = ()) -> "WideCount":
-        """Return a counter at 0."""
+        """Return counters that are 0."""
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Add int32 counts in [0, 2^30], of the counter's shape."""
+        """Return the counter plus int32 counts in [0, 2^30], which have the counter's shape."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 
@@ -60,5 +60,5 @@ def to_fixed_point(values: Array) -> Array:
 
 
 def finite_or_none(value: float) -> float | None:
-    """Return the value, or None if JSON cannot hold it."""
+    """Return the value, or None for NaN or an infinity, which JSON cannot represent."""
     return float(value) if math.isfinite(value) else None

@@ -1,7 +1,7 @@
 """Command-line options, declared on the fields of the dataclasses that use them.
 
-The command line parses these calls from the source files, so that its help does not import jax;
-their arguments must be literals.
+The command line parses the calls of `option` from the source files, so that its help does not
+import jax; the arguments of these calls must be literals.
 """
 
 from dataclasses import Field, field
@@ -30,10 +30,10 @@ def option(
     """Return a dataclass field that is also an option of the command line.
 
     Args:
-        help: Help text, one sentence or more. If empty, the help of another class's field of the
-            same name is used. The default is appended, unless it is None or a bool.
-        default: Default of the field; the command line passes only what was given.
-        kind: Type that the command line reads; if empty, the type of the field.
+        help: Help text, one sentence or more. If empty, the help of a field of the same name in
+            another class is used. The default is appended, unless it is None or a bool.
+        default: Default of the field; the command line passes only the options that the user gave.
+        kind: Type of the value on the command line; if empty, the type of the field.
         metavar: Placeholder of the value in the help.
         choices: Values offered by shell completion.
         flag: Name of the option; if empty, the field's name with dashes. For a bool, "--on/--off",
@@ -43,7 +43,7 @@ def option(
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:
-        The field, as `dataclasses.field` does.
+        The field, as returned by `dataclasses.field`.
     """
     shown = {
         "help": help,

@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
     """Return the names of the text columns of a Parquet file, after checking its unpacked size.
 
-    Read these columns in dictionary encoding: a million copies of a string may take only a few
-    bytes in the file.
+    Callers should read these columns in dictionary encoding: a million copies of a string may take
+    only a few bytes in the file.
 
     Args:
         file: The opened file.
         packed: Size of the file in bytes.
 
     Raises:
-        ValueError: When the content exceeds both the limit and a hundred times the file's size.
+        ValueError: When the unpacked content exceeds both the limit and a hundred times the file's
+            size.
     """
     import pyarrow.parquet as pq
 

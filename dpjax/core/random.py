@@ -1,26 +1,27 @@
-"""Random bits, and noise with accurate tails.
+"""Random bits, and random noise with accurate tails.
 
 A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong losses. In float32,
-`jax.random.laplace` maps a uniform on a 2^-23 grid through a logarithm: past 13 scales it is a
-lattice of a few values, and it ends near 16. Here a draw has 63 bits: one is its sign, the other 62
-are a uniform whose *relative* precision near 0 is that of the float type, so tails are accurate far
-below a probability of 1e-12.
+`jax.random.laplace` maps a uniform on a 2^-23 grid through a logarithm: beyond 13 times the scale
+its draws take only a few distinct values, and none exceeds about 16. Here a draw uses 63 random
+bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the float
+type, so tails are accurate far below a probability of 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled: XLA fuses it with the logarithm and
 with whatever consumes the draw, which is several times faster on CPU than the rolled loop of
-`jax.random`. The words are bit for bit those of jax's own generator.
+`jax.random`. The words are bitwise equal to those of jax's own generator.
 
-One Threefry call gives two words of 32 bits. The noises of one output (its rows, one per query)
-share words: each row has its own leading word, for the sign and the first 31 bits, and all rows
-take their trailing bits from one further word, so that k rows take (k + 1) / 2 calls instead of k.
-Trailing bits matter only where the leading word equals that of a bound. With shared trailing words,
-the probability that two noises satisfy a pair of bounds is the product of their probabilities to
-within 2^-64; and given that both uniforms are below s, the probability that one noise exceeds the
-other is correct to within 2^-31 / s. Different outputs share no words.
+One Threefry call gives two words of 32 bits. The noise terms of one output (its rows, one per
+query) share words: each row has its own leading word, for the sign and the first 31 bits, and all
+rows take their trailing bits from one more word, so k rows need (k + 1) / 2 calls instead of k.
+When a noise term is compared with a bound, its trailing bits matter only if the leading words are
+equal. With shared trailing words, the probability that two noise terms satisfy a pair of bounds is
+the product of their probabilities to within 2^-64. Given that both uniforms are below s, the
+probability that one noise term exceeds the other is correct to within 2^-31 / s. Different outputs
+share no words.
 
-Notation: call (number, position) is threefry(key, (number, position)); positions are the outputs of
-a block. Call 0 gives row 0 and the trailing words; call 1 gives the leading words of rows 1 and 2,
-call 2 those of rows 3 and 4, and so on.
+Notation: call (number, position) is threefry(key, (number, position)), where the position is the
+index of an output in its block. Call 0 gives the leading word of row 0 and the trailing word; call
+1 gives the leading words of rows 1 and 2, call 2 those of rows 3 and 4, and so on.
 
 References:
     Salmon, Moraes, Dror, Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3":
@@ -72,12 +73,12 @@ def _rounds(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, W
     return x0, x1
 
 
-# A jitted function of its own, so that its 120 or so operations are traced only once.
+# Jitted separately, so that its 120 or so operations are traced only once.
 threefry2x32 = jax.jit(_rounds)
 
 
 def words_of(key: Array) -> np.ndarray:
-    """Return the words of a typed key on the host, uint32 [2]."""
+    """Return the two words of a typed key as a host array, uint32 [2]."""
     return np.asarray(jax.random.key_data(key))
 
 
@@ -86,10 +87,10 @@ def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
 
     Args:
         words: Words of the key, uint32 [2].
-        data: A number or an array of numbers, each below 2^32.
+        data: An integer or an array of integers in [0, 2^32).
 
     Returns:
-        uint32 [2], or [..., 2] for an array of numbers.
+        uint32 [2], or [..., 2] for an array.
     """
     numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
     first, second = (np.full(1, word, np.uint32) for word in words)
@@ -155,12 +156,12 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """Return a 32-bit hash of a text that is the same in every process, to fold names into keys."""
+    """Return a 32-bit hash of a string, equal in every process, for folding names into keys."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
 def sample_keys(key: Array, num_samples: int) -> Array:
-    """Return one independent typed key per draw, shape [num_samples], for user functions."""
+    """Return independent typed keys, one per draw, for user functions; shape [num_samples]."""
     return jax.random.wrap_key_data(
         jnp.stack(_words(key, num_samples, 0), axis=-1), impl="threefry2x32"
     )
@@ -209,36 +210,36 @@ def signed_uniform(
 def exponential(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> Array:
-    """Draw standard exponentials: density e^-x on x >= 0. Arguments and shape as `uniform`."""
+    """Draw standard exponentials (density e^-x, x >= 0); arguments and shape as in `uniform`."""
     # Take the magnitude of a Laplace draw: its sign lets XLA vectorize later operations on CPU.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
 def laplace(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard Laplace noise: density e^-|x| / 2. Arguments and shape as `uniform`."""
+    """Draw standard Laplace noise (density e^-|x| / 2); arguments and shape are as in `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard normal noise. Arguments and shape as `uniform`."""
+    """Draw standard normal noise; arguments and shape are as in `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jax.scipy.special.ndtri(u / 2)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard Gumbel noise: -ln of an exponential. Arguments and shape as `uniform`.
+    """Draw standard Gumbel noise (-ln of an exponential); arguments and shape are as in `uniform`.
 
-    Both ends of the exponential need relative precision, since they are the two tails of the
-    result; the spare bit chooses the end.
+    Both small and large exponentials need relative precision, since they give the two tails of the
+    result; the spare bit chooses between them.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
     rest = 1 - share
     logarithm = -jnp.log(jnp.where(large, share, rest))
-    # Compute log1p(-x) from the log shared with the other end: x ln(1 - x) / ((1 - x) - 1).
+    # Compute log1p(-x) from the logarithm already computed: x ln(1 - x) / ((1 - x) - 1).
     small = jnp.where(rest < 1, logarithm * (share / (1 - rest)), share)
     return -jnp.log(jnp.where(large, logarithm, small))
 
@@ -248,7 +249,8 @@ def two_sided_geometric(
 ) -> Array:
     """Draw two-sided geometric noise: P(k) = (1 - a) / (1 + a) a^|k| with a = e^-epsilon.
 
-    Draws invert P(|k| >= m) = 2 a^m / (1 + a). Arguments as `uniform`; int32 [num_samples].
+    Magnitudes are drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). Arguments are as in `uniform`;
+    the result is int32 [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))

@@ -1,9 +1,9 @@
 """The only loop over sample blocks: draw a block, reduce it, discard it.
 
 The draw happens inside the loop body, so memory holds one block for any number of samples. The key
-of a block is folded from its number alone, so its samples do not depend on how blocks are grouped,
-batched or spread over devices. A long stream can therefore be cut into several compiled calls,
-between which signals are handled; the counts of the parts add up to those of the whole.
+of a block depends only on the block's number, so its samples do not depend on how blocks are
+grouped, batched or spread over devices. A long stream can therefore be cut into several compiled
+calls, with signals handled between them; the counts of the parts add up to those of the whole.
 """
 
 import threading
@@ -27,22 +27,22 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Divisor of block lengths, in samples."""
+"""Every block size is a multiple of this number of samples."""
 
 _FIRST_DRAWS = 2**22
-"""Draws of the first compiled call of a stream, which takes at most about 0.1 seconds."""
+"""Number of draws in the first compiled call of a stream, which takes at most about 0.1 seconds."""
 
 _CALL_SECONDS = 0.5
 """Target duration of later compiled calls, in seconds."""
 
 
 class Reducer(NamedTuple, Generic[Carry]):
-    """A sufficient statistic of a stream of blocks.
+    """A statistic that is computed from a stream of blocks, one block at a time.
 
     Attributes:
-        init: () -> carry.
-        update: (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid samples
-            pad the last block and must not count.
+        init: Function () -> carry, which returns the initial carry.
+        update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid
+            samples pad the last block and must not count.
         reads_once: Whether the update reads a block in one place only, so that XLA can fuse it with
             the draw; otherwise the block is stored first.
     """
@@ -53,7 +53,7 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """Return the block size for a sample size: equal blocks of at most MAX_BLOCK samples.
+    """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
 
     It is a multiple of 128, since XLA's CPU loops are six times slower at odd lengths. The size
     decides which key draws which sample, so it depends on `num_samples` alone, not on the machine.
@@ -65,14 +65,14 @@ def block_size_for(num_samples: int) -> int:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Blocks:
-    """A sample size cut into blocks; only the size of a block is static in a compiled program.
+    """The division of a sample into blocks; a compiled program depends only on the block size.
 
     Attributes:
         size: Number of samples in a block.
         number: int32, number of blocks.
-        in_last: Number of samples of the last block that count.
+        in_last: Number of valid samples in the last block; the rest is padding.
         start: int32, first block to draw.
-        stop: int32, end of the range of blocks to draw; None for all.
+        stop: int32, end (exclusive) of the blocks to draw; if None, all blocks.
     """
 
     size: int = field(metadata={"static": True})
@@ -83,17 +83,17 @@ class Blocks:
 
 
 def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
-    """Cut a sample size into blocks.
+    """Divide a number of samples into blocks.
 
-    Passing blocks to a compiled program, rather than a number of samples, shares the program among
-    all sample sizes with the same block size.
+    Passing blocks instead of a number of samples to a compiled program lets all sample sizes with
+    the same block size share that program.
 
     Args:
         num_samples: Number of samples; or blocks, which are returned unchanged.
         size: Number of samples in a block; `block_size_for(num_samples)` if None.
 
     Raises:
-        ValueError: When there are more blocks than an int32 can number.
+        ValueError: When there are 2^31 or more blocks.
     """
     if isinstance(num_samples, Blocks):
         return num_samples
@@ -117,8 +117,8 @@ def reduce_samples(
     """Stream samples through a reducer in one loop.
 
     Args:
-        draw: int32 block number -> block [block_size_for(num_samples), ...].
-        reducer: The statistic.
+        draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
+        reducer: The statistic to compute.
         num_samples: Number of samples that count, or their blocks.
         first: Block 0, if the caller has already drawn it (to set up the reducer); the loop then
             starts at block 1.
@@ -152,21 +152,21 @@ def in_calls(
     """Count streams in compiled calls of about half a second, handling interrupts in between.
 
     Args:
-        launch: Function from blocks to the counts of their samples, from `start` to `stop`.
+        launch: Function that counts the samples of the given blocks, from their `start` to `stop`.
         blocks: Blocks of each stream.
         num_streams: Number of streams counted in parallel.
         start: First block to count.
 
     Yields:
-        int64 counts of a part of the blocks, and its number of samples per stream. Totals do not
-        depend on how the blocks are divided, since counts are integers.
+        For each call, the int64 counts of its blocks, and their number of samples per stream.
+        Totals do not depend on how the blocks are divided, since counts are integers.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
     compiled, size = False, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
     while start < number:
         stop = min(start + size, number)
         began = time.perf_counter()
-        # All parts have the same types, so they share one program.
+        # All parts have the same types, so they share one compiled program.
         part = replace(blocks, start=np.int32(start), stop=np.int32(stop))
         with signals_wait():
             counts = jax.device_get(launch(part)).as_int()
@@ -179,7 +179,7 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """Call `jax.device_get` and handle signals meanwhile; they do not stop the computation."""
+    """Call `jax.device_get`, handling signals while it waits; they do not stop the computation."""
     ready = threading.Event()
 
     def wait() -> None:
@@ -197,13 +197,14 @@ def fetched(started: Tree) -> Tree:
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """Wrap a draw so that its block is stored before it is read.
 
-    XLA may copy a draw, or a part of it, into each of its readers: a sign that two readers need
-    then costs two Threefry calls per sample. A barrier prevents this on GPU. On CPU, XLA removes
-    barriers before fusion, but not a branch whose condition was behind a barrier until then.
+    XLA may recompute a draw, or part of it, in each operation that reads it: if two operations need
+    the sign, every sample costs two Threefry calls. On GPU, an optimization barrier prevents this.
+    On CPU, XLA removes barriers before fusion, but keeps a branch whose condition passed through a
+    barrier, so the draw is put into such a branch.
     """
 
     def columns(block: Array) -> list[Array]:
-        # Readers take vectors axis by axis, and XLA is slow at writing interleaved vectors.
+        # Later operations read one axis at a time, and XLA is slow at writing interleaved vectors.
         samples = draw(block)
         return [samples] if samples.ndim == 1 else list(jnp.moveaxis(samples, 1, 0))
 

@@ -21,8 +21,8 @@ def cores() -> int:
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Run a compiled call for every item, in parallel on all cores.
 
-    If several threads call a new program at the same time, each of them compiles it, so the program
-    should have been called before.
+    Call the program once beforehand: if several threads call a new program at the same time, each
+    of them compiles it.
 
     Args:
         call: Function that starts a compiled program; it runs in other threads.

@@ -82,10 +82,10 @@ class VectorSpace:
 
 @dataclass(frozen=True)
 class MixedSpace:
-    """Outputs with both atoms and a continuous part: a label with or without a real.
+    """Outputs that are a label alone (an atom) or a label with a real number (continuous).
 
-    Drawn as floats of shape [num_samples, 2]. Column 0 is a label 0, ..., num_labels - 1 (a whole
-    number); column 1 is the real, or 0 where the label stands alone (an atom).
+    Drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole number in [0,
+    num_labels); column 1 is the real number, or 0 if the label stands alone.
     """
 
     num_labels: int

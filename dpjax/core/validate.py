@@ -34,14 +34,14 @@ LIMITS = {
     "sizes": 10**4,
     "unpacked_bytes": 2**28,
 }
-"""Maximum size of each kind of input; the environment variable DPJAX_MAX_NAME overrides it.
+"""Maximum size of each kind of input; the environment variable DPJAX_MAX_<NAME> overrides it.
 
 The limits keep a small file, or a mistyped number, from exhausting memory or running for days.
 """
 
 
 def limit(name: str) -> int:
-    """Return a limit of `LIMITS`, or the value that the environment sets instead.
+    """Return a limit from `LIMITS`, or the value of the environment variable that overrides it.
 
     Raises:
         ValueError: When the environment variable is not an integer >= 1.
@@ -59,7 +59,7 @@ def within_limit(name: str, number: int, what: str) -> None:
     Args:
         name: Name of the limit.
         number: Requested size.
-        what: Subject of the message, such as "outputs of too many categories".
+        what: Start of the message, such as "outputs of too many categories".
 
     Raises:
         ValueError: When the number exceeds the limit; the message says how to raise the limit.
@@ -91,7 +91,7 @@ def _scalar(name: str, value: object, accepted: str) -> float:
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but was {value!r}.")
-    # For a stacked parameter, check the smallest entry.
+    # A parameter may be stacked; callers check the smallest entry.
     if array.size == 0 or not np.all(np.isfinite(array)):
         raise BadValue(f"{name} must be {accepted} (finite), but was {value!r}.")
     return float(array.min())
@@ -176,10 +176,10 @@ def counts(*, at_most: int | None = None, **arguments: object) -> None:
 
 
 def shares(*, above_0: bool = False, **arguments: object) -> None:
-    """Validate arrays of numbers from 0 to 1, of any shape; raises as `counts` does.
+    """Validate arrays of numbers in [0, 1], of any shape; raises as `counts` does.
 
     Args:
-        above_0: Whether 0 is rejected.
+        above_0: Whether to reject 0.
         arguments: Arrays to validate, by name.
     """
     low = np.nextafter(0, 1) if above_0 else 0
@@ -202,10 +202,10 @@ def _within(name: str, value: object, low: float, high: float, accepted: str) ->
 
 
 def one_of(accepted: Collection[str], **arguments: object) -> None:
-    """Validate that each argument is one of the accepted names; the message offers the nearest.
+    """Validate that each argument is one of the accepted names.
 
     Raises:
-        ValueError: When an argument is not among them.
+        ValueError: When an argument is not among them; the message suggests the nearest name.
     """
     for name, value in arguments.items():
         if value not in accepted:
@@ -232,7 +232,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
 
 
 def check_table(what: str, content: object) -> dict[str, Any]:
-    """Return a copy of a table of names and values as a dict; raise if it is no table.
+    """Return a copy of a mapping (a table of names and values) as a dict.
 
     Args:
         what: Description of the table, for the message.
@@ -249,7 +249,7 @@ def check_table(what: str, content: object) -> dict[str, Any]:
 def check_names(
     what: str, content: Mapping[str, object], names: tuple[str, ...], *taken_before: str
 ) -> None:
-    """Validate that a table has known names only.
+    """Validate that a table has only accepted names.
 
     Args:
         what: Description of the table, for the message.

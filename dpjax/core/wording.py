@@ -1,4 +1,4 @@
-"""Messages that name arguments, as in Python or as options of the command line.
+"""Messages whose argument names can be shown in Python's form or as command-line options.
 
 Errors and notes speak of `num_samples` and `method=Events()`; the command line says `--num-samples`
 and `--method events`. Messages mark these words with `term`, so that they can be replaced exactly.
@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""A marked word: its Python form, and its option if that is not the name with dashes."""
+"""A marked word: its Python form and its option, which is empty if it is the name with dashes."""
 
 
 def term(python: str, option: str = "") -> str:
-    """Mark a word for a `Sentence`.
+    """Mark a word that a `Sentence` may replace by a command-line option.
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: Words for a command that has this option, such as "--method events"; if empty, the
-            option named after the argument.
+        option: Replacement on commands that have this option, such as "--method events"; if empty,
+            the option named after the argument.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -32,7 +32,7 @@ ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 NO_RESTART = term("restart=False", "no --restart")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
-# Marked words above: alternatives that several messages suggest.
+# The marked words above are alternatives that several messages suggest.
 
 
 class Sentence(str):
@@ -45,7 +45,7 @@ class Sentence(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        """Create the message with Python's names."""
+        """Create the message with the names of Python arguments."""
         sentence = super().__new__(cls, _TERM.sub(r"\1", marked))
         sentence.marked = marked
         return sentence
@@ -55,10 +55,10 @@ class Sentence(str):
         return str(self)
 
     def in_options(self, options: Mapping[str, str]) -> str:
-        """Return the message with the options of a command.
+        """Return the message with marked words replaced by the options of a command.
 
         Args:
-            options: Options of the command, by Python argument. Other words stay in Python's form.
+            options: Options of the command, by Python argument. Words without an option are kept.
         """
         known = {*options.values()}
 
@@ -82,7 +82,7 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
     Args:
         name: Name of the row.
         text: Text of the row, without line breaks.
-        padded: Whether to align the text with other rows, rather than put it right after the name.
+        padded: Whether to align the text with other rows; otherwise it directly follows the name.
     """
     return textwrap.fill(
         text,
@@ -95,15 +95,15 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
 
 
 class Doubt(Sentence):
-    """A note that outputs may not be independent draws, as every bound assumes."""
+    """A note that outputs may not be independent draws, although every bound assumes they are."""
 
 
 class Unvaried(Sentence):
-    """A note that no output varied at either database of a pair.
+    """A note that the outputs never varied at either database of a pair.
 
     Args:
-        marked: The text.
-        pair: Label of the pair.
+        marked: The message, with words marked by `term`.
+        pair: Label of the pair that did not vary.
     """
 
     pair: str
@@ -142,7 +142,7 @@ class BadType(TypeError):
 
 
 def in_options(text: object, options: Mapping[str, str]) -> str:
-    """Return a message or an error's text with the options of a command.
+    """Return a message, or the text of an error, with marked words replaced by a command's options.
 
     Args:
         text: An error, a `Sentence` or plain text.

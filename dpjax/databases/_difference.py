@@ -8,10 +8,10 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""If both databases have at most this many characters of text, no difference is described."""
+"""Differences are described only if the text of a database has more characters than this."""
 
 _MOST = 2**20
-"""Maximum number of entries in both databases together; larger ones are not compared."""
+"""Maximum total number of entries in both databases; larger databases are not compared."""
 
 _SHOWN, _LONGEST = 3, 60
 """Maximum number of differences described, and of characters shown per value."""
@@ -33,7 +33,7 @@ def difference(database: object, neighbor: object) -> str | None:
             return None
         found = _places(database, neighbor)
     except Exception:
-        return None  # Errors of other libraries, or a list that contains itself.
+        return None  # Another library raised an error, or a list contains itself.
     if not found:
         return None
     more = len(found) - _SHOWN
@@ -112,7 +112,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """Describe what the shorter side lacks; return nothing if the sides differ otherwise too."""
+    """Describe the rows missing from the shorter side; return nothing if other rows differ too."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0
@@ -152,6 +152,6 @@ def _plain(value: object) -> object:
 
 
 def _short(value: object) -> str:
-    """Return the text of a value, shortened."""
+    """Return the text of a value, shortened if it is long."""
     text = text_of(_plain(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

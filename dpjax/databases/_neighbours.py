@@ -22,10 +22,10 @@ _MOST_PAIRS = 2**20
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
     """Pair a database with its copies that lack one record, one pair for each nonzero record.
 
-    Bounds consider both directions of a pair, so removing a record covers adding one.
+    Bounds hold for both directions of a pair, so pairs that remove a record also cover adding one.
 
     Args:
-        database: [records], 0 where a record is absent.
+        database: Vector [records]; 0 marks an absent record.
 
     Returns:
         Pairs in the order of the records.
@@ -51,7 +51,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
     """Pair a database with its copies in which one record has another value of a finite domain.
 
     Args:
-        database: [records].
+        database: Vector of records, [records].
         domain: The values that a record can take.
 
     Returns:
@@ -85,7 +85,8 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         low: The smallest point of the grid.
         high: The largest point of the grid.
         num_points: Number of points, at least two.
-        distance: Maximum distance of a pair, which is the sensitivity of the statistic.
+        distance: Maximum distance between the points of a pair, which is the sensitivity of the
+            statistic.
 
     Returns:
         Pairs of numbers, the smaller first.
@@ -114,7 +115,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
 
 
 def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None) -> Pairs:
-    """Pair one database in {0,1}^d with all the rest, or pair all that differ in one entry.
+    """Pair one database in {0,1}^d with all others, or pair all databases that differ in one entry.
 
     Args:
         dimension: d, the number of entries.
@@ -132,7 +133,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
     """
     validate.positive_int(dimension=dimension)
     _check_size(2**dimension - 1 if database is not None else dimension * 2 ** (dimension - 1))
-    # Bits in reading order: entry 0 changes slowest.
+    # Count in binary with entry 0 as the leading bit.
     cube = np.arange(2**dimension)[:, None] >> np.arange(dimension)[::-1] & 1
     if database is not None:
         base = _vector(database)
@@ -165,7 +166,7 @@ def random_answers(
         high: Upper end of the database's answers.
 
     Returns:
-        `num_pairs` pairs of shape [num_queries]; at least one answer of each pair moves.
+        `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.
 
     Raises:
         ValueError: When an argument is out of range.
@@ -186,7 +187,7 @@ def random_answers(
     ]
     database = low + (high - low) * uniforms[0]
     moves = np.ceil(3 * uniforms[1]) - 2
-    # Move one random answer where no answer moved.
+    # If no answer of a pair moved, move one at random.
     entry = np.ceil(num_queries * uniforms[2][:, 0]).astype(int) - 1
     direction = np.where(uniforms[3][:, 0] <= 0.5, -1.0, 1.0)
     still = np.flatnonzero(~moves.any(axis=1))

@@ -18,7 +18,7 @@ _NO_ROWS = (str, bytes, dict, set, frozenset)
 """Iterable types that are not accepted as a list of pairs or as one pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest allowed relative change of a pair's distance by the cast to jax's float type."""
+"""Largest relative change of a pair's distance allowed in the cast to jax's float type."""
 
 
 @jax.tree_util.register_dataclass
@@ -31,7 +31,7 @@ class Pairs:
     differ in shape, for example when a record is added or removed.
 
     Attributes:
-        database: Numbers of shape [B, ...], or a pytree of arrays with leading axis B.
+        database: Array of shape [B, ...], or a pytree of arrays with leading axis B.
         neighbor: The neighbors of these databases, in the same form.
         labels: B names of the pairs; "pair 0", "pair 1" and so on by default.
 
@@ -79,7 +79,7 @@ class Pairs:
         return length(self.database)
 
     def one(self, index: int) -> "Pairs":
-        """Return the pair at `index`, as a stack of one."""
+        """Return the pair at `index`, as a stack of one pair."""
         only = slice(index, index + 1)
         return Pairs(nth(self.database, only), nth(self.neighbor, only), (self.labels[index],))
 
@@ -89,7 +89,7 @@ class Pairs:
 
         Raises:
             TypeError: When `pairs` is neither.
-            ValueError: For the same reasons as the class.
+            ValueError: When `Pairs` rejects the databases.
         """
         if isinstance(pairs, Pairs):
             return pairs
@@ -124,7 +124,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     for number, item in enumerate(items):
         try:
             if isinstance(item, _NO_ROWS) or _is_frame(item):
-                raise TypeError  # It can be unpacked, but is not a pair.
+                raise TypeError  # Such an item can be unpacked, but is not a pair.
             database, neighbor = item
         except (TypeError, ValueError):
             bare = "; one pair is written as [(database, neighbor)]" if len(items) == 2 else ""
@@ -173,9 +173,9 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Reject pairs whose distance changes by the cast, since their audit would be wrong."""
+    """Reject pairs whose distance changes in the cast, since their audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    # Compare with the largest distance in a pair, because equal entries may still lose a bit.
+    # Measure changes relative to the pair's largest distance, since a tiny one may lose a bit.
     entries = tuple(range(1, wanted.ndim))
     changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
         axis=entries, keepdims=True, initial=0.0

@@ -12,13 +12,14 @@ from dpjax.databases._pairs import Pairs
 def query_patterns(num_queries: int) -> Pairs:
     """Return ten pairs of query answers: the seven patterns of Table I and three more.
 
-    If the number of queries is odd, the first half in these patterns is the shorter one.
+    If the number of queries is odd, the first half in these patterns has one query fewer than the
+    second.
 
     Args:
         num_queries: Length k of the answers (k >= 2).
 
     Returns:
-        Ten pairs of shape [10, k].
+        Ten pairs; the answers of each side have shape [10, k].
 
     Raises:
         ValueError: When there are fewer than two queries.

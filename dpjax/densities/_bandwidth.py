@@ -251,8 +251,8 @@ def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
     """
     dimension, size = columns.shape
     needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)
-    # On CPU, XLA vectorizes sums over a leading axis; a vector holds four times as many int8 as
-    # float32 values.
+    # On CPU, XLA vectorizes sums over a leading axis; a vector register holds four times as many
+    # int8 as float32 values.
     padding = ((0, 0), (0, -size % (_ROWS * _LANES)))
     rows = jnp.pad(columns, padding, constant_values=jnp.inf).reshape(dimension, -1, _ROWS, _LANES)
 

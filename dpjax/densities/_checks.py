@@ -25,7 +25,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
 def checked_arrays(
     samples: ArrayLike | Array, points: ArrayLike | Array, bandwidth: ArrayLike | Array
 ) -> tuple[Array, Array]:
-    """Validate samples and points, and convert them to arrays of the same shapes.
+    """Validate samples and points, and convert them to JAX arrays without changing their shapes.
 
     Args:
         samples: Samples [n] or [n, d]; traced values are not validated.

@@ -26,8 +26,8 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
     """Return the kernel's profile k(|point - sample| / bandwidth) at each sample.
 
     Args:
-        samples: [block] or [block, d].
-        point: [d].
+        samples: Samples, [block] or [block, d].
+        point: Evaluation point, [d].
         bandwidth: Scalar.
         kernel: Kernel, whose profile excludes the factor c_d / h^d.
 
@@ -44,7 +44,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
     """Return a reducer that sums the kernel's profile at every point, in fixed-point numbers.
 
     Args:
-        points: [points, d].
+        points: Evaluation points, [points, d].
         bandwidth: Scalar.
         kernel: The kernel.
 

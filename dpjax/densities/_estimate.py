@@ -37,17 +37,18 @@ def truncated_kde(
     The error is absolute, not relative, even in float64. With the direct method, each kernel value
     is rounded to a multiple of 2^-17. A density is therefore within 2^-18 c_d / h^d of the exact
     sum, where h is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the
-    Gaussian and d = 1); with many samples at different distances, it is far closer. With the binned
-    method, each sample moves by up to half a bin, at most an eighth of the node spacing, and the
-    lattice adds the error described in `binned_density`. A density that is not far above these
-    errors is noise and may be 0: set the floor above the errors, and disregard densities at it.
+    Gaussian and d = 1); with many samples at different distances, the error is far smaller. With
+    the binned method, each sample moves by up to half a bin, at most an eighth of the node spacing,
+    and the lattice adds the error described in `binned_density`. A density that is not far above
+    these errors is noise and may be 0: set the floor above the errors, and disregard densities
+    equal to the floor.
 
     Args:
         samples: Real numbers of shape [n] or [n, d].
         points: Evaluation points, real numbers of shape [p] or [p, d].
         bandwidth: A rule, its name ("silverman", "scott", "hoelder", "cross-validated") or a number
             in units of the samples.
-        floor: tau >= 0.
+        floor: Lower limit of the densities, tau >= 0.
         kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "direct", which computes n p kernel values; or "binned", only for d = 1, which
             counts samples in bins, smooths the counts by one FFT, and interpolates between nodes.
@@ -102,9 +103,9 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at the floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]; those that are not categories count only toward n.
+        samples: Integers of shape [n]; those outside the categories count only toward n.
         num_categories: Number of categories.
-        floor: tau >= 0.
+        floor: Lower limit of the frequencies, tau >= 0.
 
     Returns:
         Frequencies of shape [num_categories].

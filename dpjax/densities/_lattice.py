@@ -1,14 +1,14 @@
 """The binned kernel density estimate, which counts samples on a lattice and smooths by FFT.
 
 Samples are counted in bins that are much finer than the lattice, with one integer scatter per draw.
-The counts are then shared linearly between the two nearest nodes and convolved with the kernel.
-Sharing amounts to smoothing by a triangle one node spacing wide. For a kernel with a closed-form
-spectrum, the spectrum is divided by that of the triangle, as in non-uniform Fourier transforms, so
-that few nodes per bandwidth are enough. The remaining error is aliasing, whose relative size is
-(spacing / bandwidth)^2 / 40 for a single sample and far smaller for many. For other kernels, the
-error is of first order in spacing / bandwidth wherever the kernel of a sample has a kink or an
-edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
-(`Kernel.min_nodes`).
+The counts are then split linearly between the two nearest nodes and convolved with the kernel. The
+split amounts to smoothing by a triangle whose half-width is the node spacing. For a kernel with a
+closed-form spectrum, the spectrum is divided by that of the triangle, as in non-uniform Fourier
+transforms, so that few nodes per bandwidth are enough. The remaining error is aliasing, whose
+relative size is (spacing / bandwidth)^2 / 40 for a single sample and far smaller for many. For
+other kernels, the error is of first order in spacing / bandwidth wherever the kernel of a sample
+has a kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel
+needs (`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; Silverman (1982) and Wand (1994), for binning;
@@ -73,7 +73,7 @@ class Lattice(NamedTuple):
         return self.start + self.spacing * jnp.arange(num_nodes)
 
     def interpolate(self, values: Array, points: Array) -> Array:
-        """Interpolate values at the nodes, [nodes], at [points] by cubics through four nodes.
+        """Interpolate values [nodes] at the given points [points], by cubics through four nodes.
 
         The points must lie between the second and the second-to-last node.
         """
@@ -95,7 +95,7 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
 
     Args:
         lattice: The lattice.
-        num_nodes: Its number of nodes.
+        num_nodes: Number of nodes of the lattice.
         fine: Bins per node.
     """
     num_bins = num_nodes * fine
@@ -180,8 +180,8 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Return node weights [nodes]: bin counts, shared linearly between the two nearest nodes."""
-    # Integer sums are exact, and faster on CPU than products of floats (four times for rows of 4).
+    """Return node weights [nodes]: bin counts, split linearly between the two nearest nodes."""
+    # Integer sums are exact and, on CPU, faster than products of floats (four times for rows of 4).
     # If there are so many samples that the sums could overflow, floats are used.
     exact = 2 * fine * num_samples < 2**31
     kind = jnp.int32 if exact else jnp.result_type(float)
@@ -192,7 +192,7 @@ def _weights(counts: Array, fine: int, num_samples: int) -> Array:
 
 
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
-    """Return the discrete Fourier transform of K(. / h) / h on a circle, [num_nodes // 2 + 1].
+    """Return the discrete Fourier transform of periodic K(. / h) / h, [num_nodes // 2 + 1].
 
     Reciprocals are explicit, since XLA replaces some divisions by products, depending on the layout
     of runs, and the last bits of the result must not depend on the layout.

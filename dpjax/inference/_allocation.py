@@ -1,8 +1,8 @@
 """Allocation of a sequential audit's next draws, given earlier counts and fresh random bits.
 
 Any choice that depends on earlier blocks alone is valid; a good one spends draws on the pair whose
-bets grow fastest. Pairs are judged on a few coarse groups, since scores of many fine cells are
-mostly noise.
+bets grow fastest. Pairs are compared on a few coarse groups of cells, since scores of many fine
+cells are mostly noise.
 """
 
 from typing import NamedTuple
@@ -18,14 +18,14 @@ _FIRST, _LEAST, _FEWEST = 1000, 40, 16
 per pair if there is only one pair or draws are expensive."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Draws of a later round as a share of all earlier draws: usually, and if draws are expensive; and
-the minimum number of draws of a round."""
+"""Size of a later round as a share of all earlier draws, in general and if draws are expensive;
+minimum number of draws of a round."""
 
 LAYING = 4096
-"""Maximum number of draws per side that are used to lay the cells of a pair."""
+"""Maximum number of draws per side from which the cells of a pair are constructed."""
 
 _OUTGROWN = 1.5
-"""Factor by which the draws of a pair must grow before its cells are laid again."""
+"""Factor by which the draws of a pair must grow before its cells are constructed again."""
 
 _GROUPS, _SAMPLES, _EVENLY = 8, 16, 0.05
 """Number of coarse groups; number of samples for Thompson sampling; share of the draws that is
@@ -77,7 +77,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     sampled = score + error * random.standard_normal((_SAMPLES, *score.shape))
     wins = np.bincount(sampled.max(axis=2).argmax(axis=1), minlength=pairs)
     share = (1 - _EVENLY) * wins / _SAMPLES + _EVENLY / pairs
-    # Largest remainders make the shares add up.
+    # Round by largest remainders, so that the draws add up to the total.
     exact = share * total
     draws = exact.astype(np.int64)
     draws[np.argsort(draws - exact, kind="stable")[: total - draws.sum()]] += 1
@@ -95,11 +95,11 @@ def first_round(pairs: int, few: bool) -> int:
 
 
 def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of the pairs whose cells should be laid again, using all draws so far.
+    """Return the indices of the pairs whose cells should be constructed again, from all draws.
 
     Args:
         draws: Draws per side so far, int64 [pairs].
-        laid: Draws per side that were used to lay the present cells, int64 [pairs].
+        laid: Draws per side from which the present cells were constructed, int64 [pairs].
     """
     return np.flatnonzero((draws >= _OUTGROWN * laid) & (draws <= LAYING))
 
@@ -124,7 +124,7 @@ def phases(total: int, pairs: int) -> list[Phase]:
 
 
 def leader(state: Wealth) -> Leader:
-    """Return the pair and direction with the largest level less two standard errors."""
+    """Return the pair and direction with the largest level minus two standard errors."""
     level, error = _half_line_levels(state)
     scores = (level - 2 * error).max(axis=2)
     side, pair = np.unravel_index(int(scores.argmax()), scores.shape)
@@ -155,9 +155,9 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return the excess of levels over the claim, in standard errors of one draw, and its errors.
+    """Return how far levels exceed the claim, in standard errors of one draw, and their errors.
 
-    Both have shape [pairs, 2]; each excess is reduced by its own error.
+    Both have shape [pairs, 2 directions]; each excess is reduced by its own error.
     """
     level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
@@ -167,9 +167,9 @@ def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
 
 
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
-    """Return the level that each pair and direction may finally support, and its error.
+    """Return the level that each pair and direction may support in the end, and its error.
 
-    Both have shape [pairs, 2].
+    Both have shape [pairs, 2 directions].
     """
     level, error = _half_line_levels(state)
     n = state.draws.min(axis=1)[:, None]

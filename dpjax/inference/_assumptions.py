@@ -51,14 +51,15 @@ def check_order(order: float) -> None:
 
 @dataclass(frozen=True)
 class Layout:
-    """Intervals, inputs and tolerances at one precision.
+    """Numbers of intervals and inputs, and tolerances, for a given precision.
 
     Attributes:
         num_intervals: m, intervals (or outputs) per input.
         num_inputs: k, inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
-        deviation: Tolerated error of the logarithm of a count, as published.
-        enough: Tolerated error that suffices if every count is covered; at least `deviation`.
+        deviation: Tolerated error of the logarithm of a count, as in the paper.
+        enough: Tolerated error of the logarithm of a count that suffices if every count is covered;
+            at least `deviation`.
         all_counts_used: Whether the published bound already covers every count (Renyi).
         all_pairs: Whether more than one pair is compared.
     """
@@ -175,7 +176,7 @@ class LipschitzOutputs:
             enough = of_pair / 3
             inputs_scale = 3.0
         else:
-            # The paper's K / K' is 2 (tau_1 / tau)^(2 alpha - 1); K and K' occur in no other way.
+            # The paper's K and K' occur only in the ratio K / K', 2 (tau_1 / tau)^(2 alpha - 1).
             loss = _renyi_ratio(self.upper_density / tau, order) * (2 * order - 1) / (order - 1)
             num_intervals = _whole(2 * flatness * loss / of_pair)
             enough = deviation = min(of_pair / (4 * loss), math.log(2) / (2 * order - 1))

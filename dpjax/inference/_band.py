@@ -9,9 +9,9 @@ from above:
 
 satisfy Z1^2 + Z2^2 <= r^2 at every set i with at least the confidence. For one set this fails with
 a probability of at most Phi(-r) + exp(-r^2 / 2) / 4, the value for two uniform tail probabilities,
-since the tail probabilities of a binomial law are stochastically larger. For all sets together the
-probabilities of success multiply: whether a draw is in a set is monotone in its rank along the
-chain, so the counts of all sets are associated.
+since the tail probabilities of a binomial law are stochastically larger than uniform. For all sets
+together the probabilities of success multiply: whether a draw is in a set is monotone in its rank
+along the chain, so the counts of all sets are associated.
 
 Notation: p and q are the bounds on a set's probabilities at one corner; each set has J corners.
 

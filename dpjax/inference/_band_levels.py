@@ -24,8 +24,8 @@ def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
 
     Args:
         band: Band of a chain.
-        value: (p, q) -> v, arrays of one shape; v must increase with p and decrease with q. NaN
-            counts as 0.
+        value: Function (p, q) -> v on arrays of one shape; v must increase with p and decrease with
+            q. NaN counts as 0.
     """
     return max(max(float(found.max(initial=0.0)) for found in of_sets(band, value)), 0.0)
 
@@ -65,9 +65,9 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
 
 
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest p - ratio q over each set's corners, [sets, ratios].
+    """Return the smallest p - ratio * q over the corners of each set, [sets, ratios].
 
-    It is concave in the ratio.
+    The result is concave in the ratio.
     """
     p, q = band.power[direction], band.level[direction]
     found = np.empty((len(p), len(ratio)))

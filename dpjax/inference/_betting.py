@@ -62,19 +62,20 @@ class Weights(NamedTuple):
 
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
-    """Return weights that bet against a level as the estimated laws suggest.
+    """Return weights of a bet against a level, chosen to grow fast under the estimated laws.
 
     Args:
         p: [N, groups], estimated law at the database, above 0.
         q: [N, groups], estimated law at the neighbor, above 0.
-        draws: [N, 2], a and b, above 0.
-        slope: [N], r >= 1 of the levels to bet against: e^epsilon.
-        start: [N], d >= 0 of these levels: delta.
+        draws: [N, 2], numbers of draws a and b, above 0.
+        slope: [N], the slope r >= 1 of each level to bet against, which is e^epsilon.
+        start: [N], the intercept d >= 0 of each level, which is delta.
 
     Returns:
-        Weights that satisfy (*); they are 1 where (p, q) has the level. For d > 0, they are the
-        better of two choices: the weights of two events with the best multipliers, or those of one
-        constraint per group, as for d = 0, scaled down to pay for the most that d can add.
+        Weights that satisfy (*) of the module's docstring; they are 1 where (p, q) has the level.
+        For d > 0, they are the better of two choices: the weights of two events with the best
+        multipliers, or those of one constraint per group, as for d = 0, scaled down to pay for the
+        most that d can add.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     found = _cells(p, q, draws, bound, delta)
@@ -112,7 +113,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) ->
     is_inside = np.all((p <= bound * q) & (q <= bound * p), axis=1, keepdims=True)
     s = np.where(is_inside, draws[:, :1], total * (low + high) / 2)
     t = total - s
-    # Where a constraint binds, s and t are averaged along it.
+    # In groups where a constraint binds, it joins s and t to one multiplier of both weights.
     up, down = ap * t > bound * bq * s, bq * s > bound * ap * t
     share_p, share_q = ap / both, bq / both
     first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
@@ -128,7 +129,7 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
     """Return weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
-    # Probabilities of (up, down, rest), then expected draws in them, at both sides.
+    # Probabilities of up, down and the rest at both sides, then expected draws in them.
     sums = [[(law * part).sum(axis=1) for part in (up, down, ~(up | down))] for law in (p, q)]
     first, second = a * np.stack(sums[0]), b * np.stack(sums[1])
     # The multipliers are computed from the rest, so it must not be empty.
@@ -168,7 +169,7 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
         t[rows] = second[2, rows] / (1 - u - r * z - d)
         above[rows] = first[0, rows] / (r * u + d) - s[rows]
         below[rows] = second[1, rows] / (r * z + d) - t[rows]
-    # A bet is valid if signs and sum are right; both are enforced here, despite rounding errors.
+    # A bet is valid if the multipliers have the right signs and sum, which is enforced here.
     most = 1 - _LEAST  # A weight of 0 could lose everything, and gives NaN for 0 draws.
     above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
     scale = (a + b) / (s + t + delta * (above + below))
@@ -190,8 +191,8 @@ def _one_event(
         small: Expected draws in the event at the other side, out of b.
         a: Draws at the likelier side.
         b: Draws at the other side.
-        e: r of the constraint.
-        delta: d of the constraint.
+        e: Slope r of the constraint.
+        delta: Intercept d of the constraint.
 
     Returns:
         The projected p and q of the event.
@@ -211,13 +212,13 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
     Args:
         first: [3, N], expected draws in up, down and rest at the database.
-        second: [3, N], the same at the neighbor.
-        e: [N], r of the constraints.
-        delta: [N], d of the constraints.
+        second: [3, N], expected draws in up, down and rest at the neighbor.
+        e: [N], slopes r of the constraints.
+        delta: [N], intercepts d of the constraints.
     """
     mass = np.stack([first[0], second[0], first[1], second[1], first[2], second[2]])
     one, none, rest = np.ones_like(e), np.zeros_like(e), 1 - delta
-    # The six probabilities are linear in (u, z).
+    # The six probabilities are linear in u (q of `up`) and z (p of `down`).
     by_u = np.stack([e, one, none, none, -e, -one])
     by_z = np.stack([none, none, one, e, -one, -e])
     constant = np.stack([delta, none, none, delta, rest, rest])
@@ -256,7 +257,7 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
 
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return the growth of the best bet on known laws: its expected ln payoff of one draw per side.
+    """Return the growth of the best bet on known laws: its expected log payoff per draw and side.
 
     A test that refutes a true level with probability at most `error`, and ends with certainty,
     needs at least ln(1 / error) / growth draws per side on average (Wald, 1945).

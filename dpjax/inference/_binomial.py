@@ -51,7 +51,7 @@ def one_sided_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the bounds of `clopper_pearson` from the significance, without validation.
 
-    The confidence, 1 - significance, would lose digits of a small significance.
+    A small significance would lose digits if it were passed as a confidence.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
@@ -69,8 +69,8 @@ def binomial_lower_bound(
     counts (in an audit, by the search stage).
 
     Args:
-        larger: Counts of the event at the side expected to be likelier.
-        smaller: Counts at the other side.
+        larger: Counts of the event at the side where it is expected to be likelier.
+        smaller: Counts of the event at the other side.
         num_samples: Draws at each side.
         confidence: Least probability that the bound is at most the true value.
 

@@ -18,15 +18,15 @@ _HUGE = 1e300
 
 
 class Blocks:
-    """Blocks of counts for success probabilities in a range.
+    """Blocks of the counts that are likely for success probabilities in a range.
 
     Attributes:
         low: The least success probability.
         high: The largest success probability.
         trials: n, number of trials.
-        negligible: Largest mass outside of a window.
+        negligible: Largest probability of the counts outside a window.
         stride: Number of counts in a block.
-        begin: Number of the first block; block i begins at count i times stride.
+        begin: Index of the first block; block i begins at count i * stride.
         counts: int64 [blocks], first counts of the blocks.
         log_ways: Float64 [blocks + 1], log binomial coefficients of `counts`; the last entry is
             -infinity.
@@ -55,7 +55,7 @@ class Windows:
     """Windows of blocks, one for each success probability.
 
     Attributes:
-        start: int64 [p], number of the first block of each window, relative to `Blocks.begin`.
+        start: int64 [p], index of the first block of each window, relative to `Blocks.begin`.
         size: Number of blocks of every window; blocks beyond n have probability 0.
     """
 
@@ -75,19 +75,20 @@ class Windows:
             self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
 
     def numbers(self, part: slice) -> NDArray[np.int64]:
-        """Return block numbers of some windows, [p, size + 1], relative to `Blocks.begin`."""
+        """Return the blocks in the windows of `part`, [p, size + 1], relative to `Blocks.begin`."""
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:
-        """Return upper bounds on the blocks' probabilities in some windows, [p, size]."""
-        # In place, since allocating memory costs more than the computation.
+        """Return upper bounds on the probabilities of the blocks in `part`, [p, size]."""
+        # Compute in place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]
         nodes += np.multiply.outer(self._slope[part], self._number)
         np.exp(nodes, out=nodes)
         if self._stride == 1:
             return nodes[:, :-1]
-        # A block's likeliest count is its first one, about the next block's first, or the mode.
+        # A block's likeliest count is its first one, its last one (nearly the next block's first),
+        # or the mode of the distribution.
         mass = np.maximum(nodes[:, :-1], nodes[:, 1:])
         mass[np.arange(len(mass)), self._mode[part]] = self._most[part]
         mass *= self._stride

@@ -1,9 +1,9 @@
 """An exact lower bound on a level from the counts of one event, nearly as tight as a normal one.
 
 Two separate bounds must each cover their own worst case, which loses about a fifth of the margin.
-Buehler's bound does so once: an order of all pairs of counts ranks the evidence for a large level,
-and the bound is the smallest level at which counts as extreme as the observed ones have more than
-the allowed probability for some value of the other parameter.
+Buehler's bound covers a single worst case: all pairs of counts are ordered by their evidence for a
+large level, and the bound is the smallest level at which counts as extreme as the observed ones
+have more than the allowed probability, for some value of the other parameter.
 
 Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, p = g(t, q) at the level t, s orders
 them (see `_hypotheses`), and f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with
@@ -57,7 +57,7 @@ _STEEP, _MOST_PARTS = 2.0, 16
 which one refinement divides an interval."""
 
 _ROUNDING, _TABLE = 1e-12, 65
-"""Rounding error of s; number of points of the table that spaces the values of q."""
+"""Tolerated rounding error of s; number of points of the table that spaces the values of q."""
 
 _MOST_CELLS = 16_384
 """Maximum number of entries of a table, so that it fits in a processor's cache."""
@@ -134,7 +134,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
 
 
 def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
-    """Solve by bisection, where the secant steps did not converge."""
+    """Solve by bisection, if the secant steps did not converge."""
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(level: float) -> bool:
@@ -158,10 +158,11 @@ class _Bounds(NamedTuple):
     """Bounds on ln f at one level, between neighboring values of q.
 
     Attributes:
-        ends: [intervals], the larger of the values at the two ends.
+        ends: [intervals], the larger of the bounds at the two ends.
         lines: [intervals], largest excess over `ends` in between, according to the line bound.
-        corners: [intervals], the same according to the bound f(largest p, smallest q).
-        highest: The largest known value, including the bound below the smallest q.
+        corners: [intervals], largest excess over `ends` in between, according to the bound
+            f(largest p, smallest q).
+        highest: The largest bound at any of these q, or below the smallest one.
     """
 
     ends: NDArray
@@ -178,7 +179,8 @@ class _Bounds(NamedTuple):
     def finer(self, places: NDArray, looseness: float) -> NDArray:
         """Refine the places until the supremum is known to within `looseness`."""
         allowed = looseness + self.highest - self.ends
-        # More parts reduce the excess of a line quadratically, and that of a corner linearly.
+        # More parts reduce the excess of the line bound quadratically, and of the corner bound
+        # linearly.
         parts = np.minimum(np.sqrt(self.lines / allowed), self.corners / allowed)
         parts = np.ceil(np.clip(parts - 1e-9, 1.0, _MOST_PARTS)).astype(np.int64)
         part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -223,7 +225,7 @@ class _Tail:
         if p[0] == 1:
             nothing = np.zeros(places.size - 1)
             return _Bounds(nothing, nothing, nothing, 0.0)
-        # If p = 1 at both ends, f decreases in between (NaN); at one end, log odds are infinite.
+        # NaN: with p = 1 at both ends, f decreases in between. Infinity: p = 1 at one end.
         lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
         lines += _line_gaps(q, self.trials[1])
         (steep,) = np.nonzero(lines > _STEEP)
@@ -333,7 +335,7 @@ def _least_larger(
     trials: tuple[int, int],
     quantile: float,
 ) -> NDArray[np.int64]:
-    """Return the least K1 with s >= observed for each K2; n1 + 1 where there is none."""
+    """Return the least K1 with s >= observed for each K2; n1 + 1 if there is none."""
     # Bisect, since s increases with K1. The least K1 is above `below`, and at most `at`.
     below = np.full(smaller.shape, -1, np.int64)
     at = np.full(smaller.shape, trials[0] + 1, np.int64)

@@ -25,10 +25,10 @@ predicted band."""
 
 
 class Chain(NamedTuple):
-    """Initial segments of the cells in the order of their ratios.
+    """A chain of nested sets: initial segments of the cells in a chosen order.
 
     Attributes:
-        place: int64 [cells], number of the first set that contains each cell, or `num_sets`.
+        place: int64 [cells], index of the first set that contains each cell, or `num_sets`.
         num_sets: K, number of sets.
         usable: (end, start): sets before `end`, and complements of the sets from `start` on,
             contain only cells that are allowed in events.
@@ -73,7 +73,7 @@ def chain_of(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> Chain:
-    """Fix the chain from the counts of a search.
+    """Make the chain of sets from the counts of a search.
 
     Args:
         counts: int64 [2, cells], at the database and at its neighbor, at least one draw at each.
@@ -90,7 +90,7 @@ def chain_of(
     share = np.cumsum(counts.sum(axis=0)[order]) / draws.sum()
     tails = np.geomspace(min(_FEWEST / num_confirm, 1 / _PARTS), 1 / _PARTS, _TAIL_SETS + 1)[:-1]
     goals = np.concatenate([np.arange(1, _PARTS) / _PARTS, tails, 1 - tails])
-    # The first set that reaches each share, up to rounding.
+    # Lengths of the first sets that reach each share, up to rounding.
     lengths = np.unique(np.searchsorted(share, goals - 1e-12) + 1)
     lengths = np.unique(np.minimum(lengths, cells - 1))
     place = np.empty(cells, np.int64)
@@ -110,14 +110,14 @@ def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> ND
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
-    # Do not shrink, since uncertain cells would then stay in the order of their numbers: a sparse
-    # vector with 11 outcomes and 1,000 confirming draws would show 0.28 instead of 0.32.
+    # Do not shrink, since uncertain cells would then keep the order of their indices: for a sparse
+    # vector with 11 outcomes and 1,000 confirmation draws, the bound would be 0.28, not 0.32.
     score = np.log((counts[0] + 1) / (counts[1] + 1)) - np.log(draws[0] / draws[1])
     return score if groups is None else score[groups]
 
 
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks along the line from where both densities cross, > 0 on the database's side."""
+    """Return ranks along the line, 0 where both densities cross, > 0 on the database's side."""
     # Sorting puts NaN at the end.
     order = np.argsort(line, kind="stable")
     (placed,) = np.nonzero(np.isfinite(line[order]))
@@ -135,7 +135,7 @@ def expected_bands(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> list[Band]:
-    """Predict bands: each half of the search estimates the shares of the other half's chain.
+    """Predict bands: one half of the search makes a chain, and the other half estimates its shares.
 
     Args:
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.

@@ -2,7 +2,7 @@
 
 An estimator with m intervals counts n outputs at each of k inputs. It is right if no required
 interval is empty, and if the counts that determine the answer are close to their means. A
-`UnionBound` holds the number of events of each kind that may go wrong; its `shortfall` bounds their
+`UnionBound` holds the number of failure events of each kind; its `shortfall` bounds their
 total probability, which must be at most 1 - confidence.
 
 All computations use a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials underflow,
@@ -32,7 +32,7 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
     Args:
         num_samples: n >= 1, of any size (1e13 and more).
         probability: p, strictly between 0 and 1.
-        deviation: z > 0, natural logarithm.
+        deviation: z > 0, the deviation of ln(S / (n p)) from 0.
 
     Returns:
         ln f(n, p, z) in float64.
@@ -94,7 +94,8 @@ class UnionBound:
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
         """Return the smallest n with a shortfall of at most `allowed`; None if above `at_most`.
 
-        Doubles n until it suffices, then bisects, since the shortfall decreases with n.
+        n is doubled until it suffices and then found by bisection, since the shortfall decreases
+        with n.
         """
         enough = 1
         while self.shortfall(enough) > allowed:

@@ -27,7 +27,7 @@ Tuned on experiments (a) to (e) of the local approach and on logistic noise.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
-"""The same as _SET_SHRINKAGE, for labels and codes; tuned on experiments (b), (e), (f) and on 200
+"""Value of _SET_SHRINKAGE for labels and codes; tuned on experiments (b), (e), (f) and on 200
 labels."""
 
 _MASSES = np.geomspace(1e-5, 0.99, 56)
@@ -168,8 +168,8 @@ class _Candidates(NamedTuple):
     """Orders of cells, with the side at which their sets should be likelier.
 
     Attributes:
-        order: int64 [candidates], index among the orders of all ways, of which each way has two.
-        direction: int64 [candidates], that side: 0 for the database, 1 for the neighbor.
+        order: int64 [candidates], index among the orders of all ways; each way has two orders.
+        direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
         by_ratio: bool [candidates], whether the order is by ratios.
     """
 
@@ -248,7 +248,7 @@ def _cells(
     """Return the chosen set of each run, made from all draws, bool [runs, cells].
 
     Args:
-        counts: [runs, 2, cells].
+        counts: Counts of all draws, [runs, 2, cells].
         ways: Ways of making orders.
         chosen: [runs], index of the chosen order among the orders of all ways.
         end: [runs], index of the chosen size in `_MASSES`.
@@ -283,9 +283,9 @@ def shrunk(
     """Return two probabilities, with their log-ratio shrunk by `quantile` standard errors.
 
     Args:
-        larger: Counts at the side that is expected to be likelier.
+        larger: Counts of the event at the side where it is expected to be likelier.
         draws: Draws at that side.
-        smaller: Counts at the other side.
+        smaller: Counts of the event at the other side.
         others: Draws at the other side.
         quantile: Number of standard errors.
     """

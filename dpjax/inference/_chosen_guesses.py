@@ -45,7 +45,7 @@ def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: flo
         delta: Delta, in [0, 1).
         error: Probability of refuting a true level.
     """
-    if delta == 0:  # The exact p-value is valid conditionally on each output.
+    if delta == 0:  # At delta = 0, the exact p-value is valid conditionally on the output.
         return p_value(guessed, epsilon, delta) <= error
     points = conditional_laws(guessed, epsilon)
     if points is None:

@@ -20,14 +20,14 @@ from dpjax.inference._sizes import Shared, divided, size_ratio, tried_ratios
 
 
 class Event(NamedTuple):
-    """A set of cells whose counts will be confirmed; leading axes are those of the counts.
+    """A set of cells whose counts will be confirmed; the leading axes index runs.
 
     Attributes:
         cells: bool [..., cells], the cells of the event.
         larger: int [...], the side at which the event is expected to be likelier: 0 for the
             database, 1 for the neighbor.
         predicted: Float [...], the expected lower bound of the confirm stage.
-        ratio: Float [...], fresh draws at the other side for each draw at the likelier one.
+        ratio: Float [...], fresh draws at the other side for each draw at the likelier side.
     """
 
     cells: NDArray[np.bool_]
@@ -54,7 +54,7 @@ def expected_bound(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Approximate the mean of the exact lower bound of an event with known probabilities.
+    """Approximate the expected exact lower bound of an event with known probabilities.
 
     Let m be `hypothesis.order` at the expected counts, which is about the median bound, and s its
     standard error. The result is the mean of the positive part of a normal law with these
@@ -64,7 +64,7 @@ def expected_bound(
     Args:
         larger: p, probabilities at the likelier side.
         smaller: q, probabilities at the other side, of the same shape.
-        num_confirm: N, draws per side; if `Shared`, they are divided as is best for each event.
+        num_confirm: N, draws per side; if `Shared`, they are divided optimally for each event.
         confidence: Confidence of the bound.
         hypothesis: Hypothesis whose level is bounded.
     """
@@ -124,8 +124,8 @@ def event_lower_bound(
     Neither the event nor its likelier side may depend on these counts.
 
     Args:
-        larger_count: Counts of the event at the side that was expected to be likelier.
-        smaller_count: Counts at the other side.
+        larger_count: Counts of the event at the side where it was expected to be likelier.
+        smaller_count: Counts of the event at the other side.
         larger_trials: Draws at the likelier side.
         smaller_trials: Draws at the other side.
         confidence: Least probability that the bound is at most the level.

@@ -53,10 +53,10 @@ LARGEST_MU = 40.0
 
 
 class Guessed(NamedTuple):
-    """Numbers of guesses in one run.
+    """Numbers of canaries, guesses and correct guesses in one run.
 
     Attributes:
-        canaries: n, number of canaries whose coins no guess has seen.
+        canaries: n, number of canaries whose coins are unknown to the guesses.
         made: r, number of guesses.
         right: c, number of correct guesses.
     """
@@ -107,7 +107,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
     """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
 
-    It is valid for every mechanism if r was fixed in advance. No larger bound based on c alone is.
+    The bound is valid for every mechanism if r was fixed in advance; no larger function of c is.
 
     Args:
         n: Number of canaries, each included by a fair coin of its own.
@@ -117,7 +117,7 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
         confidence: Least probability that the bound is at most the true value.
 
     Returns:
-        At least 0.
+        The bound, at least 0.
 
     Raises:
         TypeError: When an argument is not a number.
@@ -168,7 +168,7 @@ def conditional_laws(
     mass = np.concatenate([[0.0], np.cumsum(steps)])
     tails = np.logaddexp.accumulate(mass[::-1])[::-1]
     right = c - low
-    # The point of j = 0 comes first; those between it and `low` lie below the envelope.
+    # The point of j = 0 comes first; the points between it and `low` lie below the envelope.
     heights = np.exp(tails[right] - tails[: right + 1])
     widths = places[: right + 1] * np.exp(mass[: right + 1] - tails[: right + 1])
     if low > 0:
@@ -193,7 +193,7 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon with a p-value of at most the error, rounded down; 0 if none has.
+    """Return the largest epsilon with a p-value of at most `error`, rounded down; 0 if none has.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -202,7 +202,7 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
     """
     if guessed.right == 0 or p_value(guessed, 0.0, delta) > error:
         return 0.0
-    # At delta = 0 p-values are smaller, so the bound there limits the search from above.
+    # p-values are smaller at delta = 0, so the bound at delta = 0 is an upper limit of the search.
     return largest_level(
         lambda epsilon: p_value(guessed, epsilon, delta) <= error, pure_epsilon(guessed, error)
     )
@@ -219,7 +219,7 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta with a p-value of at most the error, rounded down; 0 if none has.
+    """Return the largest delta with a p-value of at most `error`, rounded down; 0 if none has.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.

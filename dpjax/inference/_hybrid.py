@@ -26,7 +26,7 @@ _ALWAYS = 0.2
 
 
 def errors(error: float) -> tuple[float, float]:
-    """Split an error into the part of the bound at any time, for `start`, and that of the look."""
+    """Split an error between the bound that holds at any time (see `start`) and the look."""
     return _ALWAYS * error, (1 - _ALWAYS) * error
 
 
@@ -40,7 +40,7 @@ class Look:
         larger: The side at which the event is expected to be likelier: 0 for the database, 1 for
             the neighbor.
         draws: Fresh draws per side after which the look is taken.
-        error: Error of the look.
+        error: Error probability of the look.
         counts: Draws in the event so far, at the likelier side and at the other side.
         drawn: All fresh draws so far, at the likelier side and at the other side.
     """
@@ -63,10 +63,10 @@ class Look:
 
         Args:
             x: Whole numbers [pairs, cells], counts of the block at the database.
-            y: The same at the neighbor.
+            y: Whole numbers [pairs, cells], counts of the block at the neighbor.
 
         Raises:
-            ValueError: When more was drawn than planned.
+            ValueError: When more draws were made than planned.
         """
         validate.counts(x=x, y=y)
         sides = [np.asarray(side, np.int64)[self.pair] for side in (x, y)]
@@ -108,7 +108,7 @@ def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[
         state: State whose counts determine the choice.
         number: Number of pairs to keep.
         draws: Fresh draws per side for the look.
-        error: Error of the look; see `errors`.
+        error: Error probability of the look; see `errors`.
     """
     event = best_events(state, np.arange(len(state.first)), draws, error, len(state.first))
     return np.argsort(-event.predicted, kind="stable")[:number]
@@ -121,7 +121,7 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
         state: State whose counts determine the choice.
         pairs: Indices of the pairs to choose from.
         draws: Fresh draws per side.
-        error: Error of the look; see `errors`.
+        error: Error probability of the look; see `errors`.
     """
     some = np.asarray(pairs, np.int64)
     event = best_events(state, some, draws, error, len(some))
@@ -139,7 +139,7 @@ def best_events(
         state: State whose counts determine the choice.
         pairs: Indices of the pairs; each must have draws.
         draws: Fresh draws per side for the confirmation.
-        error: Error of the bound.
+        error: Error probability of the bound.
         num_rivals: Number of competing pairs; the more there are, the more estimates are shrunk.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
@@ -160,6 +160,6 @@ def look_bound(look: Look, hypothesis: Hypothesis, error: float) -> float:
     Args:
         look: Look with all planned draws.
         hypothesis: Hypothesis whose level is bounded.
-        error: Error of the bound.
+        error: Error probability of the bound.
     """
     return float(event_lower_bound(*look.counts, look.draws, look.draws, 1 - error, hypothesis))

@@ -47,7 +47,7 @@ class Lines(NamedTuple):
     Attributes:
         slope: r >= 1 of the line at each level, [pairs, levels].
         start: d >= 0 of the line at each level, [pairs, levels].
-        most: [pairs], about the largest level that the estimated laws violate.
+        most: [pairs], approximately the largest level that the estimated laws violate.
     """
 
     slope: Floats
@@ -107,7 +107,7 @@ class Hypothesis(Protocol):
 
 
 class _Estimates(NamedTuple):
-    """Agresti and Coull's probabilities and their variances."""
+    """Agresti and Coull's estimates of p and q, and the variances of these estimates."""
 
     p: Floats
     q: Floats

@@ -27,9 +27,9 @@ class KernelSums(NamedTuple):
 
     Attributes:
         total: [..., 2], sums of the kernel values k over the confirmation draws.
-        squares: [..., 2], sums of k^2.
+        squares: [..., 2], sums of k^2 over the confirmation draws.
         bandwidth: [...], bandwidth h of the kernel.
-        height: K(0) = c_d, so that densities are total c_d / (N h^d).
+        height: K(0) = c_d; densities are then `total` times c_d / (N h^d).
         roughness: Integral of K^2, where K is the kernel.
         dimension: d, number of output coordinates.
     """
@@ -117,7 +117,7 @@ def local_bounds(
             error = frequency_error(truncated, num_confirm)
         else:
             # The paper's formula assumes that the density is flat across a bandwidth. At an atom or
-            # a narrower spike it is too small, whereas the sample variance of k is right.
+            # a narrower spike the formula is too small, whereas the sample variance of k is right.
             total, squares = (np.asarray(x, np.float64) for x in (kernel.total, kernel.squares))
             error = np.fmax(
                 kernel_error(
@@ -132,7 +132,7 @@ def local_bounds(
         signed = np.take_along_axis(logs, up, -1) - np.take_along_axis(logs, 1 - up, -1)
         normal = normal_lower_bound(signed[..., 0], error, confidence)
     # Without confirmation draws at one side, the standard error is infinite and the bound is 0.
-    # Switching to the exact bound now would be a choice made after looking.
+    # Switching to the exact bound now would be a choice made after looking at the draws.
     normal = np.where(np.isfinite(error), normal, 0.0)
     # Where nothing was seen at either side, replace inf - inf by 0.
     estimate = np.where(np.all(truncated == 0, axis=-1), 0.0, estimate)
@@ -140,7 +140,7 @@ def local_bounds(
     larger = np.take_along_axis(events, up, axis=-1)[..., 0]
     smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
     lower_bound = normal
-    if np.any(exact):  # Rare, and importing scipy.special takes longer than an audit.
+    if np.any(exact):  # Rare; importing scipy.special takes longer than an audit.
         binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
         lower_bound = np.where(exact, binomial, normal)
     return LocalBounds(

@@ -34,12 +34,12 @@ def kernel_error(
 
     R is the integral of K^2. The formula omits the -f^2 terms of the exact variance, so it is
     slightly too large where the density is smooth (the true error is 0.93 to 0.97 of it in the
-    paper's experiments). Where mass concentrates on a scale below h, for instance at an atom, it is
-    too small; `kernel_exact_error` is not.
+    paper's experiments). Where mass concentrates on a scale below h, for instance at an atom, the
+    formula is too small; `kernel_exact_error` is not.
 
     Args:
         densities: Densities f and f', [..., 2].
-        num_confirm: N draws at each side.
+        num_confirm: N, number of draws at each side.
         bandwidth: Bandwidth h of the kernel, [...].
         roughness: Integral of K^2 over R^d.
         dimension: d, number of output coordinates.
@@ -63,7 +63,7 @@ def kernel_exact_error(
     Args:
         mean: [..., 2], averages of k at the point, at most 1.
         mean_square: [..., 2], averages of k^2, at most 1.
-        num_confirm: N draws at each side.
+        num_confirm: N, number of draws at each side.
 
     Returns:
         Float64 [...]; NaN where a mean is 0.
@@ -129,7 +129,7 @@ def normal_lower_bound(
         Askin, Kutta, Dette (2022), Algorithm 4, line 10.
     """
     validate.open_unit(confidence=confidence)
-    # Avoids scipy.special, whose import takes longer than the whole audit.
+    # Avoid scipy.special, whose import takes longer than the whole audit.
     quantile = np.vectorize(NormalDist().inv_cdf)(confidence)
     bound = np.asarray(loss, np.float64) - quantile * np.asarray(standard_error)
     return np.maximum(bound, 0.0)

@@ -11,7 +11,7 @@ _SHRINKAGE = 1.0
 """Number of standard errors of the search by which the ratio of a cell is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor on the scores of cells that are likelier at the side, which ranks them before all others:
+"""Factor on the scores of cells that are likelier at this side, which ranks them before all others:
 their scores are above 2^-64, and those of the rest below 1. A power of two causes no rounding."""
 
 
@@ -20,7 +20,7 @@ class Orders(NamedTuple):
 
     Attributes:
         order: int64 [..., 2, cells], cell at each position, for each likelier side.
-        most: int64 [..., 2], largest number of cells of a set.
+        most: int64 [..., 2], largest number of cells in a set.
         ends: int64 [..., 2, cells], the position of the last cell that is tied with the cell at
             each position; a set contains all or none of the tied cells.
     """
@@ -94,7 +94,7 @@ class ByPosition(NamedTuple):
 
     Attributes:
         order: int64 [2, cells], cell at each position, from each end of the line.
-        most: int64 [2], largest number of cells of a set.
+        most: int64 [2], largest number of cells in a set.
     """
 
     order: NDArray[np.int64]

@@ -58,7 +58,7 @@ class Plan:
         num_intervals: m, intervals (or outputs) that are counted.
         num_samples: n, draws at each input.
         num_inputs: k, inputs that are sampled (2: one pair; mid-points for Algorithms 2 and 4).
-        precision: gamma, the largest error of the estimate, natural logarithm.
+        precision: gamma, the largest error of the estimate, in nats.
         confidence: Least probability that the error is at most the precision.
         order: alpha of Renyi LDP, or None for LDP.
         bound: "all-intervals" or "published".
@@ -85,7 +85,7 @@ class Plan:
         return self.num_inputs * self.num_samples
 
     def seconds(self, draws_per_second: float) -> float:
-        """Duration of the whole plan in seconds, at a measured rate of drawing and counting."""
+        """Return the duration of the plan in seconds, at a given rate of drawing and counting."""
         validate.positive(draws_per_second=draws_per_second)
         return self.total_samples / draws_per_second
 
@@ -114,7 +114,7 @@ class Plan:
         return html_titled("Plan of a histogram estimate", self.rows())
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain numbers and strings, one entry per field; the assumption is nested."""
+        """Return JSON values, one entry per field; the assumption is nested."""
         fields = {name: value for name, value in vars(self).items() if name != "assumption"}
         return {
             **fields,
@@ -142,7 +142,7 @@ def plan(
     Args:
         lipschitz: C > 0, every density is C-Lipschitz in the output; C < 2 / width^2.
         width: W > 0, the length of the output interval.
-        precision: gamma > 0, the largest accepted error, natural logarithm.
+        precision: gamma > 0, the largest accepted error, in nats.
         confidence: Least probability that the error is at most the precision, strictly between 0
             and 1.
         num_samples: n >= 1, draws at each input.
@@ -191,8 +191,8 @@ def plan_finite(
 
     Raises:
         TypeError: When an argument is not a number, or not an integer.
-        ValueError: As `plan`; `least_probability` is above 1 / num_outputs; or `bound` is
-            "published".
+        ValueError: When `plan` would raise one, `least_probability` is above 1 / num_outputs, or
+            `bound` is "published".
 
     References:
         Gorla et al., Remark 2.
@@ -292,7 +292,7 @@ class _Guarantee(NamedTuple):
         return found
 
     def precision(self, num_samples: int, confidence: float) -> float:
-        """Return the finest precision, by bisection on a logarithmic scale to a relative 1e-12."""
+        """Return the finest precision, by bisection on a logarithmic scale."""
         coarse = 1.0
         while self.confidence(coarse, num_samples) < confidence:
             coarse *= 2

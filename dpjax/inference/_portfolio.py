@@ -122,13 +122,13 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
 
-    Groups 0 and 1 are half-lines. One is the half-line with the largest level less three standard
+    Groups 0 and 1 are half-lines. One is the half-line with the largest level minus three standard
     errors; the other is the best one, in the opposite direction, that does not overlap the first.
     """
     pairs, cells = x.shape
     n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
     inside = [np.cumsum(side, axis=1)[:, :-1] for side in (x, y)]
-    # [pairs, 2 (cells - 1)]: cells before a cut, then those after it.
+    # Shape [pairs, 2 (cells - 1)]: counts of the cells before each cut, then after it.
     larger = np.concatenate([inside[0], n - inside[0]], axis=1)
     smaller = np.concatenate([inside[1], m - inside[1]], axis=1)
     scores = np.stack(
@@ -162,8 +162,8 @@ def shown(
 ) -> tuple[Floats, Floats]:
     """Estimate the level and its standard error from counts of n and m draws.
 
-    Half a pseudo-draw is added at the side with fewer draws, and the same share of the draws at the
-    other side.
+    Half a pseudo-draw is added to the count at the side with fewer draws, and proportionally more
+    to the count at the other side.
     """
     one, other = _added(n, m)
     p, q = (larger + 0.5 * one) / (n + one), (smaller + 0.5 * other) / (m + other)
@@ -195,7 +195,7 @@ def log_ratio(first: Counts, second: Counts) -> Floats:
 
 
 def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
-    """Return laws of 2^depth groups by binary splits, whose shares are shrunk to pooled ones."""
+    """Return laws of 2^depth groups by binary splits, with shares shrunk toward pooled shares."""
     laws = []
     for draws in SPLIT_DRAWS:
         found = [np.ones((len(x), 1)), np.ones((len(x), 1))]

@@ -30,16 +30,17 @@ def simpler(
 ) -> Event:
     """Replace an event by one with fewer parts and nearly the same expected bound, if there is one.
 
-    Prefers a half-line, then a range or the complement of a range, each together with the labels of
-    the event. As in `choose_event`, a set is made from each half of the search set and evaluated on
-    the other half, with the same shrinkage; the returned set is made from all draws.
+    A half-line is preferred, then a range or the complement of a range, each together with the
+    labels of the event. As in `choose_event`, a set is made from each half of the search set and
+    evaluated on the other half, with the same shrinkage; the returned set is made from all draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
         halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
         lines: Positions of the cells along each numeric axis, NaN for cells without a position.
         allowed: bool [cells], cells that are allowed in an event; None for all.
-        num_confirm: N, fresh draws per side; if `Shared`, each event divides them as is best.
+        num_confirm: N, fresh draws per side; if `Shared`, they are divided optimally for each
+            event.
         confidence: Confidence of the bound.
         hypothesis: Hypothesis whose level is bounded.
     """
@@ -110,7 +111,7 @@ class _Ranges:
         self.half_lines = np.concatenate([half, half])
 
     def counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return draws in the sets, [2, sets]."""
+        """Return the number of draws in each set, [2, sets]."""
         number = np.searchsorted(self._ends, self._line[self._placed], side="right")
         size = len(self._ends) + 1
         bins = np.stack([np.bincount(number, c, size) for c in counts[:, self._placed]])
@@ -120,7 +121,7 @@ class _Ranges:
         return sets + counts[:, self._alone].sum(axis=1)[:, None]
 
     def cells(self, number: int) -> NDArray[np.bool_]:
-        """Return cells of a set, bool [cells]."""
+        """Return the cells of a set, bool [cells]."""
         outside, number = divmod(number, len(self._low))
         low, high = self._ends[self._low[number]], self._ends[self._high[number]]
         inner = (self._line >= low) & (self._line < high)

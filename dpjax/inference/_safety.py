@@ -32,7 +32,7 @@ class SafetyVerdict:
 
     Attributes:
         num_runs: Number of runs.
-        num_within: Runs with every gap within the limit.
+        num_within: Number of runs in which every gap is within the limit.
         probability: Least probability, if the claim is true, that a run is within the limit.
         p_value: Largest probability, if the claim is true, of at most `num_within` runs within the
             limit (one-sided binomial test). 1 where the bound is vacuous.

@@ -61,7 +61,7 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents of g near the event that shows the largest level of each pair.
+        """Return tangents of g, near the event with the largest level of each pair.
 
         The slope of g is exp(-s z) where s is the shift and z lies halfway between the normal
         quantiles of both probabilities; the intercept is delta of Gaussian noise at that epsilon.

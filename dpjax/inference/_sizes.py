@@ -23,7 +23,7 @@ _PARTS = 0.5, 0.75
 """Exponents of the ratio that are tried in addition to 0 and 1."""
 
 _UNIT = 1e-12
-"""Scale of the variances, small enough that standard errors are those for many draws."""
+"""Scale of the variances, so small that standard errors are as for very many draws."""
 
 
 class Shared(NamedTuple):
@@ -37,7 +37,7 @@ class Shared(NamedTuple):
 
 
 def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np.float64]:
-    """Return N2 / N1, draws at the other side for each draw at the likelier one, in [1/8, 8].
+    """Return N2 / N1, draws at the other side for each draw at the likelier side, in [1/8, 8].
 
     Args:
         p: Probabilities of events at the likelier side.
@@ -55,13 +55,13 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ratios [4, ...] to compare: 1, two in between, and the given one.
+    """Return four ratios to compare, [4, ...]: 1, two values in between, and the given ratio.
 
-    The given ratio is best for many draws; with fewer, it leaves too few at the likelier side. With
-    the powers 0, 1/2, 3/4 and 1 of the ratio and confidence 0.95, exact mean bounds are 0.98, 1.03,
-    1.03 and 1.01 for p = 0.01, q = 0.00135 and N = 2,000; and 2.17, 2.37, 2.38 and 2.34 for
-    p = 0.02 and q = 0.0005. For N = 20, p = 0.98, q = 0.42 and confidence 0.999, they are 0.20,
-    0.08, 0.02 and 0.00.
+    The given ratio is best for many draws; with fewer draws, it leaves too few of them at the
+    likelier side. With the powers 0, 1/2, 3/4 and 1 of the ratio and confidence 0.95, exact mean
+    bounds are 0.98, 1.03, 1.03 and 1.01 for p = 0.01, q = 0.00135 and N = 2,000; and 2.17, 2.37,
+    2.38 and 2.34 for p = 0.02 and q = 0.0005. For N = 20, p = 0.98, q = 0.42 and confidence 0.999,
+    they are 0.20, 0.08, 0.02 and 0.00.
     """
     steps = _STEPS * np.log2(ratio)
     between = [np.exp2(np.rint(part * steps) / _STEPS) for part in _PARTS]

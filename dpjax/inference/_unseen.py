@@ -61,7 +61,7 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
 
 
 def blind_spot(num_samples: int, seen: str = "draws") -> str:
-    """Return the paragraph of every report on the limits of the method.
+    """Return the paragraph about the limits of the method, which every report contains.
 
     Args:
         num_samples: n, draws at each input, or databases.

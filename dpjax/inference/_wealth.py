@@ -48,7 +48,7 @@ class Wealth:
             level is refuted.
         is_refuted: Whether each level is refuted, bool [levels].
         first: int64 [pairs, cells], counts of all blocks at the database.
-        second: int64 [pairs, cells], the same at the neighbor.
+        second: int64 [pairs, cells], counts of all blocks at the neighbor.
         num_blocks: Number of blocks so far.
         shared: int64 [pairs, 2], IDs in [0, 2 * pairs) of each pair's database and neighbor; two
             IDs are equal if the databases are equal and their outputs are counted in the same
@@ -218,7 +218,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         state: State before the block.
         x: Whole numbers [pairs, cells], counts of this block at the database; a pair without draws
             at one of its sides places no bet.
-        y: The same at the neighbor.
+        y: Whole numbers [pairs, cells], counts of this block at the neighbor.
 
     Raises:
         ValueError: When counts are not whole numbers >= 0, or their shape differs from that of the
@@ -250,7 +250,7 @@ def recounted(
     Args:
         state: State whose draws are counted again.
         first: Whole numbers [pairs, other cells], counts of all draws so far at the database.
-        second: The same at the neighbor.
+        second: Whole numbers [pairs, other cells], counts of all draws so far at the neighbor.
         shared: IDs of the databases, as in `Wealth`; if None, all of them differ.
 
     Raises:
@@ -281,7 +281,7 @@ def gains(
         state: State before the block.
         expert: Expert, made from the draws of the state alone.
         x: Counts [pairs, cells] of the block at the database.
-        y: The same at the neighbor.
+        y: Counts [pairs, cells] of the block at the neighbor.
         draws: Sums of x and of y over cells, [pairs, 2].
     """
     x, y = expert.grouped(x), expert.grouped(y)

@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
     @property
     def marks(self) -> NDArray[np.int64]:
-        """Mark of each cell, int64 [cells]; counts per mark give the counts of event and chain."""
+        """Mark of each cell, int64 [cells]; draws per mark give the counts of event and chain."""
         if self.chain is None:
             assert self.event is not None
             return self.event.cells.astype(np.int64)
@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Put cells without outputs in or out of the event, whichever describes it more simply.
+        """Put cells without outputs in or out of the event, whichever is simpler to describe.
 
         Call this before the confirmation, so that description and counts refer to the same event.
         """
@@ -85,7 +85,7 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the most marks a candidate of this form can have, so that runs share a program."""
+    """Return the maximum number of marks of such a candidate, so that runs share a program."""
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 
@@ -116,6 +116,6 @@ def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | N
 
 
 def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """Return the expected bound from a pilot; the partition with the largest is chosen."""
+    """Return a partition's expected bound on pilot counts; the best partition is chosen by it."""
     budget = Budget(num_confirm, terms.own_confidence)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

@@ -1,8 +1,8 @@
 """Events: the search set chooses one event or a chain; the confirmation set counts it.
 
-Whether an event occurs is post-processing with two outcomes, so this works for every kind of
-output, and the counts bound the level at every sample size without assumptions. Notions that need
-more than one event are bounded by a chain of nested sets.
+The indicator of an event is a post-processing of the output with two values, so the method works
+for every kind of output, and the counts bound the level at every sample size without assumptions.
+Notions that need more than one event are bounded by a chain of nested sets.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Assumed increase in draws when choosing the last pair of the second round; see `_kept`."""
+"""Factor by which draws are assumed to grow when the second round's last pair is chosen."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -56,8 +56,8 @@ class Events:
     With more than two pairs, the search has two rounds: all pairs share 5/11 of its draws, and the
     best quarter of the pairs, but at least two, share the rest. The last of these is the pair that
     more draws might show to be best. If several pairs share a database and count its outputs in the
-    same cells, as they do for a finite set of outcomes, its search draws serve all of these pairs.
-    Recorded outputs are split by their source instead.
+    same cells, as they do for a finite set of outcomes, the search draws at that database serve all
+    of these pairs. Recorded outputs are split by their source instead.
 
     Attributes:
         num_samples: n, search draws per side of a pair, averaged over the pairs; 20,000 if None.
@@ -66,9 +66,9 @@ class Events:
             as the other. 50,000 if None.
         region: Outputs that the event may contain: (low, high) for numbers and vectors, a list of
             outcomes for a finite space; all outputs if None.
-        num_draws: Total draws per side, in place of the two numbers: the search gets 44% of them
-            for several pairs and 2/7 for a single pair. If nothing is given, the total is 20,000
-            times the number of pairs plus 50,000.
+        num_draws: Total draws per side, in place of `num_samples` and `num_confirm`: the search
+            gets 44% of them for several pairs and 2/7 for a single pair. If no number is given, the
+            total is 20,000 times the number of pairs plus 50,000.
         also: Whether to count a chain of sets too if the notion is bounded by a single event. Each
             gets half of the error, and `AuditResult.bound` then answers for every notion.
 
@@ -157,7 +157,7 @@ class Events:
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When the region does not fit the outputs, or contains none of them.
+            ValueError: When the region does not fit the outputs, or contains no output.
         """
         request = Request(
             self.rounds,
@@ -218,7 +218,8 @@ class Events:
         chosen = []
         for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
             best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
-            # Pairs that were searched in both rounds come first, whatever the rest promised.
+            # Pairs that were searched in both rounds come first, whatever the rest promised in the
+            # first.
             scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
             promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
             ranked = [
@@ -232,13 +233,13 @@ class Events:
 
 
 class _Ranks(NamedTuple):
-    """Pairs after both rounds of the search.
+    """Ranking of the pairs after the two rounds of the search.
 
     Attributes:
         promised: Expected bounds [pairs, runs] after the first round; [0, runs] if there
             was only one round.
-        kept: Indices of the pairs that were searched in every round, int64 [runs, kept],
-            in decreasing order of promise.
+        kept: Indices of the pairs that were searched in every round, int64 [runs, kept], in
+            decreasing order of expected bound.
     """
 
     promised: NDArray[np.float64]
@@ -291,8 +292,9 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs to keep: the most promising, and one that more draws may show to be best.
 
-    The expected bound is cautious: an event that has occurred in few draws promises little. Without
-    the last place, pairs that resemble each other could take all places.
+    Expected bounds are cautious: they are small for events that occurred in few draws. The last
+    place therefore goes to the largest bound if more draws had the same shares; otherwise, similar
+    pairs could take all places.
 
     Args:
         promised: Expected bounds [runs, pairs].
@@ -320,7 +322,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """Return each run's row in a sweep; bounds of runs with equal trials are computed together."""
+    """Return each run's row in a sweep; runs with equal numbers of draws share a call."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None

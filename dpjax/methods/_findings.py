@@ -48,7 +48,7 @@ def finding_of(
     settings["num_cells"] = cells.size
     if score := cells.plain():
         settings["score"] = score
-    if trials[0] != trials[1]:  # otherwise num_confirm says both
+    if trials[0] != trials[1]:  # otherwise num_confirm holds for both
         settings["confirmed"] = list(trials)
     if plan.chain is not None:
         settings["num_sets"] = plan.chain.num_sets
@@ -77,7 +77,7 @@ def finding_of(
 
 
 def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Return the curve to plot, with numbers of labels dropped and boxes in order of rank."""
+    """Return the curve to plot, with labels without their numbers, and boxes by rank."""
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):
         # Count a label as part of the event if all of its observed outputs are.

@@ -26,14 +26,15 @@ _PLANNED_ERROR = 0.7
 """Share of the error that the planned guesses get; the chosen guesses get the rest."""
 
 _PLANNED_FACTOR = 2.5
-"""Planned guesses at each end of the scores, divided by the root of the number of canaries.
+"""Planned guesses at each end of the scores, divided by the square root of the number of canaries.
 
 It suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of guesses
 under a known distribution.
 """
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""Numbers of guesses to try: how many, largest and least share of canaries, fewest guesses."""
+"""How many numbers of guesses to try; their largest and smallest share of the canaries; fewest
+guesses."""
 
 
 class _Numbers(NamedTuple):
@@ -51,9 +52,9 @@ class Guesses:
     The guesses may depend on each other in any way.
 
     If no number is given, two sets of guesses share the error, and the one with the larger bound is
-    reported. The planned set has about 2.5 times the root of the number of canaries as guesses at
-    each end of the scores. The chosen set has the numbers of guesses with the largest expected
-    bound on canaries whose coins are revealed; these canaries are not counted in it.
+    reported. The planned set guesses about 2.5 sqrt(n) of n canaries at each end of the scores. The
+    chosen set has the numbers of guesses with the largest expected bound according to canaries
+    whose coins are revealed; these canaries are not counted in it.
 
     Attributes:
         num_in: Number of guesses that a canary was in.
@@ -129,7 +130,7 @@ class Guesses:
                 f"distance must be 1 for one run, but was {terms.distance}: a canary is one unit "
                 "of privacy."
             )
-        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # refuses other notions
+        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
         scores, included = source.canaries()
         words = random.words_of(terms.root).tolist()
         coins = _in_order(scores, included, np.random.default_rng([*words, 1]))
@@ -200,7 +201,7 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         terms: Notion, claim and confidence of the audit.
     """
     error = (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
-    # Bounds on mu increase with those on epsilon at one delta, so both rank the numbers alike.
+    # Bounds on mu increase with bounds on epsilon at one delta, so both give the same ranking.
     notion = terms.notion
     delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None

@@ -46,7 +46,7 @@ class FoundPairs:
     Attributes:
         pairs: Best pairs in decreasing order, in a form that `dpjax.audit` takes.
         estimates: Estimated losses in the last rung; for host sources, the expected bounds.
-        rungs: Number of pairs and draws per side of a pair, for every rung.
+        rungs: (number of pairs, draws per side of a pair) of every rung.
     """
 
     pairs: Pairs | AnyPairs
@@ -116,10 +116,10 @@ def search_pairs(
             rest.
         keep: Number of pairs to return.
         factor: Every rung but the last keeps one in `factor` pairs, but at least `keep`.
-        region: As in a method of `dpjax.audit`, but no pilot finds it: it must be given for a
-            function whose outputs are not 0 .. num_outcomes - 1.
+        region: As in a method of `dpjax.audit`, but it is not derived from a pilot: it must be
+            given for a function whose outputs are not 0 .. num_outcomes - 1.
         key: Integer seed or typed key; the audit may use the same one.
-        execution: How the work is laid out on the machine; never changes the result.
+        execution: Execution options, which never change the result.
 
     Returns:
         The best pairs, in a form that `dpjax.audit` takes. The audit makes fresh draws.

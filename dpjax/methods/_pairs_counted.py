@@ -186,7 +186,7 @@ def _next(
     space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
-    """Return the next rung's pairs: the best, some of small databases, and variations of these."""
+    """Return the next rung's pairs: the best, their variations, and some of small databases."""
     number, size = rung
     kept = max(ladder.keep, -(-len(alive) // ladder.factor))
     best = [alive[place] for place in ranked.best(kept)]

@@ -9,7 +9,7 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 
 
 class Pools:
-    """Groups of pairs' sides with the same output distribution, counted in the same cells.
+    """Groups of sides of pairs with the same output distribution, counted in the same cells.
 
     Many designs compare one database with several neighbors. All search draws at that database
     estimate the probability of an event there, whichever pair they were drawn for. With them,

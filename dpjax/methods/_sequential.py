@@ -73,7 +73,7 @@ class Sequential:
 
         Raises:
             ValueError: When no single event bounds the notion, the source has a time limit of its
-                own, or there are too few draws to lay the cells.
+                own, or there are too few draws to construct the cells.
         """
         if terms.notion.hypothesis() is None:
             raise BadValue(

@@ -35,7 +35,7 @@ _PLACES = (
     ("notion=", "", [*NOTIONS.values()]),
     ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
-"""Text before and after a call of a class, and the classes that may have the argument."""
+"""Text before and after a suggested call, and the classes whose options are searched."""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:

@@ -14,7 +14,7 @@ class SoFar:
     """State of an audit when an interrupt arrives.
 
     Attributes:
-        tally: Tally of the source.
+        tally: Running counts of the source.
         evidence: Function from confirmation counts to evidence; None until an event is chosen, and
             for methods whose evidence is complete only at the end.
     """
@@ -26,10 +26,10 @@ class SoFar:
 
 @contextmanager
 def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
-    """Return a context that turns an interrupt into `Stopped` with a message.
+    """Return a context manager that turns an interrupt into `Stopped` with a message.
 
     Args:
-        tally: Tally of the source.
+        tally: Running counts of the source.
         terms: Notion, claim and confidence of the audit.
     """
     so_far = SoFar(tally)

@@ -1,11 +1,12 @@
-"""One sequential audit in progress: draws, bets, and cells laid again as draws accumulate.
+"""One sequential audit in progress: draws, bets, and cells that are renewed as draws accumulate.
 
-The first draws lay the cells and are not bet on. Each later block is drawn at the most promising
-pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time: an audit
-ends once the claim is refuted, the draws or the time are spent, or the user stops it. While draws
-are few, all draws so far lay the cells again each time their number has grown by half. Without a
-claim, part of the error is kept for the planned look: one exact bound from an event that is fixed
-before the look's draws.
+The first draws determine the cells and are not bet on. Each later block is drawn at the most
+promising pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time:
+an audit ends once the claim is refuted, the draws or the time are spent, or the user stops it.
+While draws are few, the cells are determined again, from all draws so far, each time the number of
+draws has grown by half. Without a claim, part of the error is kept for the planned look: one exact
+bound from an event that is fixed before the look's draws.
+
 
 References:
     Ville (1939); Waudby-Smith, Ramdas (2024), for bets; Jamieson, Talwalkar (2016), for the phases.
@@ -45,10 +46,10 @@ ENDLESS = 2**31 - 1
 """Value of the limit on draws per side that means no limit."""
 
 _GROWTH, _LEAST = 0.12, 40
-"""Size of a block without a claim: share of all draws so far, and fewest draws per side."""
+"""Size of a block without a claim: a share of all draws so far, and a minimum per side."""
 
 _COARSE = 4
-"""Step through the grid of levels to bet on if there is a claim; the claim is always included."""
+"""With a claim, every fourth level of the grid is bet on, and the claim itself."""
 
 _TINY = 1e-9
 """Level to bet on in place of a claim of 0; if it is refuted, so is 0."""
@@ -99,7 +100,7 @@ class Walk:
         self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
         self._before: Wealth | None = None
-        # Number of draws per side that laid the cells of each pair.
+        # Number of draws per side from which the cells of each pair were constructed.
         self._laid = np.array(drawn)
         self._size = max(cells.size for cells in self._cells)
         if earlier is not None:
@@ -146,7 +147,7 @@ class Walk:
         return self._state.draws[:, 0] - self._first
 
     def _searched(self) -> NDArray[np.int64]:
-        """Return the counts int64 [2, pairs, cells] of the draws that laid the cells."""
+        """Return the counts, int64 [2, pairs, cells], of the draws that determined the cells."""
         counts = np.zeros((2, len(self._searches), self._size), np.int64)
         for pair, search in enumerate(self._searches):
             counts[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
@@ -197,11 +198,11 @@ class Walk:
         return self._opened.count(marked)[0]
 
     def go(self, deadline: float | None) -> None:
-        """Draw and bet until the audit ends; see the module for the reasons."""
+        """Draw and bet until the audit ends, for one of the reasons in the module's docstring."""
         if not self._hybrid:
             while self._drawn < self._total and not self._is_over(deadline):
                 self._lay_outgrown()
-                # With own bits for each block, a resumed audit chooses like an uninterrupted one.
+                # Each block has its own bits, so a resumed audit chooses like an uninterrupted one.
                 bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
                 self._block(allocation(self._state, np.random.Generator(bits)))
             return
@@ -209,7 +210,7 @@ class Walk:
         for number, phase in enumerate(phases(self._total, len(kept))):
             if number:
                 kept = best_pairs(self._state, phase.pairs, phase.draws, self._look_error)
-            # The draws that laid the first cells are part of the first phase.
+            # The draws that determined the first cells are part of the first phase.
             left = phase.draws - (0 if number else self._first)
             left = min(left, (self._total - self._drawn) // phase.pairs)
             if number and phase.pairs == 1:
@@ -234,7 +235,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Lay cells again from all draws so far, and recount these draws in the new cells.
+        """Renew cells that draws have outgrown, and recount all draws so far in the new cells.
 
         Later bets still depend only on earlier blocks, so they stay valid.
         """
@@ -254,7 +255,7 @@ class Walk:
         self._state = replace(after, ordered=self._ordered)
 
     def _lay(self, pair: int, draws: int) -> None:
-        """Lay the cells of a pair from its first draws."""
+        """Construct the cells of a pair from its first draws."""
         search = self._opened.lay_again(pair, draws - self._first)
         # Reset the tally: counts in old and new cells cannot be added, and the state has them all.
         self._opened.tally.confirmed = None

@@ -1,4 +1,4 @@
-"""Claims: a number, or a curve in one of its usual forms."""
+"""Claims: a level, or a curve in one of several forms."""
 
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -9,10 +9,10 @@ from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 
 Claim = float | tuple[tuple[float, float], ...]
-"""A number in the notion's unit, or points of a curve."""
+"""A level in the notion's unit, or points of a curve."""
 
 _EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.arange(12, 41)])
-"""Epsilons at which a claimed function is evaluated."""
+"""Values of epsilon at which a claimed privacy profile is evaluated."""
 
 _Function = Callable[[float], float]
 
@@ -26,13 +26,13 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""Accepted values of a claimed function, in words."""
+"""Descriptions of the values that a claimed function may return."""
 
 _HALVINGS = 60
 
 
 def number(claim: object) -> float:
-    """Return a level as a float.
+    """Return a claimed level as a float.
 
     Raises:
         TypeError, ValueError: When the claim is not a number, or below 0.
@@ -66,7 +66,7 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
     """Return the points (epsilon, delta) of a claimed profile.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or leaves its range.
+        TypeError, ValueError: When the claim is not a curve, or has values out of range.
     """
     function = _delta_of(claim)
     points = (
@@ -94,7 +94,7 @@ def epsilon_at(claim: object, delta: float) -> float:
             return _value(asked, delta, "delta", "epsilon", np.inf)
     function = _delta_of(claim)
     if function is None:
-        # Points claim nothing in between, nor before the first one.
+        # A list of points claims nothing between its points, nor before the first one.
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
             raise BadValue(f"claim must have a point with a delta of at most {delta}.")

@@ -30,9 +30,9 @@ class EventCounts(_OfSets):
     """Counts of confirmation draws in an event, for one or several runs.
 
     Attributes:
-        event: Event of each run, with leading shape [...].
-        counts: Counts int64 [..., 2] of the event at the database and at its neighbor.
-        trials: Confirmation draws at the database and at its neighbor.
+        event: Events, one per run, with leading shape [...].
+        counts: int64 [..., 2], draws in the event at the database and at its neighbor.
+        trials: Number of confirmation draws at the database and at its neighbor.
     """
 
     event: Event
@@ -41,14 +41,14 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts at the side expected to be likelier, and at the other."""
+        """Return the counts at the side where the event should be likelier, and at the other."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
         return larger, smaller
 
     def bound(self, notion: Notion, confidence: float, distance: int = 1) -> NDArray[np.float64]:
-        """Return exact lower bounds [...].
+        """Return exact lower bounds on the level, one per run, shape [...].
 
         Raises:
             ValueError: When the notion needs a chain of sets.
@@ -61,7 +61,7 @@ class EventCounts(_OfSets):
         return notion.of_event(*self.sided(), trials, confidence, distance)
 
     def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
-        """Return the levels [...] computed from the observed shares, in [0, inf]."""
+        """Return levels computed from the observed shares, one per run, [...], in [0, inf]."""
         (p, q), trials = self.sided(), np.asarray(self.trials, float)
         side = np.asarray(self.event.larger)
         return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
@@ -105,9 +105,9 @@ class ChainCounts(_OfSets):
     """Counts of confirmation draws in each set of a nested chain, which bound every notion.
 
     Attributes:
-        counts: Counts int64 [2, sets] at the database and at its neighbor.
-        trials: Confirmation draws at the database and at its neighbor.
-        usable: (end, start), which tell the sets that are usable as events; see
+        counts: int64 [2, sets], draws in each set at the database and at its neighbor.
+        trials: Number of confirmation draws at the database and at its neighbor.
+        usable: (end, start), which determine the sets that are usable as events; see
             `dpjax.inference.Chain`.
     """
 
@@ -215,7 +215,7 @@ def _band(
 
 
 def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """Read counts [2, ...] and trials of both sides from plain numbers; reject other fields."""
+    """Read counts [2, ...] and trials of both sides from JSON values; reject other fields."""
     counts, trials = content.pop("counts"), content.pop("trials")
     if content:
         raise TypeError(f"counts do not hold {', '.join(content)}")

@@ -19,7 +19,7 @@ _POINTS = 101
 
 
 class _Curve(Notion):
-    """A notion that is a curve; its number is the total variation of one record."""
+    """A notion that is a curve; its level, as one number, is the total variation for one record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -99,9 +99,9 @@ class Profile(_Curve):
 class TradeOff(_Curve):
     """The trade-off of errors: how often the best test of each level misses.
 
-    Its number is the total variation, the largest difference between power and level of a test. A
-    claim is a curve: pairs (level, error of the second kind), or a function of the level. The claim
-    applies to tests in both directions.
+    Its level, as one number, is the total variation, the largest difference between power and level
+    of a test. A claim is a curve: pairs (level, error of the second kind), or a function of the
+    level. The claim applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.
@@ -141,7 +141,7 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return shown and claimed powers, so that a larger value is worse."""
+        """Return the powers that are shown and claimed, [2, points]; a larger power is worse."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
         # Exchanging the two errors of a test gives a test in the other direction.
@@ -155,7 +155,7 @@ class TradeOff(_Curve):
 
 
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-    """Bound the profile for one record, [2, epsilons], from pairs that differ in k records.
+    """Bound the profile for one record, [2 directions, epsilons], from pairs k records apart.
 
     Group privacy gives delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1).
 

@@ -27,7 +27,7 @@ class Epsilon(Notion):
 
     Raises:
         TypeError: When delta is not a number.
-        ValueError: When it lies outside of [0, 1).
+        ValueError: When delta lies outside of [0, 1).
     """
 
     delta: float = option(
@@ -85,7 +85,7 @@ class Epsilon(Notion):
             return np.reshape([self.of_band(band, distance) for band in bands], np.shape(p))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.value(p, q)
-        # An event whose probability does not exceed delta shows nothing.
+        # An event whose probability does not exceed delta is no evidence.
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:

@@ -1,7 +1,7 @@
 """Evidence: counts of confirmation draws in sets chosen beforehand.
 
 Each kind of evidence states which levels follow from it, shows itself as rows of text, and writes
-itself as plain numbers. So results, pages and files need not know the class of their evidence.
+itself as JSON values. So results, pages and files need not know the class of their evidence.
 """
 
 from dataclasses import replace
@@ -42,10 +42,10 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: For each block: draws per side of all pairs so far, the bound, and the log wealth at
-            the claim.
+        path: For each block: draws per side so far, summed over all pairs; the bound; and the log
+            wealth at the claim.
         claim: Claimed level, or None.
-        refuted_from: Log wealth from which the claim is refuted.
+        refuted_from: Log wealth at which the claim is refuted.
     """
 
     path: list[tuple[int, float, float]]
@@ -83,7 +83,7 @@ class Evidence:
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject:
-        """Return plain numbers and strings, including the kind; see `evidence_from_plain`."""
+        """Return the fields as JSON values, including the kind; see `evidence_from_plain`."""
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
@@ -98,7 +98,7 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return the bound's excess over the claim (negative if below), and a curve's crossing."""
+        """Return how far the bound exceeds the claim (negative if below), and any crossing."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -115,7 +115,7 @@ class Evidence:
 
         Args:
             notion: Notion of the statement.
-            confidence: Confidence of all statements that the evidence makes.
+            confidence: Joint confidence of all statements from this evidence.
             num_claims: Number of claims, by which the smallest error is multiplied.
             claim: Level to compare with, as `Notion.claimed` returns it, or None.
             distance: Number of records in which the pair differs.
@@ -135,7 +135,7 @@ class Evidence:
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return about how many standard errors an estimate must exceed a level by to refute it.
+        """Return about how many standard errors above a level an estimate must be to refute it.
 
         Args:
             error: Probability that a true level is refuted by chance.
@@ -152,7 +152,7 @@ class Evidence:
 
         Args:
             event: Event chosen without looking at the confirmation set, or its complement.
-            inside: Counts int64 [2] of the event at the database and at its neighbor.
+            inside: int64 [2], draws in the event at the database and at its neighbor.
         """
         return self
 
@@ -161,7 +161,7 @@ class Evidence:
 
         Args:
             found: Statement made from this evidence.
-            sure: Confidence in words.
+            sure: Confidence of the bound, in words.
         """
         estimate = "infinite" if found.estimate is None else f"{found.estimate:.4f}"
         if found.standard_error is not None:
@@ -181,7 +181,7 @@ class Evidence:
         return []
 
     def history(self) -> "History | None":
-        """Return the history of a sequential audit for a figure; None for others."""
+        """Return the history of a sequential audit for a figure; None for other evidence."""
         return None
 
     def __eq__(self, other: object) -> bool:

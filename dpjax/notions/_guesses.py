@@ -185,7 +185,8 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
     """Return the index and p-value of the most strongly refuted point of a claimed profile.
 
-    Testing many points needs no correction: under the claim, P(C >= c) is at most each p-value.
+    Testing many points needs no correction: under the claim, the probability of at least c right
+    guesses is at most each of their p-values.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))
@@ -199,7 +200,7 @@ def _of_curve(guessed: Guessed, claim: _Points) -> float:
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """Return the gain as in `refutes`; (epsilon, delta) limits an event and its complement."""
+        """Return the gain as in `refutes`; a point constrains an event and its complement."""
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors
         return max(0.0, float(one.max()), float(other.max()))

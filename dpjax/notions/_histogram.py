@@ -22,14 +22,14 @@ class HistogramLevel(Evidence):
     """The largest level of all pairs of inputs, estimated from counts of intervals or of outputs.
 
     Attributes:
-        estimate: Estimated level; None where an interval or output received no draw.
+        estimate: Estimated level; None if an interval or output received no draw.
         assumed: Assumption in words.
-        p_value: P-value of the assumption, from the counts of this run (Theorem 3); None where it
+        p_value: P-value of the assumption, from the counts of this run (Theorem 3); None if it
             cannot be tested.
-        status: Name of the run's status.
+        status: Name of the run's `Status`.
         plan: Fields of the plan, as in `Plan.to_dict`.
         num_pairs: Number of pairs of inputs compared.
-        num_failed: Number of those pairs without a level.
+        num_failed: Number of pairs whose level could not be estimated.
     """
 
     estimate: float | None

@@ -91,7 +91,7 @@ class Renyi(Notion):
 
     Raises:
         TypeError: When the order is not a number.
-        ValueError: When it is not a finite number above 1.
+        ValueError: When the order is not a finite number above 1.
 
     References:
         Mironov (2017), Definition 4 and Proposition 2.
@@ -118,7 +118,7 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`; for 2^c records, divides the bound at order / 2^c by 3^c."""
+        """See `Notion`; for up to 2^c records, divides the bound at order / 2^c by 3^c."""
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 

@@ -26,9 +26,10 @@ class LocalSums(Evidence):
     """Counts at the witness in the confirmation set, for one or several runs.
 
     Attributes:
-        search_densities: Densities float64 [..., 2] from the search set, before truncation.
-        floor: Floor tau, float64 [...].
-        events: Counts int64 [..., 2] of the event at the witness in the confirmation set.
+        search_densities: float64 [..., 2], densities at the witness at both databases, estimated
+            from the search set and not truncated.
+        floor: float64 [...], the floor tau.
+        events: int64 [..., 2], confirmation draws in the event at the witness, at both databases.
         kernel: Kernel sums for real outputs; None for outcomes.
         num_confirm: Number N of confirmation draws per side.
     """

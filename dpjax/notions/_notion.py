@@ -37,7 +37,7 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""Up to this number of bins, only one order is tried: by each bin's own ratio."""
+"""With at most this many bins, cells are ordered only by their own ratios."""
 
 _HUGE = 1e300
 """Finite substitute for infinity in a mean."""
@@ -88,7 +88,7 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return the score that selects the witness event of a chain."""
+        """Return the score of events with probabilities p and q; it selects a chain's witness."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
@@ -118,7 +118,7 @@ class Notion:
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
-            An event with the leading shape of the counts.
+            One event per run, stacked with the leading shape of the counts.
 
         Raises:
             ValueError: When the notion has no hypothesis, since it needs more than one event.
@@ -142,14 +142,14 @@ class Notion:
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return the expected bounds of a pair from a few coarse cells, enough to rank pairs.
+        """Return expected bounds of a pair from a few coarse cells, which suffice to rank pairs.
 
         Args:
             search: Search set of one pair, in one or several runs.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
-            Bounds with the leading shape of the counts.
+            One bound per run, with the leading shape of the counts.
         """
         merged, may, positions = merged_counts(*search)
         hypothesis, found = self.hypothesis(), []
@@ -162,7 +162,7 @@ class Notion:
         return np.array(found).reshape(merged.shape[:-3])
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain of sets to confirm, by ratios of cells or of groups, or along a line.
+        """Choose the chain to confirm; cells are ordered by ratio, by group or by position.
 
         Args:
             search: Search set of one pair in one run.
@@ -174,11 +174,12 @@ class Notion:
         partition, halves, allowed = search
         num_confirm, error, ways = budget.num_confirm, 1 - budget.confidence, ways_of(partition)
         tried = [expected_bands(halves, num_confirm, error, allowed, way) for way in ways]
-        # Differences near the middle increase mu, and those in the tails increase epsilon.
+        # Differences near the middle of the distributions increase mu; differences in the tails
+        # increase epsilon.
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
         scores = [shift + tail for shift, tail in zip(shifts, tails, strict=True)]
-        # Prefer sets along a number, since half-lines are easy to describe.
+        # Prefer sets along a numeric entry, since half-lines are easy to describe.
         worth = [i for i, way in enumerate(ways) if way.line is not None or len(ways) == 1]
         worth = [i for i in worth if scores[i] >= WORTH * max(scores)]
         best = max(worth or range(len(ways)), key=lambda i: (scores[i], -i))
@@ -186,7 +187,7 @@ class Notion:
         return chain, self._mean_of(tried[best]), shifts[best] / max(len(tried[best]), 1)
 
     def _mean_of(self, bands: Sequence[Band]) -> float:
-        """Return the mean of the bounds that follow from some bands."""
+        """Return the mean of the bounds that follow from several bands."""
         return sum(min(self.of_band(band), _HUGE) for band in bands) / max(len(bands), 1)
 
     def of_event(
@@ -200,9 +201,9 @@ class Notion:
         """Return exact lower bounds from the counts of one event.
 
         Args:
-            larger: Counts, integers [...], at the side expected to be likelier.
+            larger: Counts, integers [...], at the side where the event is expected to be likelier.
             smaller: Counts, integers [...], at the other side.
-            trials: Confirmation draws at the former and at the latter.
+            trials: Number of confirmation draws at the likelier side and at the other side.
             confidence: Confidence of each bound.
             distance: Number of records in which the pair differs.
 
@@ -219,7 +220,7 @@ class Notion:
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
 
     def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
-        """Return a band's excess over a claim (negative if below), and the crossing of a curve.
+        """Return how far a band's level exceeds a claim (negative if below), and any crossing.
 
         Args:
             band: Band of a chain.
@@ -283,8 +284,8 @@ def merged_counts(
 
     Args:
         partition: Partition of the cells.
-        halves: Counts int64 [..., cells].
-        allowed: Mask bool [cells], or None.
+        halves: int64 [..., cells], counts of the two halves of the search set.
+        allowed: bool [cells], the cells that are allowed in events; None for all cells.
     """
     group, positions = partition.merged(allowed)
     order = np.argsort(group, kind="stable")
@@ -294,9 +295,9 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Return the orders to try: by ratios and, for many cells, by groups and along each number."""
+    """Return the orders of cells to try: by ratio and, for many cells, by group and by position."""
     if max(partition.shape) <= _FEW_BINS:
-        # With few cells, ratios are well estimated, and adjacent cells may differ much.
+        # With few cells, ratios are estimated well, and adjacent cells may differ a lot.
         return [Way()]
     found = [Way(), *(Way(groups=groups) for groups in partition.coarser())]
     return found + [Way(line=line) for line in partition.positions()]

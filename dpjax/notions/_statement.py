@@ -15,7 +15,7 @@ _PRECISION = 0.01
 _NORMAL = NormalDist()
 
 Crossing = tuple[float, float, float]
-"""Place of a curve's largest excess, with the values shown and claimed."""
+"""A point of a curve: its place, and the values shown and claimed there."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class Statement:
     """Bounds and estimates of a level of privacy that follow from evidence.
 
     Attributes:
-        lower_bound: Lower bound on the level, at the confidence of the audit; 0 where a
+        lower_bound: Lower bound on the level, at the confidence of the audit; 0 if a
             histogram had an empty interval.
-        estimate: Level that the confirmation set shows; None where it is infinite or unknown.
+        estimate: Level that the confirmation set shows; None if it is infinite or unknown.
         basis: Basis of the bound: "exact binomial" or "simultaneous band" (at any sample
             size), "normal" (asymptotic) or "histogram".
         upper_bound: Upper bound on the level under an assumption; None without one.
-        standard_error: Standard error of the estimate; None where the bound rests on none.
+        standard_error: Standard error of the estimate; None if the bound does not use one.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
             least 1e-12; None if no error below 1/2 refutes it, or if nothing is claimed.
-        curve: Named columns of a notion that is a curve, valid simultaneously.
-        crossing: (place, shown, claimed) at a curve's largest excess over the claim; None if it
-            exceeds the claim nowhere.
+        curve: For a notion that is a curve, its columns by name; their bounds hold simultaneously.
+        crossing: (place, shown, claimed) where a curve most exceeds the claim; None if it nowhere
+            exceeds the claim.
     """
 
     lower_bound: float
@@ -78,7 +78,7 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
         claim: Claimed level, to which the bound is compared.
 
     Returns:
-        The error to a relative precision of 0.01; None where it is above 1/2.
+        The error to a relative precision of 0.01; None if it is above 1/2.
 
     References:
         Dowell, Jarratt (1971): the Illinois form of the rule of false position.

@@ -24,7 +24,7 @@ class Terms:
         confidence: Confidence of the statements of all `num_claims` audits together.
         num_claims: Number of audits whose statements hold jointly.
         key: Integer seed or typed key, as the caller gave it.
-        execution: Layout on the machine; the backend's default if None.
+        execution: Execution options; the backend's default if None.
         distance: Number of records in which the databases of each pair differ.
         earlier: Bets of an audit that this one continues, or None.
         kept: Values reused by later batches of the same runs, filled by the source.
@@ -77,10 +77,10 @@ class Terms:
         return claim
 
     def refuse_notions(self, what: str) -> None:
-        """Raise an error unless the notion is epsilon at delta = 0, for a method without events.
+        """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
 
         Args:
-            what: Quantity that the method counts, named in the message.
+            what: Quantity that the method counts instead of events, named in the message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
@@ -108,7 +108,7 @@ class Terms:
 
     @property
     def layout(self) -> Execution:
-        """Execution layout in use."""
+        """Execution options in use."""
         return self.execution or default_execution()
 
     def notes(self) -> list[str]:

@@ -34,11 +34,11 @@ class BetWealth(Evidence):
         shown: Counts of the witness's event at the database and at its neighbor, and the number of
             draws per side.
         larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
-        path: For each block: draws per side of all pairs so far, the bound, and the log wealth at
-            the claim.
-        laid: Digest of the draws that were used to lay the cells; a continued audit must reproduce
+        path: For each block: draws per side so far, summed over all pairs; the bound; and the log
+            wealth at the claim.
+        laid: Digest of the draws from which the cells were made; a continued audit must reproduce
             it.
-        laid_by: Draws per side that were used to lay the cells of each pair, int64 [pairs].
+        laid_by: int64 [pairs], draws per side from which the cells of each pair were made.
         before: State before the last block, if the draws ended within that block: an audit that
             continues draws the full block. None if the last block was complete.
         held: First outputs, if drawing them again would cost too much; see
@@ -68,7 +68,7 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """Return the larger bound of the bets and the look, each at its share of the error.
+        """Return the larger of the bets' and the look's bound, each at its share of the error.
 
         Every refuted level is below the truth, so the bound of the bets is the next float above the
         largest refuted level.
@@ -160,7 +160,7 @@ def bets_of(evidence: Evidence) -> BetWealth | None:
 
 
 def _plain(wealth: Wealth) -> JsonObject:
-    """Convert the state to JSON values, without NaN."""
+    """Convert the state of the bets to JSON values, without NaN."""
     plain = {name: value.tolist() for name, value in wealth.to_plain().items()}
     return {**plain, "claim": wealth.claim}
 

@@ -1,16 +1,17 @@
-"""Assignment of numbers to bins between edges, by a grid of buckets, not by binary search."""
+"""Assignment of values to bins, by a grid of buckets instead of a binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BUCKETS = 4096
-"""Number of buckets of the grid; its tables fit in a processor's first-level cache."""
+"""Number of buckets in the grid; its tables then fit in a processor's first-level cache."""
 
 _MOST_EDGES = 4
 """Largest number of edges in one bucket; with more, a binary search is used."""
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
-"""Binary search is as fast with at most this many edges, or at most this many values."""
+"""With at most this many edges, or this many values, binary search is as fast and is used
+instead."""
 
 
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -8,11 +8,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Cells:
-    """Numbered cells of `Outputs`.
+    """The numbered cells into which a partition divides `Outputs`.
 
     The cells are, in this order: one for each label of the pilot without numeric entries; one for
     labels that the pilot did not see; and, for each label that had numeric entries in the pilot,
-    the boxes of those entries in C order.
+    the boxes (products of bins) of those entries, in C order.
 
     Attributes:
         names: Names of the labels of the pilot; a label is identified by its index here.
@@ -42,7 +42,7 @@ class Cells:
 
     @property
     def num_alone(self) -> int:
-        """Number of cells without numeric entries."""
+        """Number of cells of labels without numeric entries."""
         return len(self.names) + 1
 
     @property
@@ -69,7 +69,7 @@ class Cells:
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Select the cells with numeric entries, reshaped from [size] to [len(boxed), *shape]."""
+        """Select the boxes from an array over all cells, [size], as [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:
@@ -77,12 +77,12 @@ class Cells:
         return f"entry {entry_name(column, self.parts)}"
 
     def kind(self, whole: bool) -> str:
-        """Return the words for a numeric output that precede the description of its values."""
+        """Return the words before the values in a description: "a number" or "a vector with"."""
         return "a number" if len(self.shape) == 1 else "a vector with"
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return the index of an entry, or its path in a nested output; one key has no brackets."""
+    """Return an entry's index or its path in a nested output, without brackets if it is one key."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

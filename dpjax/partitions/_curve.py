@@ -7,7 +7,7 @@ import numpy as np
 from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
-"""Most labels (those with the largest losses) and most numeric cells (most frequent) in a plot."""
+"""Maximum number of labels (largest losses) and of numeric cells (most frequent) in a plot."""
 
 
 def curve_of(
@@ -29,7 +29,7 @@ def curve_of(
         interval, or a name), "bounds" (None for labels and for infinite ends), "density" and
         "neighbor_density" (shares of the outputs), "loss" and "event".
     """
-    # Adding half an output to each side gives empty cells a finite loss.
+    # Adding half an output to each count gives empty cells a finite loss.
     shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
     loss = np.abs(np.log(shares[0]) - np.log(shares[1]))
     seen = np.flatnonzero(counts.any(axis=0))
@@ -59,8 +59,8 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
         num_alone: Number of labels; they are the first cells.
 
     Returns:
-        [cells, 2]; for each box, the cumulative share of the outputs before it and up to its end;
-        NaN for labels.
+        [cells, 2]; for each box, the share of outputs in the boxes before it, and the share up to
+        its end; NaN for labels.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -7,7 +7,7 @@ import numpy as np
 from dpjax.partitions.outputs import Outputs
 
 _CLIP = 10.0
-"""Largest absolute value of standardized numbers."""
+"""Bound to which standardized values are clipped."""
 
 _SOFT = 0.5
 """Clipping bound of "clipped" features, which resemble the log density ratio of Laplace noise."""
@@ -16,13 +16,15 @@ _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
-"""Most label indicators; minimum share of outputs equal to an atom; most atoms per entry."""
+"""Maximum number of label indicators; minimum share of outputs that makes a value an atom; maximum
+number of atoms per entry."""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""Hinges per column; hinges with more than _MANY_COLUMNS columns; most values without hinges."""
+"""Hinges per column, with at most and with more than _MANY_COLUMNS columns; a column with at most
+_FEW_VALUES distinct values has no hinges."""
 
 _SQUARE = 25.0
-"""Largest absolute value of squares and products."""
+"""Bound to which squares and products of standardized values are clipped."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Columns:
 
     @classmethod
     def of(cls, outputs: Outputs) -> "Columns":
-        """Fit to the search set, with the outputs of both sides pooled."""
+        """Fit the columns to the search set, with the outputs of both sides pooled."""
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
@@ -66,7 +68,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Return standardized entries [n, d]; 0 for outputs without numbers and for atoms."""
+        """Return standardized entries [n, d]; 0 for atoms and for outputs without numbers."""
         found = outputs.values - self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
@@ -77,7 +79,7 @@ class Columns:
         return found
 
     def indicators(self, outputs: Outputs) -> np.ndarray:
-        """Return indicators [n, labels + atoms], 0 or 1."""
+        """Return 0/1 indicators of the labels and atoms, [n, labels + atoms]."""
         found = [outputs.labels[:, None] == self.labels]
         for column, atoms in enumerate(self.atoms):
             found.append((outputs.values[:, column, None] == atoms) & ~outputs.alone[:, None])
@@ -110,7 +112,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return the entry behind each feature, int [features]; -1 for indicators and products."""
+        """Return the entry of each feature, int [features]; -1 for indicators and for products."""
         numbers = np.arange(len(self.columns.centre))
         indicators = len(self.columns.labels) + sum(map(len, self.columns.atoms))
         parts = [numbers, np.full(indicators, -1)]

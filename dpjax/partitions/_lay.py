@@ -19,22 +19,23 @@ PILOT = 2**16
 """Largest size of a pilot, in outputs per side."""
 
 _MAX_LABELS = 2 * PILOT
-"""Most labels in a partition: as many as a pilot has when every label occurs once."""
+"""Maximum number of labels in a partition, reached if no label repeats in the two pilots."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
 
 _MAX_ATOMS = {1: 512, 2: 12, 3: 4}
-"""Most atoms per numeric entry, for each dimension of the outputs."""
+"""Maximum number of atoms per numeric entry, by dimension of the outputs."""
 
 _MAX_OUTCOMES = 4096
-"""Largest number of atoms if every number is an outcome."""
+"""Maximum number of atoms for single integers and for finite output spaces."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""Evenly spaced quantiles, and successively halved levels per tail, by dimension of outputs."""
+"""Number of evenly spaced quantile levels, and of successively halved levels in each tail, by
+dimension of the outputs."""
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""An atom needs at least this count, and at least an eighth of this share of the outputs."""
+"""An atom occurs at least this often, and in at least an eighth of this share of the outputs."""
 
 _FEW_VALUES = 256
 """If at most this many values are distinct, all of them are atoms."""
@@ -55,12 +56,12 @@ def lay(
     Args:
         pilot: Outputs at the database and at its neighbor.
         names: Names of all labels in the pilot.
-        discrete: True if every number is an outcome, False if no number is an atom, None to
+        discrete: True to count every distinct number as an outcome, False for no atoms, None to
             detect atoms.
         outcomes: Size of a finite space 0, ..., outcomes - 1; None for other spaces.
         ordered: Whether neighboring numbers have similar probabilities; see `Cells`.
         whole: Whether all numbers have an integer dtype.
-        region: A region whose ends become ends of cells, or None.
+        region: Region whose ends become ends of cells; None for all outputs.
 
     Raises:
         ValueError: When there are too many labels or numeric entries, when `discrete` is True but
@@ -125,7 +126,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the values that get their own cells: all if few are distinct, else frequent ones."""
+    """Return the values that get their own cells: all if few are distinct, else the frequent."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -164,6 +165,6 @@ def _ends(region: Region | None, column: int) -> np.ndarray:
         return np.array(
             [float(region.low[column]), np.nextafter(float(region.high[column]), np.inf)]
         )
-    # The start of every run of allowed outcomes, and the outcome after it.
+    # Edges are the start of every run of allowed outcomes, and the outcome after the run.
     change = np.diff(np.concatenate([[0], np.asarray(region.allowed, int), [0]]))
     return region.low + np.flatnonzero(change).astype(float)

@@ -21,7 +21,7 @@ from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
-"""An example value for each code except the last, which only mixed outputs have."""
+"""Example value for each of these codes, except _ZERO, which only mixed outputs have."""
 
 _COMPARED = 32
 """Number of edges that are compared with every output before a binary search."""
@@ -64,7 +64,7 @@ class Lookup:
         edges: For each entry, increasing edges in the outputs' dtype, padded with its largest
             value.
         bins: int32 [entries], the number of bins of each entry.
-        base: int32 [codes], the first cell of each code.
+        base: int32 [codes], the first cell of outputs with each code.
         boxed: int32 [codes], 1 if outputs with this code also have a number that selects a cell.
         size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
         num_labels: Number of labels of mixed outputs; 0 for other outputs.
@@ -134,7 +134,7 @@ def _padded(size: int) -> int:
 
 
 def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each code's first cell, and 1 where a number with this code selects the cell."""
+    """Return each code's first cell, and 1 or 0 for whether its cell also depends on a number."""
     known = {name: number for number, name in enumerate(cells.names)}
     boxes = int(np.prod(cells.shape))
     base, boxed = np.full(len(codes), len(cells.names)), np.zeros(len(codes), np.int64)
@@ -194,10 +194,10 @@ def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _edges_up_to(edges: AnyArray, values: Array) -> Array:
-    """Count the edges (2^k, increasing) less than or equal to each value; int32 [n]."""
+    """Count the edges (2^k of them, increasing) at or below each value, int32 [n]."""
     size = edges.shape[0]
     step = max(size // _COMPARED, 1)
-    # XLA vectorizes this loop of comparisons; the gathers of the binary search come after it.
+    # XLA vectorizes these comparisons; the binary search below needs gathers, which are slower.
     found = jnp.zeros(values.shape, jnp.int32)
     for edge in range(step - 1, size, step):
         found += values >= edges[edge]

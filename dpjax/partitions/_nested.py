@@ -80,7 +80,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     Raises:
         BadValue: When the output is a vector with integers that float64 cannot represent exactly.
         TypeError: When the output is neither a number nor a label, nor made of these.
-        Exception: When a method of the output raises it.
+        Exception: When a method of the output, such as `__hash__`, raises one.
     """
     if isinstance(item, np.ndarray):
         item = entries(item)

@@ -15,7 +15,8 @@ from dpjax.partitions._scores import FOLDS
 from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
-"""Units per hidden layer; batch size; most epochs; epochs without improvement before stopping."""
+"""Units per hidden layer; batch size; maximum number of epochs; epochs without improvement after
+which training stops."""
 
 _RATE = 3e-3
 """Initial learning rate of Adam; it decreases linearly to 0."""
@@ -31,7 +32,10 @@ _Weights = list[tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Network:
-    """A score by five networks: their mean, or for a held-out output the one not trained on it.
+    """A score by five networks, each trained without one fold.
+
+    Fresh outputs get the mean of all networks. Outputs of the search set get the score of the
+    network that was not trained on them.
 
     Attributes:
         columns: Standardized inputs.

@@ -21,7 +21,7 @@ RANK = "share of outputs, likelier at the database first"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Group sizes at which a search merges neighboring bins."""
+"""Numbers of neighboring bins that a search merges into one bin."""
 
 _MANY_BINS = 64
 """With more bins than this for one entry, a first search merges neighboring bins."""
@@ -72,7 +72,7 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Like `index`, but score each output by the fit without its fold, int [n]."""
+        """Like `index`, but score each output by the fit that left out its fold; int [n]."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
@@ -123,7 +123,8 @@ class Partition(Cells):
             of `positions` in each coarse cell.
         """
         group = np.arange(self.size)
-        # A single outcome may carry all of the loss, whereas neighboring bins are alike.
+        # Integers are not merged, since a single one may carry all of the loss; neighboring bins of
+        # reals have similar probabilities.
         if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
         if allowed is not None:
@@ -168,7 +169,7 @@ class Partition(Cells):
         """Simplify the description of an event by adding or removing cells without outputs.
 
         An interval without outputs joins its two nearest neighbors with outputs if they agree.
-        Labels without outputs are left out, unless a description that includes all is simpler.
+        Labels without outputs are left out, unless a description with all of them is simpler.
 
         Args:
             mask: bool [size], the event.

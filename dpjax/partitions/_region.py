@@ -44,7 +44,7 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Grid points per axis for direct density estimates.
+        num_points: Grid points per axis for direct density estimates; if 0, chosen by dimension.
     """
 
     # The caller passes numbers; validation replaces them with arrays.
@@ -108,7 +108,7 @@ def product_grid(low: Array, high: Array, num_points: int) -> Array:
         num_points: Points on each axis.
 
     Returns:
-        [num_points^d, d].
+        Points, [num_points^d, d].
     """
     axes = [jnp.linspace(low[i], high[i], num_points) for i in range(low.shape[0])]
     return jnp.stack([g.ravel() for g in jnp.meshgrid(*axes, indexing="ij")], axis=-1)

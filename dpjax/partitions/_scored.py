@@ -14,13 +14,13 @@ from dpjax.partitions._scores import FOLDS, Score, fit_combination
 from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
-"""Levels of the quantiles at edges: k / 48, and 2^-6, ..., 2^-11 in both tails."""
+"""Edges are quantiles at the levels k / 48, and 2^-6, ..., 2^-11 from either end."""
 
 _FEWEST, _MANY = 500, 5000
 """Minimum number of outputs per side for a linear score, and for other scores."""
 
 _MOST_ROWS, _ROW_NUMBERS = 2**19, 2**23
-"""Maximum outputs per side, and entries in them, for scores with one coefficient per entry."""
+"""Maximum number of outputs per side, and of entries in them, for fitting linear scores."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
 """Maximum number of numeric entries in one output, and in all outputs together."""

@@ -28,17 +28,18 @@ _RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Most Newton steps; the iteration stops earlier when no coefficient changes by this much."""
+"""Maximum number of Newton steps; they stop once all coefficients change by less than this."""
 
 _ROWS = 2**12
 """Outputs per block; the features of one block fit in a processor's cache."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
-"""Most entries named; most terms in a short formula; relative size of negligible coefficients."""
+"""Maximum number of entries named, and of terms in a short formula; relative size below which a
+coefficient is negligible."""
 
 
 class Score(Protocol):
-    """A function that maps each output to a number, fitted once without each fold."""
+    """A function that maps each output to a real number, with one fit without each fold."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, such as "0.8 x0 - 0.2 x3".
@@ -50,7 +51,7 @@ class Score(Protocol):
         ...
 
     def plain(self) -> Plain:
-        """Return the score as plain words and numbers."""
+        """Return the score as plain data."""
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
@@ -133,7 +134,7 @@ class Combination:
         }
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return float32 [n], since the low bits of float64 scores would reveal the added terms."""
+        """Return scores, float32 [n]; low bits of float64 scores would reveal the added terms."""
         found = np.empty(len(outputs.labels), np.float32)
         for start in range(0, len(found), _ROWS):
             rows = slice(start, start + _ROWS)
@@ -197,7 +198,7 @@ class _Logistic:
     Args:
         table: Features [n, features], scaled.
         side: int [n], 0 or 1.
-        ridge: The penalty.
+        ridge: Ridge penalty on the coefficients.
     """
 
     def __init__(self, table: np.ndarray, side: np.ndarray, ridge: float):

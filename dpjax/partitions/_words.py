@@ -8,7 +8,7 @@ import numpy as np
 from dpjax.partitions._cells import Cells
 
 _SHOWN, _BOXES_SHOWN = 4, 2
-"""Parts that are named in a union of intervals, and of boxes; the rest are only counted."""
+"""Maximum number of parts named in a union of intervals, and of boxes; the rest are counted."""
 
 _LONGER = 10
 """A description counts as simpler if it is shorter by more than this many characters."""
@@ -89,7 +89,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Describe the runs of neighboring bins of one number, and its atoms."""
+        """Describe the runs of neighboring bins of one numeric entry, and its atoms."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []

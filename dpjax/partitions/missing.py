@@ -17,13 +17,13 @@ import numpy as np
 
 
 class Raised(str):
-    """The reason why there is no output, such as "error: ValueError"."""
+    """The reason why an output is missing, such as "error: ValueError"."""
 
     __slots__ = ()
 
 
 MASKED = Raised("masked")
-"""Outcome of a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
+"""Stand-in for a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
 """Outcomes by name of a pandas type; names are compared so that pandas need not be imported."""

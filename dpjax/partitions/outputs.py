@@ -200,7 +200,7 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """Return the index of a label made by dpjax; it differs from outputs with the same text."""
+        """Return the index of a label made by dpjax, distinct from an output with this text."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:

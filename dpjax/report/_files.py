@@ -65,7 +65,7 @@ class _Code(str):
 
 
 def _code(text: str) -> _Code:
-    """Escape `<` in the way of JSON, so that no tag remains; JSON cannot close a code fence."""
+    """Escape `<` as JSON does, so that no tag remains; JSON text cannot close a code fence."""
     return _Code(text.replace("<", r"\u003c"))
 
 

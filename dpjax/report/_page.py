@@ -13,7 +13,7 @@ OPENING, CLOSING = '<pre id="dpjax-result" data-copy>', "</pre>"
 
 
 class Table(NamedTuple):
-    """Rows of cells.
+    """A table of text cells.
 
     Attributes:
         rows: Cells of each row, as text; the first cell is the row's name.
@@ -47,7 +47,7 @@ class Section(NamedTuple):
 
     Attributes:
         title: The heading.
-        paragraphs: Plain text.
+        paragraphs: Paragraphs of plain text.
         figures: Pictures.
         table: Table of rows.
         items: List items.
@@ -87,7 +87,7 @@ class Page(NamedTuple):
         verdict: The opening statement.
         sections: The sections, in order.
         footer: Program and date.
-        result: The complete result, as in its JSON.
+        result: The complete result as JSON values.
     """
 
     title: str

@@ -43,7 +43,7 @@ class _Named(Dataclass, Protocol):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a method found in one run, from which a result is built.
+    """Findings of a method in one run, from which a result is built.
 
     Attributes:
         statement: Statement with its verdict; see `conclude`.
@@ -103,7 +103,7 @@ def build(
 
 
 def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
-    """Return the statement and notes; the verdict is "not random" if constant outputs refute.
+    """Return statement and notes, with verdict "not random" if constant outputs refute the claim.
 
     Constant outputs that do not refute the claim change nothing: a correct mechanism may release
     the same output nearly always.

@@ -41,7 +41,7 @@ def trade_off_figure(result: Parts) -> "Figure":
 
 
 def figure_of(result: Parts) -> "Figure":
-    """Plot the trade-off, and outputs next to it if there is a curve; else outputs or levels."""
+    """Plot the trade-off, with outputs next to it if there is a curve; else outputs or levels."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):

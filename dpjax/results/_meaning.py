@@ -1,4 +1,4 @@
-"""Explanations of a result by how well an output lets somebody guess its database."""
+"""Explanations of a result in terms of guesses: how well an output reveals its database."""
 
 import math
 

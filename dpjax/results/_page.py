@@ -44,7 +44,7 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
 
     Args:
         result: Result of an audit.
-        content: Result as in its JSON, embedded in the page.
+        content: The result as JSON values, which are embedded in the page.
         name: Name of the result's file, for the command that repeats the audit.
         drawn: Whether the page has figures, which need matplotlib.
     """
@@ -100,7 +100,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Return the sections on the evidence, the witness and every notion, as far as they exist."""
+    """Return the sections on the evidence, the witness and every notion, if they exist."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:

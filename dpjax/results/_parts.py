@@ -71,7 +71,8 @@ class Witness:
         pair: Label of the pair.
         database: Database, as nested lists or as text.
         neighbor: Neighbor of the database.
-        output: Event in words, outcome, float, or list of floats; None for histograms.
+        output: Output with the largest loss: an event in words, an outcome, a float, or a list of
+            floats; None for histograms.
         densities: Confirmed densities or probabilities at the database and at the neighbor, before
             truncation; None for histograms.
         larger: Side where the output is likelier, "database" or "neighbor".
@@ -124,11 +125,11 @@ class Observed:
             input.
         num_confirm: N, confirmation draws per side, averaged if the event decides how they are
             divided; None without a confirmation set. `trials` has the numbers of both sides.
-        region: Compared outputs, in words; None if the source has no region.
+        region: Outputs that were compared, in words; None if the source has no region.
         pair_scores: Label and score of each pair, best first; an infinite score is None. The best
             score is no estimate: as the largest of many, it is usually too high.
-        curve: For the witness's pair: points, densities on both sides, and losses (None if
-            infinite). None without densities.
+        curve: Data of a plot for the witness's pair: points, densities on both sides, and losses
+            (None if infinite). None if there are no densities.
     """
 
     counted: Evidence
@@ -201,8 +202,8 @@ class Parts:
         statement: Bounds, estimate, claim and verdict.
         witness: Witness of the largest loss; None without pairs.
         evidence: Draws and counts.
-        recipe: Subject of the audit (None if it has no name), method, notion, pairs
-            and key as plain words and numbers, for `dpjax.rerun`.
+        recipe: Subject of the audit (None if it has no name), method, notion, pairs and key as JSON
+            values, for `dpjax.rerun`.
         provenance: Mechanism, versions and device.
         notes: Further notes for the reader.
         doubts: Reasons to doubt that the outputs are independent draws; usually empty.

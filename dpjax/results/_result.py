@@ -115,7 +115,7 @@ class AuditResult(Parts, Shown):
         Nothing in the file is run.
 
         Args:
-            path: Path of the file; a page ends in .html.
+            path: Path of the file; the name of a page ends in .html.
 
         Raises:
             FileNotFoundError: When the file does not exist.

@@ -45,7 +45,7 @@ def short(value: object) -> str:
 
 
 def unit_of(result: Parts) -> tuple[str, str]:
-    """Return the unit of a result's level, and a sentence on it."""
+    """Return the unit of a result's level, and a sentence that explains it."""
     name = "epsilon" if "epsilon" in result.level else result.notion.name
     if "Renyi" in result.level:
         name = "renyi"

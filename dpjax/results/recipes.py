@@ -1,4 +1,4 @@
-"""Conversion of mechanisms, pairs, regions and options to plain words and numbers, and back."""
+"""Conversion of mechanisms, pairs, regions and options to JSON values, and back."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -22,7 +22,7 @@ _SHOWN = 2000
 """Maximum number of characters of a database that is written as text."""
 
 Options = TypeVar("Options", bound=Dataclass)
-"""Type of a method or notion, which is a frozen dataclass of options."""
+"""Type variable for a method or notion, which is a frozen dataclass of options."""
 
 STANDARD = "standard"
 """Name that stands for a built-in mechanism's standard pairs."""
@@ -59,7 +59,7 @@ def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
     """Restore pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:
-        content: Plain lists and numbers.
+        content: Nested lists and numbers.
         stacked: Whether to stack databases into arrays.
     """
     if not isinstance(content, Mapping):
@@ -114,14 +114,14 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
 
 def notion_from_plain(content: JsonObject) -> Notion:
-    """Restore a notion from the content of `notion_to_plain`, or from a user's content."""
+    """Restore a notion from the content of `notion_to_plain`, or from a user's own content."""
     options = dict(content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 
 
 def options_from_plain(kind: type[Options], content: JsonObject) -> Options:
-    """Restore a method or notion from the options of `options_to_plain`, or from a user's."""
+    """Restore a method or notion from `options_to_plain`, or from options that a user wrote."""
     check_names(kind.__name__, content, tuple(f.name for f in fields(kind)))
     content = dict(content)
     if "bandwidth" in content:

@@ -18,7 +18,7 @@ _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
 """Values that tend to break samplers, casts, sums and parsers."""
 
 _MOST_SEEN = 20
-"""Maximum number of the example's values of a field that are tried in other records."""
+"""Maximum number of a field's values in the example that are also tried in new records."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _MOST_HELD = 4_000_000
 """Maximum total number of records in all proposed databases."""
 
 _SMALLEST = 3
-"""Number of smallest pairs that a search always keeps."""
+"""Number of pairs with the fewest records that a search always keeps."""
 
 _AS = ", varied"
 """Suffix of the label of a pair whose records have been varied."""
@@ -152,7 +152,7 @@ class Neighbors(Space):
             try:
                 database, neighbor = map(self._form.database, (database, neighbor))
             except (TypeError, ValueError, OverflowError):
-                return None  # An array or a frame of this type cannot hold a value.
+                return None  # A value does not fit the type of the array or frame.
         same = self._identity(database) == self._identity(neighbor)
         if same or not self.allows(database, neighbor):
             return None
@@ -169,7 +169,7 @@ class Neighbors(Space):
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
     def _of_records(self, rng: np.random.Generator) -> list[tuple[object, object, str]]:
-        """Return candidate pairs: every base with every change, interleaved for variety."""
+        """Return candidate pairs: every change of every base, interleaved for variety."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
         # With a fixed size, records can only be replaced.
@@ -308,7 +308,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
 
 
 def _moved(value: object, relation: Within) -> list[Any]:
-    """Return values at the maximum distance, with one entry moved or all with various signs."""
+    """Return values at the maximum distance: one entry moved, or all by the same amount."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance

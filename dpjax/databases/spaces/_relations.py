@@ -35,7 +35,7 @@ class AddRemove(Relation):
     """Databases whose multisets of records have symmetric distance at most `distance`.
 
     Attributes:
-        distance: Maximum number of records added and removed.
+        distance: Maximum number of added plus removed records.
         ordered: Whether the remaining records must keep their order.
     """
 
@@ -134,7 +134,7 @@ _NAMED: dict[str, Relation] = {
 
 
 def relation_of(relation: Relation | str) -> Relation:
-    """Return the relation with a name; return a relation unchanged.
+    """Return the relation with the given name; return a `Relation` unchanged.
 
     Raises:
         TypeError: When `relation` is neither a relation nor a name.

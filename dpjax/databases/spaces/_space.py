@@ -42,5 +42,5 @@ class Space:
         raise NotImplementedError
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return a few of the pairs with the fewest records; empty for single values."""
+        """Return the few pairs with the fewest records; an empty list if databases are values."""
         raise NotImplementedError

@@ -42,13 +42,13 @@ def count_outputs(
 
     Args:
         mechanism: A pytree with `sample(key, database, num_samples)`.
-        inputs: [k, ...].
+        inputs: Inputs at which to draw, [k, ...].
         key: Typed key of all runs.
         interval: Ends of the output interval, or None for outputs 0..m - 1.
         blocks: All or some of the blocks of n outputs.
         runs: Indices of the runs, int32 [runs]; each key is folded from (run, input, block).
-        num_intervals: m.
-        execution: How the work is laid out on the machine; never changes the counts.
+        num_intervals: m, number of intervals or outputs.
+        execution: Execution options, which never change the counts.
 
     Returns:
         WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval and the

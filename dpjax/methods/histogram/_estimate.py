@@ -20,7 +20,7 @@ class Unplanned:
     """Intervals and samples chosen by hand: an estimate without a guarantee.
 
     Attributes:
-        num_intervals: m.
+        num_intervals: m, number of intervals.
         num_samples: n, draws at each input.
     """
 
@@ -34,13 +34,13 @@ class Unplanned:
 
 @dataclass(frozen=True)
 class HistogramResult:
-    """Estimates of one or more runs; a run that failed has no number.
+    """Estimates of one or more runs; a failed run has no estimate.
 
     Attributes:
         inputs: [k, ...], sampled inputs.
         pairs: int [num_pairs, 2], indices of the two inputs of each pair.
         levels: float64 [num_runs, num_pairs], masked for failed pairs.
-        counts: int64 [num_runs, k, m].
+        counts: int64 [num_runs, k, m], draws in each interval at each input.
         plan: Plan of the estimate, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
     """
@@ -90,7 +90,7 @@ class HistogramResult:
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
     def to_dict(self) -> JsonObject:
-        """Return plain numbers and strings; a failed run's estimate is None."""
+        """Return the estimates as JSON values; a failed run's estimate is None."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {
@@ -109,9 +109,9 @@ def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
     """Return the midpoints of `num_inputs` equal buckets of the input interval [low, high].
 
     Args:
-        low: Lower end.
-        high: Upper end.
-        num_inputs: k.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
+        num_inputs: k, number of inputs.
 
     Returns:
         float64 [k].

@@ -56,7 +56,7 @@ def histogram_levels(
         pairs: Indices (first, second) of inputs to compare; all k (k - 1) / 2 pairs if None.
         num_runs: Number of independent runs.
         output_interval: (low, high) of the outputs, if the mechanism does not state it.
-        execution: How the work is laid out on the machine; never changes the estimates.
+        execution: Execution options, which never change the estimates.
 
     Returns:
         Estimates, levels of all pairs, counts, and the number of failed runs.
@@ -147,8 +147,8 @@ def compared(
     """Compute the levels of pairs of inputs from their counts.
 
     Args:
-        inputs: [k, ...].
-        counts: int64 [runs, k, m].
+        inputs: Inputs, [k, ...].
+        counts: int64 [runs, k, m], draws in each interval at each input.
         plan: Plan by which the outputs were counted, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
         pairs: As in `histogram_levels`.

@@ -43,10 +43,10 @@ class Histogram:
             interval.
         least_probability: Assumed lower bound on the probability of every output; for a finite
             space.
-        precision: Largest error of the estimate. If both this and `num_samples` are None, 0.5.
-        num_samples: Draws at each input, in place of a precision.
+        precision: Largest error of the estimate; 0.5 if both this and `num_samples` are None.
+        num_samples: Draws at each input, which determine the precision if it is None.
         inputs: [k, ...], inputs to compare; if None, the databases of the pairs.
-        input_interval: (low, high), an interval whose inputs are all covered by midpoints.
+        input_interval: (low, high), an interval of inputs, which is covered by midpoints.
         input_lipschitz: D, assumed Lipschitz constant of every density in the input; required with
             `input_interval`.
         output_interval: (low, high) of the outputs, if the mechanism does not state it.
@@ -250,7 +250,7 @@ class HistogramEstimate:
     """Histogram estimate at fixed sizes, without a plan and thus without a stated precision.
 
     Attributes:
-        num_intervals: m.
+        num_intervals: m, number of intervals.
         num_samples: n, draws at each input.
         inputs: At least two numbers at which to draw; all pairs of them are compared.
         order: alpha of a Renyi level, or None for LDP.

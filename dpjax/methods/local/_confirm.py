@@ -21,7 +21,7 @@ from dpjax.sources.streams import CONFIRM, Streams
 
 
 class Confirmation(NamedTuple):
-    """Sufficient statistics of the confirm stage, for each side (leading axis 2).
+    """Sufficient statistics of the confirm stage, each of shape [2], one entry per side.
 
     Attributes:
         events: Number of draws in the witness's event: outputs equal to its outcome, or outputs
@@ -50,8 +50,8 @@ def confirm_pair(
         source: Streams of outputs.
         pair: int32, index of the chosen pair.
         found: Result of the search stage.
-        region: C.
-        settings: N, kernel and bandwidth rule.
+        region: Region C of outputs.
+        settings: Options, of which N, the kernel and the bandwidth rule are used.
     """
     if isinstance(region, Outcomes):
         bandwidth = jnp.zeros(())

@@ -28,7 +28,7 @@ def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
 
     Args:
         curves: Curves of the chosen pair, with or without an axis of runs.
-        num_samples: n.
+        num_samples: n, draws per side in the search.
         region: Region in the caller's words.
     """
     allowed = np.asarray(curves.allowed)[..., None, :]

@@ -51,10 +51,10 @@ def mpl_runs(
 
     Args:
         streams: Outputs of all runs.
-        region: C.
+        region: Region C of outputs.
         options: Statistical options.
         runs: Indices of the runs, int32 [runs]; each run's key is folded from its index.
-        execution: How the work is laid out on the machine; never changes the statistics.
+        execution: Execution options, which never change the statistics.
         with_curves: Whether to return the densities of the chosen pair.
 
     Returns:

@@ -19,7 +19,7 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
     Args:
         density: f_x >= 0.
         neighbor_density: f_x' >= 0, same shape.
-        floor: tau >= 0.
+        floor: tau >= 0, to which smaller densities are raised.
 
     Returns:
         Losses >= 0 (infinite where exactly one density is 0 and the floor is 0).
@@ -42,10 +42,10 @@ def largest_loss(
     """Find the allowed entry with the largest loss minus penalty.
 
     Args:
-        density: [points].
-        neighbor_density: [points].
-        floor: tau.
-        allowed: bool [points].
+        density: Densities at the database, [points].
+        neighbor_density: Densities at the neighbor, [points].
+        floor: tau, to which smaller densities are raised.
+        allowed: bool [points], the points to choose from.
         penalty: [points] or a scalar, subtracted from the loss.
 
     Returns:

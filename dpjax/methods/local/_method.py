@@ -53,9 +53,9 @@ class Local(LocalOptions):
         bandwidth: Name of a bandwidth rule, or a number, for the search stage; the confirm stage
             applies the rule to the mean spread of both sides. Scott's rule is wider than the
             paper's rule, Silverman's, and gives a smaller error and a tighter bound.
-        floor: tau, to which smaller densities are raised. If None, the density that 20 draws show:
-            q = min(20 / n, 0.01) for frequencies, and q / s^d for densities of data with spread s
-            in d dimensions.
+        floor: tau, to which smaller densities are raised. If None, the density that corresponds to
+            20 draws: q = min(20 / n, 0.01) for frequencies, and q / s^d for densities of data with
+            spread s in d dimensions.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (d = 1), "direct", or "auto" for the first
             that applies.

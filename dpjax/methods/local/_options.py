@@ -13,7 +13,7 @@ from dpjax.partitions import RegionLike
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Options of the kernels, described in `Local`."""
+    """Options of the local method, described in `Local`."""
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)

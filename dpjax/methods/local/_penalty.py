@@ -42,11 +42,11 @@ def kernel_penalty(
     roughness R.
 
     Args:
-        densities: Estimates of the search stage.
-        floor: tau.
-        spread: [2], spread of each side by the bandwidth rule.
-        settings: Sizes, kernel and bandwidth rule.
-        dimension: d.
+        densities: Density estimates of the search stage, [2, points].
+        floor: tau, to which smaller densities are raised.
+        spread: [2], spread of each side, according to the bandwidth rule.
+        settings: Options, of which the sizes, the kernel and the bandwidth rule are used.
+        dimension: Dimension d of the outputs.
     """
     roughness = find_kernel(settings.kernel).roughness(dimension)
     search = bandwidth_at(settings.bandwidth, jnp.mean(spread), settings.num_samples, dimension)

@@ -32,12 +32,12 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""Number of draws whose share is the default floor, and the largest such share."""
+"""The default floor is the share of this many draws, but at most the second number."""
 
 _PILOT = 2048
-"""Number of draws that determine the bandwidth, to about 2%.
+"""Number of draws that determine the bandwidth, with an error of about 2%.
 
-With such a bandwidth, the density's error is 1.001 times the smallest one.
+The error of the density is then 1.001 times that at the best bandwidth.
 """
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
@@ -48,7 +48,7 @@ class Curves(NamedTuple):
     """Density estimates of one pair at the points where they are compared.
 
     Attributes:
-        points: [points], or [points, d].
+        points: Points [points] or [points, d]; outcomes for finite spaces.
         densities: [2, points], at the database and at the neighbor, before truncation.
         allowed: bool [points], points that belong to the region.
     """
@@ -65,8 +65,8 @@ class PairSearch(NamedTuple):
         score: Maximum of the objective: the loss, or the loss minus its penalty.
         loss: Estimated loss at the maximum (DPL's estimate of epsilon for the pair).
         point: Position of the maximum: an outcome (int32) or a point (floats [d]).
-        densities: [2], estimates at that point, before truncation.
-        floor: tau.
+        densities: [2], density estimates at that point, before truncation.
+        floor: tau, to which smaller densities are raised.
         spread: [2], spread of each side by the bandwidth rule (zeros for outcomes).
         nodes_per_bandwidth: Lattice nodes per bandwidth; infinite without a lattice.
         curves: Estimates at all points, or None.
@@ -90,8 +90,8 @@ def search_pair(
     Args:
         source: Streams of outputs.
         pair: int32, index of the pair.
-        region: C.
-        settings: n, floor, bandwidth, kernel and method of density estimation.
+        region: Region C of outputs.
+        settings: Options, of which n and those of the density estimate are used.
         with_curves: Whether to return the densities at all points.
     """
     if isinstance(region, Outcomes):
