@@ -307,7 +307,7 @@ def test_outputs_that_arrive_again_in_other_cuts_are_refused(kind, tmp_path):
     cut = [("a", x[:700], y[:700]), ("b", x[700:3_000], y[700:3_000])]
     list(dpjax.watch(cut, claim=9.0, state=state))
     before = state.read_bytes()
-    with pytest.raises(ValueError, match="z repeats a long sequence of outputs of [ab]: each"):
+    with pytest.raises(ValueError, match=r"z repeats a long sequence of outputs of [ab]: each"):
         list(dpjax.watch([("z", x[:3_000], y[3_000:])], claim=9.0, state=state))
     assert state.read_bytes() == before
     passages = _passages([("whole", x, y)])
