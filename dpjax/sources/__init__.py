@@ -13,6 +13,7 @@ from dpjax.sources._host import HostMechanism as HostMechanism
 from dpjax.sources._on_host import OnHost as OnHost
 from dpjax.sources._one_run import OneRun as OneRun
 from dpjax.sources._pairs import AnyPairs as AnyPairs
+from dpjax.sources._passages import Passages as Passages
 from dpjax.sources._recorded import Recorded as Recorded
 from dpjax.sources._repeats import Repeats as Repeats
 from dpjax.sources._rounds import Rounds as Rounds

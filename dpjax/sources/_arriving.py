@@ -11,17 +11,12 @@ import numpy as np
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.sources._held import as_outputs
+from dpjax.sources._passages import Words
 from dpjax.sources._recorded import Recorded
 from dpjax.sources._recorded_counts import kind_of
 from dpjax.sources._recorded_in_order import OpenedInOrder
-from dpjax.sources._side_values import ORDER_NATS, hashes_of, order_nats
+from dpjax.sources._side_values import cannot_recur, hashes_of
 from dpjax.sources._source import Request
-
-_ORDERED = 2**14
-"""Number of first outputs that decide whether a sequence is too long to recur by chance."""
-
-_ONCE = 32
-"""Number of unique values that a second sequence shares with probability below 2^-60."""
 
 
 class Chunk(NamedTuple):
@@ -30,12 +25,14 @@ class Chunk(NamedTuple):
     Attributes:
         name: Name for display; names of later chunks sort after it.
         sides: Outputs [n] or [n, d] at the database and at its neighbor; n may differ.
+        hashes: Hashes of the outputs of each side, uint64 [n].
         digests: Digest of each side, "" where the side is empty.
         telling: Whether each side's sequence is too long to occur twice by chance.
     """
 
     name: str
     sides: tuple[np.ndarray, np.ndarray]
+    hashes: tuple[Words, Words]
     digests: tuple[str, str]
     telling: tuple[bool, bool]
 
@@ -48,9 +45,9 @@ class Chunk(NamedTuple):
             TypeError: When a side holds neither numbers nor labels, or both kinds.
         """
         sides = _side("x", name, x), _side("y", name, y)
-        hashes = [hashes_of(side) if len(side) else None for side in sides]
-        first, second = (_digest(words) for words in hashes)
-        return cls(name, sides, (first, second), (_tells(hashes[0]), _tells(hashes[1])))
+        hashes = _hashes(sides[0]), _hashes(sides[1])
+        digests = _digest(hashes[0]), _digest(hashes[1])
+        return cls(name, sides, hashes, digests, (cannot_recur(hashes[0]), cannot_recur(hashes[1])))
 
     @property
     def kinds(self) -> list[str | None]:
@@ -58,15 +55,12 @@ class Chunk(NamedTuple):
         return [kind_of(side) for side in self.sides if len(side)]
 
 
-def _digest(hashes: np.ndarray | None) -> str:
-    return "" if hashes is None else blake2b(hashes.tobytes(), digest_size=16).hexdigest()
+def _hashes(outputs: np.ndarray) -> Words:
+    return hashes_of(outputs) if len(outputs) else np.empty(0, np.uint64)
 
 
-def _tells(hashes: np.ndarray | None) -> bool:
-    if hashes is None:
-        return False
-    counts = np.unique(hashes, return_counts=True)[1]
-    return bool(np.sum(counts == 1) >= _ONCE or order_nats(hashes[:_ORDERED]) > ORDER_NATS)
+def _digest(hashes: Words) -> str:
+    return blake2b(hashes.tobytes(), digest_size=16).hexdigest() if len(hashes) else ""
 
 
 def _side(side: str, name: str, outputs: object) -> np.ndarray:

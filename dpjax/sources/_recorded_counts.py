@@ -17,6 +17,7 @@ from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Marked, Request
 from dpjax.sources._split import Split
+from dpjax.sources._uneven import notes_of_uneven_ratios
 
 LABEL = "recorded pair"
 """Label of the only pair of recorded outputs."""
@@ -88,6 +89,7 @@ class OpenedRecorded:
         ]
         self.notes += _notes_of_nan(cells, self._counts.sum(axis=0))
         self.notes += _notes_of_atoms(cells, pilots)
+        self.notes += notes_of_uneven_ratios(cells, self._counts[2])
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,6 +13,12 @@ ORDER_NATS = 60.0
 _SHARES = (0.1, 0.4, 0.9, 0.999)
 """Values of s that `log_evidence` tries, as fractions of the way from h to 1."""
 
+_ONCE = 32
+"""Number of unique values that a second sequence shares with probability below 2^-60."""
+
+_ORDERED = 2**14
+"""Number of first outputs that decide whether a sequence is too long to recur by chance."""
+
 _KEPT = 2**14
 """Largest number of distinct values to count, and of first outputs whose order is compared."""
 
@@ -117,6 +123,14 @@ def order_nats(hashes: np.ndarray) -> float:
     return float(np.sum(counts[0] * np.log(counts[0])) - np.sum(counts[1] * np.log(counts[1])))
 
 
+def cannot_recur(hashes: np.ndarray) -> bool:
+    """Check whether a sequence of hashed outputs [n] is too long to occur twice by chance."""
+    if len(hashes) < 2:
+        return False
+    counts = np.unique(hashes, return_counts=True)[1]
+    return bool(np.sum(counts == 1) >= _ONCE or order_nats(hashes[:_ORDERED]) > ORDER_NATS)
+
+
 def hashes_of(outputs: np.ndarray) -> np.ndarray:
     """Return hashes, uint64 [n]; equal outputs have equal hashes in any process or number type."""
     if outputs.dtype.kind in "biuf":
@@ -124,7 +138,7 @@ def hashes_of(outputs: np.ndarray) -> np.ndarray:
         for column in outputs.reshape(len(outputs), -1).T:
             # -0.0 + 0.0 is 0.0, so both zeros become one number.
             hashes ^= (column.astype(np.float64) + 0.0).view(np.uint64)
-            _mix(hashes)
+            mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
         # A string in an array of objects equals the same string in an array of strings.
@@ -139,7 +153,7 @@ def hashes_of(outputs: np.ndarray) -> np.ndarray:
     return np.frombuffer(b"".join(digests), np.uint64)[places]
 
 
-def _mix(words: np.ndarray) -> None:
+def mix(words: np.ndarray) -> None:
     """Scramble uint64 [n] in place by the last steps of SplitMix64, a bijection."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)

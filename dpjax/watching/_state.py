@@ -13,8 +13,9 @@ from dpjax.core.files import refuse_endless, write_whole
 from dpjax.core.types import JsonObject
 from dpjax.inference import LAYING
 from dpjax.results import AuditResult
+from dpjax.sources import Passages
 
-_FORMAT = 2
+_FORMAT = 3
 """Version of the file format."""
 
 
@@ -43,6 +44,7 @@ class State:
         held: Outputs of each side: the first ones, which lay cells, and those not counted yet.
         gone: Number of outputs per side, between these two parts, that were counted and dropped.
         result: Result so far; None before the cells are laid.
+        passages: Passages of all outputs taken, by which outputs that arrive again are recognized.
     """
 
     terms: JsonObject
@@ -51,6 +53,7 @@ class State:
     held: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
     gone: int = 0
     result: AuditResult | None = None
+    passages: Passages = field(default_factory=Passages.none)
 
     def write(self, path: Path) -> None:
         """Write the state, completely or not at all.
@@ -66,6 +69,7 @@ class State:
             "held": [None if side is None else packed(side) for side in self.held],
             "gone": self.gone,
             "result": None if self.result is None else self.result.to_json(),
+            "passages": self.passages.to_plain(),
         }
         write_whole({path: json.dumps({**content, "seal": _seal(content)})})
 
@@ -92,6 +96,7 @@ class State:
                 (first, second),
                 content["gone"],
                 None if text is None else AuditResult.from_json(text),
+                Passages.from_plain(content["passages"]),
             )
             found._refuse_misfits()
             return found
@@ -115,6 +120,8 @@ class State:
         sizes = [size for chunk in self.taken for size in chunk.sizes]
         if not all(type(size) is int and size >= 0 for size in [self.gone, *sizes]):
             raise ValueError("its numbers of outputs are none")
+        if np.any(self.passages.chunks.astype(np.int64) // max(len(names), 1)):
+            raise ValueError("its passages are of chunks that it never took")
         drawn = 0 if self.result is None else self.result.settings["drawn"]
         if max(drawn - LAYING, 0) != self.gone:
             raise ValueError("its result is of another number of outputs")

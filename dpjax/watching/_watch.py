@@ -17,7 +17,7 @@ from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
 from dpjax.results.provenance import DECISIVE, seed_of, versions
 from dpjax.results.recipes import notion_to_plain
-from dpjax.sources import Arriving, Chunk
+from dpjax.sources import Arriving, Chunk, Passages
 from dpjax.watching._state import State, Taken
 
 _LEAST = first_round(1, few=False)
@@ -99,7 +99,7 @@ class Watch:
 
         Raises:
             ValueError: When the chunk is out of order, differs from the one taken under this name,
-                or was taken under another name.
+                was taken under another name, or repeats a long sequence of outputs.
             TypeError: When its outputs have a different kind than earlier ones.
         """
         taken = self.state.taken
@@ -120,7 +120,7 @@ class Watch:
             )
         self._refuse_again(chunk)
         self._refuse_other_kind(chunk)
-        self._count(chunk)
+        self._count(chunk, self._passages_after(chunk))
         return True
 
     def _refuse_other_terms(self, stated: JsonObject) -> None:
@@ -145,6 +145,18 @@ class Watch:
                 f"{chunk.name} holds the same outputs on both sides, which must be drawn apart."
             )
 
+    def _passages_after(self, chunk: Chunk) -> Passages:
+        """Return the passages of all chunks; raise if an earlier one is repeated in other cuts."""
+        number = len(self.state.taken)
+        passages, first = self.state.passages.after(number, chunk.hashes)
+        if first is None:
+            return passages
+        where = "itself" if first == number else self.state.taken[first].name
+        raise ValueError(
+            f"{chunk.name} repeats a long sequence of outputs of {where}: each output may be "
+            "counted once. Give every output in one chunk."
+        )
+
     def _refuse_other_kind(self, chunk: Chunk) -> None:
         kinds = dict.fromkeys([*([self.state.kind] if self.state.kind else []), *chunk.kinds])
         if len(kinds) > 1:
@@ -154,14 +166,15 @@ class Watch:
                 "kind."
             )
 
-    def _count(self, chunk: Chunk) -> None:
+    def _count(self, chunk: Chunk, passages: Passages) -> None:
         """Continue the audit with a chunk, and write the state after all of it was counted."""
         before = self.state
         held = tuple(map(_joined, before.held, chunk.sides))
         kind = before.kind or next(iter(chunk.kinds), None)
         sizes = len(chunk.sides[0]), len(chunk.sides[1])
         taken = [*before.taken, Taken(chunk.name, sizes, chunk.digests)]
-        after = State(before.terms, taken, kind, (held[0], held[1]), before.gone, before.result)
+        ends = held[0], held[1]
+        after = State(before.terms, taken, kind, ends, before.gone, before.result, passages)
         least = min(0 if side is None else len(side) for side in held)
         if least > _LEAST:
             x, y = held
@@ -236,8 +249,9 @@ def watch(
         ends when `chunks` end, or with a result that refutes the claim or is doubtful.
 
     Raises:
-        ValueError: When a chunk is out of order, has changed, or was taken under another name; or
-            when the state file has other terms or versions, or is damaged.
+        ValueError: When a chunk is out of order, has changed, was taken under another name, or
+            repeats a long sequence of outputs; or when the state file has other terms or versions,
+            or is damaged.
         TypeError: When outputs have a different kind than earlier ones, or an argument has the
             wrong type.
     """

@@ -7,7 +7,7 @@ import pytest
 from refusals import refusal
 
 import dpjax
-from dpjax.sources import Arriving, Chunk
+from dpjax.sources import Arriving, Chunk, Passages
 from dpjax.watching._state import _seal
 
 SIZES = [(500, 900), (700, 300), (3_000, 2_500), (2_000, 4_000), (5_000, 4_000)]
@@ -283,3 +283,96 @@ def test_a_sequence_tells_itself_apart_by_values_or_by_order():
     for outputs, expected in cases:
         assert Chunk.of("a", outputs, []).telling == (expected, False)
         assert Chunk.of("a", [], outputs.astype(str)).telling == (False, expected)
+
+
+RECUT = {
+    "numbers": lambda rng, n: rng.laplace(size=n),
+    "coins": lambda rng, n: rng.integers(0, 2, n),
+    "labels": lambda rng, n: np.array(["a", "b", "c"])[rng.integers(0, 3, n)],
+    "vectors": lambda rng, n: rng.normal(size=(n, 2)),
+}
+
+
+@pytest.mark.parametrize("kind", RECUT)
+def test_outputs_that_arrive_again_in_other_cuts_are_refused(kind, tmp_path):
+    """Chunks of 100 outputs, then 3,000 of them in one chunk, and the other way round.
+
+    One window in 256 is kept, so 2,872 windows show none with a probability of 1.3e-5.
+    """
+    rng, state = np.random.default_rng(41), tmp_path / "watch.json"
+    x, y = RECUT[kind](rng, 4_000), RECUT[kind](rng, 4_000)
+    small = [(f"{i:04d}", x[i : i + 100], y[i : i + 100]) for i in range(0, 3_000, 100)]
+    _, first = _passages(small).after(30, Chunk.of("z", x[:3_000], []).hashes)
+    assert first in range(30)
+    cut = [("a", x[:700], y[:700]), ("b", x[700:3_000], y[700:3_000])]
+    list(dpjax.watch(cut, claim=9.0, state=state))
+    before = state.read_bytes()
+    with pytest.raises(ValueError, match=r"z repeats a long sequence of outputs of [ab]: each"):
+        list(dpjax.watch([("z", x[:3_000], y[3_000:])], claim=9.0, state=state))
+    assert state.read_bytes() == before
+    passages = _passages([("whole", x, y)])
+    for number, (name, again, _) in enumerate(small[:30], 1):
+        passages, first = passages.after(number, Chunk.of(name, [], again).hashes)
+        if first is not None:
+            break
+    assert first == 0
+
+
+def test_a_chunk_that_repeats_itself_is_refused():
+    rng = np.random.default_rng(44)
+    x = rng.laplace(size=4_000)
+    with pytest.raises(ValueError, match="b repeats a long sequence of outputs of itself"):
+        twice = np.concatenate([rng.laplace(size=10), x, rng.laplace(size=500), x])
+        list(dpjax.watch([("a", x + 1, x + 2), ("b", twice, x + 3)], claim=9.0))
+
+
+def _passages(chunks):
+    passages = Passages.none()
+    for number, chunk in enumerate(chunks):
+        passages, first = passages.after(number, Chunk.of(*chunk).hashes)
+        assert first is None
+    return passages
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, n: rng.integers(0, 2, n),
+        lambda rng, n: rng.choice(3, n, p=[0.98, 0.01, 0.01]),
+        lambda rng, n: np.zeros(n, int),
+        lambda rng, n: np.sort(rng.integers(0, 5_000, n)),
+        lambda rng, n: np.rint(rng.normal(0, 30, n)),
+    ],
+)
+def test_independent_outputs_repeat_no_passage(draw):
+    """200 chunks of 2,000; some of these laws repeat windows that are too likely to count."""
+    rng = np.random.default_rng(42)
+    _passages([(f"{i:04d}", draw(rng, 2_000), draw(rng, 2_000)) for i in range(200)])
+
+
+def test_passages_are_those_of_every_window():
+    """A twin in plain Python: the same windows are kept, wherever the sequence is cut."""
+    rng = np.random.default_rng(43)
+    hashes = rng.integers(0, 2**63, 5_000).astype(np.uint64)
+    none = np.empty(0, np.uint64)
+    whole, _ = Passages.none().after(0, (hashes, none))
+    cut = Passages.none()
+    for number, part in enumerate(np.split(hashes, [1, 2, 130, 131, 2_000, 2_127, 4_000])):
+        cut, first = cut.after(number, (part, none))
+        assert first is None
+    assert np.array_equal(whole.words, cut.words) and 8 <= whole.words.size <= 40
+    mask = 2**64 - 1
+
+    def mix(word):
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            word = (word ^ (word >> shift)) * factor & mask
+        return word ^ (word >> 31)
+
+    def folded(words):
+        if len(words) == 1:
+            return words[0]
+        half = len(words) // 2
+        return mix((mix(folded(words[:half])) + folded(words[half:])) & mask)
+
+    all_windows = (folded([int(w) for w in hashes[i : i + 128]]) for i in range(5_000 - 127))
+    assert sorted(w for w in all_windows if w % 256 == 0) == [int(w) for w in whole.words]

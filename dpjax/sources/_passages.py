@@ -1,0 +1,109 @@
+"""Passages of outputs that arrived before, however they are cut into chunks.
+
+Of every window of `WINDOW` consecutive outputs on a side, the content alone decides whether its
+hash is kept (one of `_EVERY` on average). A passage that arrives again has the same windows, so it
+has the same kept hashes, whether it comes in one chunk or in several. A window counts only if it is
+too long to occur twice by chance; the tail of a side is kept, so that windows span chunks.
+
+References:
+    Manber, Finding similar files in a large file system, USENIX Winter 1994 (kept by content).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.arrays import packed, unpacked
+from dpjax.core.types import JsonObject
+from dpjax.sources._side_values import cannot_recur, mix
+
+WINDOW = 128
+"""Number of consecutive outputs in a window, a power of 2."""
+
+_EVERY = 2**8
+"""One window in this many is kept, on average."""
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Hashes of the kept windows of all chunks so far, and the ends of both sides.
+
+    Attributes:
+        words: Hashes of windows, uint64 [k], ascending.
+        chunks: Number of the chunk in which each window ended, int32 [k].
+        tails: Hashes of the last outputs of each side, at most `WINDOW` - 1.
+    """
+
+    words: Words
+    chunks: NDArray[np.int32]
+    tails: tuple[Words, Words]
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return the passages before the first chunk."""
+        nothing = np.empty(0, np.uint64)
+        return cls(nothing, np.empty(0, np.int32), (nothing, nothing))
+
+    def after(self, number: int, sides: tuple[Words, Words]) -> tuple[Self, int | None]:
+        """Add a chunk.
+
+        Args:
+            number: Number of the chunk.
+            sides: Hashes of the outputs at the database and at its neighbor, uint64 [n].
+
+        Returns:
+            The passages after the chunk; and the number of the first chunk that has a passage of
+            this one (which may be this one), or None.
+        """
+        known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
+        new = np.sort(np.concatenate([_kept(side) for side in known]))
+        again = new[np.isin(new, self.words)]
+        if again.size:
+            return self, int(self.chunks[np.isin(self.words, again)].min())
+        if np.any(new[1:] == new[:-1]):
+            return self, number
+        words = np.concatenate([self.words, new])
+        order = np.argsort(words, kind="stable")
+        chunks = np.concatenate([self.chunks, np.full(new.size, number, np.int32)])
+        tails = known[0][1 - WINDOW :], known[1][1 - WINDOW :]
+        return replace(self, words=words[order], chunks=chunks[order], tails=tails), None
+
+    def to_plain(self) -> list[JsonObject]:
+        """Return JSON values that `from_plain` reads."""
+        return [packed(array) for array in (self.words, self.chunks, *self.tails)]
+
+    @classmethod
+    def from_plain(cls, plain: list[JsonObject]) -> Self:
+        """Restore passages from JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: When the values describe no passages.
+        """
+        words, chunks, first, second = (unpacked(array, "ui") for array in plain)
+        hashes = (words, first, second)
+        if any(array.ndim != 1 or array.dtype != np.uint64 for array in hashes):
+            raise ValueError("its passages are not hashes")
+        if words.shape != chunks.shape or np.any(words[1:] <= words[:-1]):
+            raise ValueError("its passages are not in order")
+        return cls(words, chunks.astype(np.int32), (first[1 - WINDOW :], second[1 - WINDOW :]))
+
+
+def _kept(outputs: Words) -> Words:
+    """Return the hashes of the kept windows of a sequence of hashed outputs, in ascending order."""
+    words, width = outputs, 1
+    while width < WINDOW:
+        if len(words) <= width:
+            return np.empty(0, np.uint64)
+        first = words[:-width].copy()
+        mix(first)
+        words = first + words[width:]
+        mix(words)
+        width *= 2
+    starts = np.flatnonzero(words % _EVERY == 0)
+    kept, first, counts = np.unique(words[starts], return_index=True, return_counts=True)
+    tells = [cannot_recur(outputs[start : start + WINDOW]) for start in starts[first]]
+    return np.repeat(kept, counts * np.array(tells, np.int64))
