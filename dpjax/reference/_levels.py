@@ -102,7 +102,7 @@ def best_level(
 ) -> float:
     """Return the largest `pair_level` of several pairs; a valid lower bound does not exceed it.
 
-    The arguments are as in `pair_level`.
+    Arguments are those of `pair_level`.
     """
     return max(
         pair_level(mechanism, x, y, region)
