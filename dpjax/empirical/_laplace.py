@@ -30,7 +30,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses [2, k] of p and q from the left end of a piece to its crossing."""
+        """Return the masses of p and q from the left end of each piece to its crossing, [2, k]."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # Find s where (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0. At a crossing,

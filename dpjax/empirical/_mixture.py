@@ -99,7 +99,7 @@ class MixturePieces(Pieces):
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses [2, k] of p and q from the left end of a piece to its crossing."""
+        """Return the masses of p and q from the left end of each piece to its crossing, [2, k]."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])

@@ -37,7 +37,7 @@ class Pieces:
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses [2, k] of p and q from the left end of a piece to its crossing.
+        """Return the masses of p and q in k pieces from their left ends to the crossing, [2, k].
 
         Args:
             row: Row of each of the k pieces.

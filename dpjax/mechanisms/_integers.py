@@ -47,7 +47,7 @@ class DiscreteGaussian(OfInteger):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval from three sigma below 0 to three sigma above 1 (the databases)."""
+        """Interval from 3 sigma below the database 0 to 3 sigma above the database 1."""
         reach = math.ceil(3 * float(self.sigma))
         return (-reach, 1 + reach)
 

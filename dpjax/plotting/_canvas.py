@@ -34,8 +34,11 @@ _LABEL = 40
 """Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
-"""Number of characters up to which a label may be next to others in a legend, and up to which three
-labels together may be in one row."""
+"""Limits on labels in a legend, in characters.
+
+A legend has several columns if no label has more than `_BESIDE` characters, and three columns if
+all labels together have at most `_ROW`.
+"""
 
 _FORMATS = (".png", ".svg", ".pdf")
 

@@ -38,7 +38,8 @@ def name_sides(
 ) -> None:
     """Label two curves next to the point where each exceeds the other most.
 
-    The labels are on the outer sides. If there is no room, a legend above the panel replaces them.
+    The two labels point away from each other. If there is no room, a legend above the panel
+    replaces them.
 
     Args:
         axes: The panel, whose limits are fixed.

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""Number of draws, over both sides, that a bin needs: an absolute number, and a share of all draws.
+"""A bin needs `_ENOUGH` draws over both sides, or the share `_SHARE` of all draws if that is less.
 
-The smaller of the two applies. With the absolute number, a privacy loss has an error of about 0.06.
+With `_ENOUGH` draws, a privacy loss has an error of about 0.06.
 """
 
 _FEWEST = 8
@@ -28,10 +28,10 @@ _NOISE = 0.03
 """Maximum standard error of a density in a plot, as a share of the largest density."""
 
 _STEP, _LEAST_TOP = 0.15, 0.5
-"""Two limits for a panel of losses.
+"""Limits on the noise of losses that are drawn.
 
-The first is the maximum standard deviation of the step between two adjacent losses, as a share of
-the axis. The second is the smallest upper end that the axis may have for this comparison.
+`_STEP` is the maximum standard deviation of the step between two adjacent losses, as a share of the
+axis. The axis counts as having an upper end of at least `_LEAST_TOP`.
 """
 
 _WIDE = 1.96
@@ -171,7 +171,7 @@ def _joined(strip: Strip, num_samples: int) -> Strip:
 
 
 def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
-    """Merge adjacent cells with equal `numbers`, the bin indices, which increase from 0."""
+    """Merge adjacent cells that have the same bin index in `numbers`; indices increase from 0."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
@@ -231,8 +231,8 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the losses [cells] of a strip; NaN where noise would hide the shape of the curve.
 
-    A loss is kept if the difference of two adjacent losses that are both as noisy as this one has
-    a standard deviation of at most `_STEP` times the length of the axis.
+    A loss is hidden if its noise is so large that the difference of two such losses would have a
+    standard deviation of more than `_STEP` times the length of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -332,7 +332,7 @@ def visible_range(strip: Strip) -> tuple[float, float] | None:
 
 
 def name_places(axes: "Axes", strip: Strip) -> None:
-    """Set the ticks and the title of the horizontal axis, on which outputs are."""
+    """Set the ticks and the title of the horizontal axis, which shows outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=5, integer=strip.per == "value")

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BESIDE, _LABELS = 3.2, 1.1
-"""Widths in inches of two columns of panels on the right of the trade-off plot.
+"""Widths, in inches, of the panels on the right of the trade-off plot.
 
-The first width is that of the numeric outputs (or the only column), the second that of the labels.
+`_BESIDE` is the width of the first column of panels; `_LABELS` is that of a second column, which
+shows outputs that are labels.
 """
 
 

@@ -21,9 +21,9 @@ _TAIL_SCALES = 50.0
 """Distance from the databases, in noise scales, beyond which the loss is constant in float64."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Number of grid points between two kinks of the loss; the second is for mixed outputs.
+"""Number of grid points between two kinks of the loss.
 
-It is smaller, since the density of a mixed output is an integral.
+`_MIXED_GRID` is for mixed outputs; it is smaller, since their density is an integral.
 """
 
 _FLAT = 1e-13

@@ -91,7 +91,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse all methods except the sequential one, since others need all outputs at once."""
+        """Refuse all methods except the sequential one, since they need all outputs in advance."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."

@@ -26,13 +26,13 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Maximum probability of refusing independent outputs, and of a note about them.
+"""Maximum probabilities of refusing independent outputs, and of adding a note about them.
 
-The second holds if no value's probabilities on the two sides have a ratio above `_RATIO`.
+`_NOTE_CHANCE` holds if no value's probabilities on the two sides have a ratio above `_RATIO`.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Numbers of copies of each output that are tested; their multiples are detected too."""
+"""Numbers of copies per output for which the counts are tested; multiples are detected, too."""
 
 _RATIO = 5.0
 """Largest ratio of a value's probabilities on the two sides at which no note is expected."""

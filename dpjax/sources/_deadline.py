@@ -17,11 +17,11 @@ _AGAIN = 0.1
 """Seconds after which the alarm is repeated, in case a callback suppressed the exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Three constants of the end of a time limit, at which calls are ended.
+"""Constants of the time at which calls are ended because of a time limit.
 
-Calls end at the first, as a multiple of the time limit. Later calls, with which a slightly late
-audit can still return a result, have some seconds left together: the larger of the second, as a
-share of the time limit, and the third."""
+Calls are ended when `_OVER` times the time limit has passed. So that a slightly late audit can
+still return a result, all calls after that have some time together: the share `_LEAST_SHARE` of the
+time limit, but at least `_LEAST` seconds."""
 
 
 class TookTooLong(BaseException):

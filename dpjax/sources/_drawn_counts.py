@@ -50,7 +50,7 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Number of draws from which on the streamed layout is faster, despite its compile time."""
+"""Minimum number of draws for the streamed layout, which is then faster despite compiling."""
 
 _FIRST_RUN = 0
 """Number of the run whose first draws determine the cells of all runs."""

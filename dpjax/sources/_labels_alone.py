@@ -7,8 +7,8 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Labels are refused if this share of the outputs have labels that occur once, unless one label
-occurs at least this number of times."""
+"""Labels are refused if at least the share `_ALONE_SHARE` of the outputs have labels that occur
+only once, unless one of the labels occurs `_RARE` times or more."""
 
 _LEAST_LOOKED_AT = 200
 """Minimum number of outputs to check; among fewer, even common labels may occur only once."""

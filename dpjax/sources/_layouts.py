@@ -66,7 +66,7 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
 
 
 def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
-    """Fold integers into the words of a key, uint32 [2]; like `jax.random.fold_in`, by NumPy."""
+    """Fold integers into the words of a key, uint32 [2], like `jax.random.fold_in` but by NumPy."""
     return reduce(random.fold_words, parts, words)
 
 

@@ -37,12 +37,17 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Constants of the comparison of two new runs: maximum and minimum number of outputs per side, and
-share of the time limit that the comparison may take."""
+"""Constants of the comparison of two new runs.
+
+Each run has at most `_RESTARTED` and at least `_FEWEST_RESTARTED` outputs per side; the comparison
+may take the share `_RESTART_SHARE` of the time limit.
+"""
 
 _LEAST_TIME = 1e-3
-"""Time limit, in seconds, when all of it has been used; the error can then state how much is
-needed."""
+"""Time limit, in seconds, that replaces one that is used up.
+
+It is positive, so that the audit can still measure and report how much time is needed.
+"""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs a call of its own.
@@ -347,7 +352,7 @@ class _OpenedOnHost:
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
         """Determine cells by the first outputs of both sides, and count all outputs in them."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
-        # When the first outputs are encoded, the number of numbers per output is known.
+        # Encoding the first outputs has shown the dimension of an output.
         width = self._encoder.dimension or 1
         if self._box is None and (size := pilot_size(width)) > PILOT:
             sides = zip(pilots, rests, strict=True)

@@ -10,13 +10,13 @@ MIN_REAL = 200
 """Minimum number of samples per side for an estimate of densities."""
 
 _ATOM_SHARE = 0.05
-"""Share of the outputs of a side from which on a single value counts as an atom."""
+"""Minimum share of a side's outputs that must have the same value for it to count as an atom."""
 
 _SEEN = 20
-"""Count in the search set from which on an outcome's ratio of probabilities is reliable."""
+"""Minimum count in the search set for a reliable ratio of an outcome's probabilities."""
 
 _STEPS = 3
-"""Minimum bandwidth with which integers are smoothed, as a multiple of their step."""
+"""Minimum bandwidth with which integers are smoothed, in multiples of their spacing."""
 
 _EXACT = 2**53
 _MAX_DISTINCT = 1000

@@ -24,7 +24,7 @@ WINDOW = 128
 """Number of consecutive outputs in a window, a power of 2."""
 
 _EVERY = 2**8
-"""Average number of windows of which the hash of one is kept."""
+"""On average, one in this many windows has a hash that is kept."""
 
 Words = NDArray[np.uint64]
 

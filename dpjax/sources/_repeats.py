@@ -15,7 +15,7 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Surprise of outputs, in nats, from which on their repetition is not due to chance (e^-40)."""
+"""Minimum surprise of outputs, in nats, for their repetition not to be chance (e^-40)."""
 
 
 class Repeats(ValueError):

@@ -37,7 +37,7 @@ _TWO_RUNS = 2
 _LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
 """Minimum number and minimum variance of ranks in [0, 1] for the test of products of ranks.
 
-From there on, the sum of products is nearly normal.
+If there are fewer ranks, or many ties, the sum of products is not nearly normal.
 """
 
 
@@ -89,7 +89,7 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return the number of independent outputs from which a share is estimated as precisely.
+    """Return the number of independent outputs that would estimate a share with equal precision.
 
     Args:
         correlation: Autocorrelation of the outputs at distances 0, 1, ..., [distances].

@@ -7,11 +7,11 @@ Values: consider a value that occurs c times in total, with an even c. Whatever 
 distributions are, it occurs equally often on both sides with a probability of at most
 h(c) = C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two
 sides are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). Its expectation is at
-most 1, so it is rarely large (Markov's inequality; Ville's at any time). This holds if the counts
-of different values are independent. Since counts add up to the n and m outputs of the sides, they
-are not, but this increases probabilities by a factor of at most n + m + 1 (Darroch: the size can be
-made the most likely one of n + m + 1 sizes). For example, a real that occurs once on each side has
-h = 1/2. The order of outputs does not matter.
+most 1, so it is rarely large (by Markov's inequality, or Ville's at any time). This holds if the
+counts of different values are independent. They are not, since they add up to the numbers n and m
+of outputs on the two sides. But this increases probabilities by a factor of at most n + m + 1
+(Darroch: the total can be made the most likely one of n + m + 1 totals). For example, a real that
+occurs once on each side has h = 1/2. The order of outputs does not matter.
 
 Order: if there are few distinct outcomes, their counts show nothing, but a long sequence of
 outcomes does not occur twice by chance.

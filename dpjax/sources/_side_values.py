@@ -17,7 +17,7 @@ _SHARES = (0.1, 0.4, 0.9, 0.999)
 """Values of s to try in `log_evidence`, as fractions of the distance from h to 1."""
 
 _ONCE = 32
-"""Number of values that occur once in a sequence from which on it cannot recur by chance.
+"""A sequence with at least this number of values that occur once cannot recur by chance.
 
 Independent draws contain the same values in the same order with a probability below 2^-60.
 """
@@ -82,7 +82,7 @@ class SideValues:
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Search a new chunk for the first outputs, and earlier chunks for an equal one."""
+        """Look for the first outputs in a new chunk, and for an earlier chunk that equals it."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()

@@ -22,9 +22,9 @@ import numpy as np
 import scipy
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""Ratio of spacings below which two values are near-copies, and the probability of a smaller ratio.
+"""Ratio of spacings below which two values count as near-copies, and its probability.
 
-The second is an upper bound for outputs that have a density.
+If outputs have a density, a ratio below `_RATIO` has a probability of at most `_SHARE`.
 """
 
 _APART = 5.0

@@ -21,8 +21,11 @@ _PROBE_SHARE = 0.1
 measurement there."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Ratio to the expected time above which a database is measured in detail, and maximum number of
-databases at which outputs are drawn."""
+"""Limits of measuring the pace at several databases.
+
+A database is measured in detail if its outputs take more than `_SLOWER` times the expected time.
+Only the first `_MOST_PROBED` databases are tried.
+"""
 
 _BATCH_SHARE = 0.01
 """Target duration of a batch, as a share of the limit, if batches may have any size."""

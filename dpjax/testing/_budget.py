@@ -19,11 +19,13 @@ _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
 """Minimum draws per side in the search and in the confirmation, and the maximum in either."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""Minimum number of draws of an audit that is not compiled, and of its first pilot."""
+"""Minimum number of draws of an audit that is not compiled, and number in its first pilot."""
 
 _GROWTH, _USED = 20, 0.85
-"""Maximum ratio of an audit's draws to those of the last pilot, and share of the remaining time
-that an audit is planned to use."""
+"""An audit has at most `_GROWTH` times the draws of the last pilot.
+
+It is planned to take the share `_USED` of the remaining time.
+"""
 
 _WARM_SHARE = 0.25
 """Assumed maximum time of an audit whose program is compiled, as a share of the first audit's time.
@@ -32,7 +34,10 @@ The first audit compiles the program.
 """
 
 _LEAST_SLOPE = 0.2
-"""Minimum share of a pilot's time that counts as proportional to its draws, as timings vary."""
+"""Minimum share of a pilot's time that is attributed to drawing instead of fixed costs.
+
+Without it, a varying timing could make the time per draw seem close to 0.
+"""
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
 """Number that is folded into an audit's key to derive the key of its pilots."""

@@ -21,7 +21,7 @@ PROPERTY = "dpjax_audit"
 """Name of the test property that holds an audit as JSON; `--junitxml` writes it to a file."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache under which each test's number of audits and their minimum time are."""
+"""Key in pytest's cache for the number of audits of each test, and their minimum time."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
 """Keys in the output of a pytest-xdist worker: for audits that never ended, and failed threads."""

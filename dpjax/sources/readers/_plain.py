@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SMALL = 2**20
-"""Size of a file, in bytes, from which on importing pyarrow is faster than the slower reader."""
+"""Minimum size of a file, in bytes, for which it pays off to import pyarrow."""
 
 _READ = 2**22
 _WIDEST = 512
