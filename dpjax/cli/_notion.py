@@ -18,7 +18,8 @@ def notion_of(written: Given) -> "Notion":
         written: Given values, by parameter of the command.
 
     Raises:
-        ValueError: When the notion's order or delta is missing, not used by it, or out of range.
+        ValueError: When an order or a delta is missing, out of range, or given for a notion that
+            has none.
     """
     from dpjax.notions import NOTIONS
 

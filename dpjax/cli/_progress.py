@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Seconds after the start between which the total time is estimated.
+"""First and last time, in seconds after the start, at which the total time is estimated.
 
-If it has not been estimated as long by the second time, the work is not announced.
+If no estimate up to the last time is long, the work is not announced.
 """
 
 _LONG_SECONDS = 60.0

@@ -50,7 +50,8 @@ class NoiseCalibration(Calibrated, Shown):
         rule: Rule that determines lambda: 'wasserstein', 'hausdorff' or 'smallest'.
         wasserstein_infinity: Largest distance W_inf between the results with and without an
             individual, over the individuals, in the unit of the query.
-        hausdorff: Largest Hausdorff distance between the same results (used in the paper).
+        hausdorff: Largest Hausdorff distance between the results with and without an individual,
+            over the individuals (used in the paper).
         hausdorff_log_ratio: Largest log ratio of densities with noise of the paper's scale,
             hausdorff / epsilon.
         achieved_log_ratio: Largest log ratio of releases with this noise.

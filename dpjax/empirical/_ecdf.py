@@ -28,7 +28,7 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
-    """Return the pieces of two such densities: intervals where both are constant, and atoms.
+    """Return the pieces of two samples' densities: intervals where both are constant, and atoms.
 
     Args:
         first: Sample of p, [n].

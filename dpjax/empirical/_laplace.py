@@ -5,7 +5,7 @@ the left point and h the distance of the points, both in bandwidths. Hence the r
 is monotone between the points (a Moebius function of e^2s), constant in the tails, and has its
 extremes at sample points.
 
-Notation: t are the merged points of both samples; A and B are as above.
+Notation: t are the merged points of both samples; A and B are the coefficients above.
 """
 
 from dataclasses import dataclass

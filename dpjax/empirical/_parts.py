@@ -33,7 +33,7 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimated:
-    """Attributes of `dpjax.empirical.EmpiricalPrivacy`, where they are documented."""
+    """The values of a `dpjax.empirical.EmpiricalPrivacy`, whose docstring describes them."""
 
     queries: tuple[str, ...]
     individuals: tuple[Hashable, ...]
@@ -119,7 +119,7 @@ class Estimated:
 
 @dataclass(frozen=True, repr=False)
 class Calibrated:
-    """Attributes of `dpjax.empirical.NoiseCalibration`, where they are documented."""
+    """The values of a `dpjax.empirical.NoiseCalibration`, whose docstring describes them."""
 
     query: str
     epsilon: float

@@ -45,7 +45,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         buckets: Buckets of the adversary's knowledge; empty without an adversary.
         notes: Sentences about data and method that a reader must know.
         results: Results of d queries with all individuals present, one row per sample, [S, d].
-        results_without_worst: The same without the individual with the largest delta, [S, d].
+        results_without_worst: Results without the individual with the largest delta, [S, d].
         settings: Arguments on which the results depend, and software versions.
 
     References:

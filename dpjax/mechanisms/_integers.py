@@ -11,7 +11,7 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum largest noise in a discrete Gaussian's table, in sigmas; the rest is below 1e-22."""
+"""Minimum of `largest_noise`, in sigmas; larger noise has a probability below 1e-22."""
 
 
 @pytree

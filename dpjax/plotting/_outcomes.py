@@ -67,8 +67,8 @@ class Strip:
             intervals.
         names: Names of the cells, if they have places at equal distances instead of their position
             on an axis of numbers (for labels, or a few floats); otherwise None.
-        per: What the probabilities are per: "label", "number" (a float with a name), "value" (an
-            integer) or "unit" (of length).
+        per: What each probability belongs to: a "label", a "number" (a float with a name), a
+            "value" (an integer) or a "unit" of length.
         shares: Shares of the outputs at the database and at its neighbor, [2, cells].
         loss: Privacy loss of each cell, [cells].
         event: Whether a cell is part of the counted event, bool [cells].

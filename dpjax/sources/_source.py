@@ -89,7 +89,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the number after the last output to count, at both sides, int64 [runs, 2]."""
+        """Return the number of the last output to count, plus 1, at both sides, int64 [runs, 2]."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size
@@ -220,7 +220,7 @@ class Arrays(AtPairs, Protocol):
 
 
 class Smoothing(Protocol):
-    """Function that returns the bandwidth of the confirmation, to decide on smoothing integers."""
+    """Function that returns the bandwidth of the confirmation, by which integers are smoothed."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
         """Return the bandwidth.

@@ -49,7 +49,7 @@ class NearCopies(NamedTuple):
     Attributes:
         pairs: Number of pairs of adjacent spacings.
         close: Number of these pairs in which one spacing is far smaller than the other.
-        alone: Number of the latter pairs whose two close values come from the same side.
+        alone: Number of pairs counted in `close` whose two close values come from the same side.
         chance: Upper bound on the probability of such evidence for independent draws.
     """
 

@@ -31,7 +31,7 @@ _BATCH_SHARE = 0.01
 """Target duration of a batch, as a share of the limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""Share of the limit below which the audit's expected time needs no further measurement."""
+"""Measuring stops if the whole audit is expected to take less than this share of the limit."""
 
 _MARGIN = 0.85
 """Share of the remaining time for which draws are planned; the rest allows for a varying pace."""

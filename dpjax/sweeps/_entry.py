@@ -48,7 +48,7 @@ class Entry:
             compare all of their inputs take no pairs.
         notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
         claim: Level to compare every run with, as in `dpjax.audit`, or None.
-        confidence: Confidence of the bounds, where the method has one.
+        confidence: Confidence of the bounds, if the method yields bounds.
         distance: Number k of records in which each pair differs; bounds are for one record.
         num_runs: Number of runs; they are numbered 0, ..., num_runs - 1.
         label: Label for display; the entry's identity does not depend on it.

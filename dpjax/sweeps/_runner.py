@@ -17,10 +17,10 @@ from dpjax.sweeps._store import Store
 _AHEAD = {"cpu": 0}
 """Number of further blocks to start before the current one is stored, by platform.
 
-Platforms that are not listed start 1. The CPU starts none, since blocks would share its cores."""
+The CPU starts none, since blocks would share its cores. All other platforms start one."""
 
 _SUBMITTED = 256
-"""Maximum number of unfinished blocks at an executor at any time."""
+"""Maximum number of unfinished blocks that an executor has at any time."""
 
 
 @dataclass(frozen=True)

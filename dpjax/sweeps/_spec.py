@@ -184,7 +184,7 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a plain TypeError or ValueError with the text, since a subclass may need more."""
+    """Return a plain TypeError or ValueError; a subclass may need other arguments than a text."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 

@@ -25,7 +25,7 @@ _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
 """Notion that each claim argument, such as `gdp=0.5`, refers to."""
 
 _CLAIMS = ("notion", "claim")
-"""Options that specify a claim together, and only together."""
+"""Options that together specify a claim; neither may be given without the other."""
 
 
 class AuditOptions(TypedDict, total=False):

@@ -20,7 +20,7 @@ def refuse_index(
 ) -> None:
     """Refuse several columns if one of them seems to hold row numbers.
 
-    As a part of the outputs, row numbers would make any two mechanisms look different.
+    If row numbers were part of the outputs, they could tell the two sides of any mechanism apart.
 
     Args:
         names: Names of all columns.

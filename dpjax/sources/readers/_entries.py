@@ -12,7 +12,7 @@ SPACE = " \t\r\n\v\f"
 """Characters that count as white space around an entry; all others belong to the entry."""
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""Pattern of characters that Python accepts in numbers but this module does not, as _ in 1_0."""
+"""Characters that Python accepts in numbers, but this module does not (such as _ in 1_0)."""
 
 _WIDE = 2**24
 """Maximum number of characters of a string array of labels, including padding."""

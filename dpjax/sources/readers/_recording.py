@@ -125,7 +125,8 @@ class Recording:
         """Yield all outputs in order, as arrays [n] or [n, d].
 
         Raises:
-            ValueError: When a file cannot be read, or holds other outputs than the first file.
+            ValueError: When a file cannot be read, or differs from the first file in the kind or
+                the dimension of its outputs.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
         for path in self.paths:
