@@ -1,7 +1,7 @@
 """dpjax: how private is it really? Black-box estimation and auditing of differential privacy.
 
-Nothing is imported before it is used, so that neither pytest, which loads a plugin from here at
-every start, nor `dpjax --version` waits for jax.
+Names are imported when they are first used. So neither pytest, which always loads the plugin of
+this package, nor `dpjax --version` has to wait for jax.
 """
 
 from typing import TYPE_CHECKING

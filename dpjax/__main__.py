@@ -1,4 +1,4 @@
-"""`python -m dpjax`: the command line, where its script is not on the path."""
+"""`python -m dpjax`: the command line, for when the script `dpjax` is not on the path."""
 
 from dpjax.cli import main
 

@@ -1,4 +1,4 @@
-"""The front door: one audit of a source, by a method, for a notion of privacy."""
+"""The main functions: audit a source by a method, repeat an audit, and continue one."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -30,7 +30,7 @@ _RECIPE: JsonObject = {
     "distance": int,
     "key": int | list,
 }
-"""Accepted types of each entry of a recipe."""
+"""Accepted types of each value in a recipe."""
 
 
 @signposted
@@ -59,16 +59,18 @@ def audit(
             `dpjax.Family` of these, which is first searched for its worst member.
         pairs: `dpjax.Pairs` or a list of (database, neighbor); or `dpjax.neighbors(...)`, a space
             that is first searched for its best three pairs. If None, the standard pairs of a
-            built-in mechanism or the pairs of a library's object. Recorded outputs take none.
+            built-in mechanism, or the pairs that a library's object states. Must be None for
+            recorded outputs.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
             `dpjax.Guesses()` for one run. If None, the source's usual method.
-        notion: Notion to bound: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`, for which
-            all draws count one event, or `Profile()`, `TradeOff()`, `Renyi(order)` or `Zcdp()`, for
-            which they count a chain of sets. A chain lets `AuditResult.bound` bound every notion.
-            If None, the notion of the object's own claim, else epsilon.
-        claim: Level to compare with, in the notion's unit; for curves, and for epsilon at a delta,
-            also a curve: pairs of numbers, a function, a privacy loss distribution of
+        notion: Notion to bound. For `dpjax.Epsilon(delta)`, `Gdp()` and `TotalVariation()`, a
+            single event is counted in the confirmation set. For `Profile()`, `TradeOff()`,
+            `Renyi(order)` and `Zcdp()`, a chain of sets is counted, so that `AuditResult.bound` can
+            also bound every other notion. If None, the notion of the claim that the subject itself
+            states, else epsilon.
+        claim: Level to compare with, in the notion's unit. For curves, and for epsilon at a delta,
+            it may be a curve: pairs of numbers, a function, a privacy loss distribution of
             dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a notion is given,
             the claim that a library's object states.
         confidence: Joint confidence of the bounds of `num_claims` audits. At 0.999, a correct
@@ -81,7 +83,7 @@ def audit(
         execution: How the work is laid out on the machine; never changes the result.
 
     Returns:
-        The result, with its verdict on the claim.
+        The result, with a verdict on the claim.
 
     Raises:
         ValueError: When an argument is out of range, or the outputs cannot be compared.
@@ -153,13 +155,13 @@ def rerun(
         result: Result of `audit`, or its file: JSON, or a report in HTML.
         subject: Subject of the audit. May be left out if the recipe names a mechanism of the
             catalogue or recorded files, or a subject that the next two arguments allow.
-        allow_import: Modules that may be imported, with their submodules, to find the recipe's
+        allow_import: Modules that may be imported, including their submodules, to find the recipe's
             function. If empty, nothing that the recipe names is imported.
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. It equals the old one except for seconds, device and versions, provided that
-        both devices and versions compute the same numbers.
+        The new result. It equals the old one, except for seconds, device and versions, if both
+        devices and versions compute bitwise equal numbers.
 
     Raises:
         ValueError: When the subject is needed but neither given nor allowed, or the recipe lacks
@@ -183,11 +185,11 @@ def resume(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Continue a sequential audit; all of its bounds before and after hold jointly.
+    """Continue a sequential audit; its bounds before and after the continuation hold jointly.
 
     With a claim, an audit that was interrupted and then resumed has the same blocks, and so the
     same bounds, as one that was never interrupted. Without a claim, an audit that ended before its
-    planned look drops that look. `rerun` repeats a resumed result as one uninterrupted audit.
+    planned exact look leaves that look out. `rerun` repeats a resumed audit without interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or its file.
@@ -200,7 +202,7 @@ def resume(
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: When the result is not from a sequential audit, when other versions drew it,
+        ValueError: When the result is not from a sequential audit, when other versions computed it,
             when the mechanism does not repeat its first outputs, or as in `rerun`.
     """
     start = time.perf_counter()
@@ -229,7 +231,14 @@ def _recipe_of(
     allow_command: bool,
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
-    """Return the source and all other arguments of `audit`; if `pairs` is None, the recipe's.
+    """Return the source and all other arguments of `audit`, as the recipe of a result states them.
+
+    Args:
+        result: The result.
+        subject: Subject of the audit, or None to create it from the recipe.
+        allow_import: As in `rerun`.
+        allow_command: As in `rerun`.
+        pairs: Pairs of the audit, or None to take them from the recipe.
 
     Raises:
         ValueError: When the recipe is damaged, or needs a subject that was not given.
@@ -271,7 +280,7 @@ def _read_recipe(
 
 
 def _pairs_of(recipe: JsonObject, source: Source) -> object:
-    """Return a recipe's pairs, or None if the source takes none or a histogram has own inputs."""
+    """Return a recipe's pairs; None if the source or the method takes no pairs."""
     pairs = recipe["pairs"]
     if pairs == {}:
         return None

@@ -18,7 +18,7 @@ def main() -> None:
     if with_own:
         signal.signal(signal.SIGINT, _leave)
     try:
-        # Do this before any heavy import, so that the waiting process stays small.
+        # Start the supervisor before any large import, so that the waiting process stays small.
         report = supervise() if is_foreign(sys.argv[1:]) else None
         code, left = _run()
     finally:
@@ -43,7 +43,7 @@ def _run() -> tuple[int, bool]:
         say(f"error: the command line needs {error.name}: pip install 'dpjax[cli]'.")
         return 2, False
     except BaseException:
-        # Python would exit with 1, which is the code of a violated claim.
+        # Without this, Python would exit with code 1, which means a violated claim.
         import traceback
 
         traceback.print_exc()
@@ -51,7 +51,7 @@ def _run() -> tuple[int, bool]:
 
 
 def _leave(number: int, frame: object) -> None:
-    """Handle an interrupt before a command begins and after it ends."""
+    """Exit on a signal that arrives before the command begins or after it ends."""
     if sys.stderr is not None:
         os.write(2, b"Stopped before anything was done.\n")
     os._exit(128 + number)

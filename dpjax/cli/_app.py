@@ -29,7 +29,7 @@ COMMANDS = (
     "sweep",
     "guide",
 )
-"""Commands in the order of the help; the module of each has TABLE, EXAMPLES and `command`."""
+"""Commands in the order of the help; each module defines `command`, its TABLE and EXAMPLES."""
 
 _EXAMPLES = (
     "dpjax mechanisms",
@@ -45,7 +45,7 @@ def application(
 
     Args:
         commands: Commands to include; only their modules are imported.
-        codes: Receives the exit code of the command that runs.
+        codes: List to which the exit code of the command is appended.
     """
     codes = [] if codes is None else codes
     app = typer.Typer(
@@ -99,15 +99,16 @@ def configure(
 ) -> None:
     """Configure the process before anything is compiled."""
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}
-    # Only the command line sets this: a library must not decide where compiled code is kept.
+    # Only the command line chooses a cache folder; a library must not decide where compiled code
+    # is kept.
     chosen = (os.environ.get(name) for name in ("DPJAX_CACHE_DIR", _CACHE.upper()))
     cache = next((path for path in chosen if path is not None), _cache_of_user())
     if cache:
         settings[_CACHE] = cache
-        # Also cache programs that compile fast: reading one back takes a tenth of the time.
+        # Cache even programs that compile fast, since loading one takes a tenth of that time.
         settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
-        # jax reads these when a command imports it, and so do the worker processes of a sweep.
+        # jax reads these variables when it is imported, here or in the workers of a sweep.
         os.environ[name.upper()] = str(value)
         if "jax" in sys.modules:
             sys.modules["jax"].config.update(name, value)
@@ -131,7 +132,7 @@ def run() -> int:
             except SystemExit as ended:  # typer exits this way after help and bad options
                 codes = codes or [ended.code if isinstance(ended.code, int) else 0]
             finally:
-                # Flush here, so that a failed write is reported as bad input.
+                # Flush within this `try`, so that a failed write is reported as bad input.
                 sys.stdout.flush()
         except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
             options = {} if named is None else options_of(_module(named).TABLE)

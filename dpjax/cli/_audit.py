@@ -38,7 +38,7 @@ def command(**given: Value) -> int:
     written = written_of(given)
     source = source_of(written)
     files = Files.of(written)
-    # Assigned before the audit reports progress, when `announce` reads it.
+    # `announce` reads this variable; it is assigned before the audit reports any progress.
     subject: Value = None
 
     def announce(total: int, seconds: str) -> str:
@@ -71,13 +71,20 @@ def command(**given: Value) -> int:
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
-    """Return a sentence that announces long work: its size, and how to limit its time."""
+    """Return a sentence that announces long work; it states the size, and how to limit the time.
+
+    Args:
+        source: Parameter that names the audited source.
+        subject: The audited object.
+        total: Number of outputs to draw.
+        seconds: Estimated total time, in words.
+    """
     if source not in ("host", "command"):
         return f"{total:,} outputs take about {seconds} in all."
     calls = -(-total // subject.batch_size) if subject.batched else total
     said = f"{total:,} outputs by {calls:,} calls of {subject.name} take about {seconds} in all"
     if subject.time_limit is not None:
-        # The audit stops at the time limit, so the time for all outputs is irrelevant.
+        # The audit stops at the time limit, so do not state the time that all outputs would take.
         return (
             f"{subject.name} is called for at most {total:,} outputs, until --time-limit "
             f"{subject.time_limit:g} (seconds) is over."

@@ -38,19 +38,22 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
-"""Names of the sources that are audited without pairs of databases."""
+"""Names of the sources for which the user gives no pairs, such as recorded outputs."""
 
 _USUAL = [
     f"{source.usual_method} of {option_of(source.name)}"
     for source in DECLARED_SOURCES.values()
     if source.usual_method != "events"
 ]
-"""Phrases for the help on the sources whose default method is not events."""
+"""Phrases for the help text of --method, such as "guesses of --one-run".
+
+They list the sources whose default method is not events.
+"""
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""Flags that select a source, a notion or a method, keyed by its name."""
+"""Three tables: the flag that selects each source, each notion and each method, by its name."""
 
 FUNCTION = "FILE.py:NAME"
 _KINDS = {
@@ -63,11 +66,11 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Type and parser of an option's value, keyed by the annotation of its field."""
+"""Python type and parser of an option's value, for each annotation of a dataclass field."""
 
 
 def _in_panel(row: Row) -> Row:
-    """Return the option's row in the help panel of its methods, or of its notions or sources."""
+    """Move an option to a panel of its own if only some sources, notions or methods have it."""
     info = copy.copy(row.info)
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
@@ -77,7 +80,7 @@ def _in_panel(row: Row) -> Row:
 
 
 def _together(options: list[str]) -> str:
-    """Join options and write a repeated flag once, as in "--method events and local"."""
+    """Join options into a phrase; state a repeated flag once, as in "--method events and local"."""
     flags = {option.rpartition(" ")[0] for option in options}
     if len(flags) > 1 or "" in flags:
         return listed(options)
@@ -88,7 +91,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     """Return the row of an option that one or more classes declare.
 
     Args:
-        fields: Fields by owner; the first one with a help text defines the option.
+        fields: The field of each class that declares the option, by the name of the class on the
+            command line. The first field with a help text determines type, flag and metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]
@@ -103,7 +107,7 @@ def _declared_row(fields: dict[str, Option]) -> Row:
         each = [f"{default} of {of[owner]}" for owner, default in defaults.items()]
         same = len({*defaults.values()}) == 1 and len(defaults) == len(fields)
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
-    # A leading space is click's notation for an option that turns something off.
+    # In click, " /--flag" with a leading space declares a flag that turns something off.
     flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []
     only = [owner for field in fields.values() for owner in field.only]
     return option(
@@ -118,13 +122,16 @@ def _declared_row(fields: dict[str, Option]) -> Row:
 
 
 def _naming_row(text: str, metavar: str) -> Row:
-    """Return the row of the option that names a source, with one value per word of the metavar."""
+    """Return the row of an option that selects a source and names it.
+
+    The option takes two values if its metavar has two words.
+    """
     kind = tuple[str, str] if " " in metavar else str
     return option(kind, text, metavar=metavar or None)
 
 
 def _declared_rows() -> Table:
-    """Return the rows of all declared options, by field name."""
+    """Return the rows of all options that sources, notions and methods declare, by field name."""
     found: dict[str, dict[str, Option]] = {}
     for owner, kind in (DECLARED_SOURCES | DECLARED_NOTIONS | DECLARED_METHODS).items():
         for field in kind.options:
@@ -148,7 +155,7 @@ _NAMED_NOTIONS = [
     for notion in DECLARED_NOTIONS.values()
 ]
 
-# No defaults here: `dpjax.audit` and its objects provide them.
+# These rows have no defaults, since `dpjax.audit` and its objects provide them.
 _ROWS: Table = {
     "mechanism": argument(
         str,

@@ -1,7 +1,7 @@
 """Options declared on the fields of dataclasses, read from source code without importing it.
 
-Calling `dataclasses.fields` would require importing the classes and their dependencies, which takes
-longer than printing the help.
+Calling `dataclasses.fields` would require importing the classes and their dependencies, which would
+take longer than printing the help.
 """
 
 import ast
@@ -15,7 +15,7 @@ _END_OF_HEAD = re.compile(r"^(?:    def |    @|\S)", re.M)
 
 
 class Option(NamedTuple):
-    """A field of a dataclass that is an option; see `dpjax.core.options.option`."""
+    """A command-line option, as declared on a dataclass field by `dpjax.core.options.option`."""
 
     name: str
     kind: str
@@ -28,18 +28,19 @@ class Option(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A dataclass as declared in its source.
+    """A dataclass that declares options, as found in its source code.
 
     Attributes:
         name: Name on the command line and in recipes; "" if it has none.
         title: First line of the docstring.
         required: Fields without a default.
-        options: Fields that are options, in order; inherited ones if the class declares none.
+        options: Fields that are options, in order; those of the base class if the class itself
+            declares none.
         bounded: Whether the class is a method that gives a lower bound.
-        asked: Help text and metavar of the option that selects a source; empty strings if no option
-            does.
-        usual_method: Default method for a source.
-        takes_pairs: Whether the user gives the pairs of databases at which a source is audited.
+        asked: Help text and metavar of the option that selects the source; empty strings if there
+            is no such option.
+        usual_method: Default method, if the class is a source.
+        takes_pairs: Whether the user gives the pairs of databases, if the class is a source.
     """
 
     name: str
@@ -60,7 +61,10 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
-    """Return a module's syntax tree, and the (module, original name) of each imported name."""
+    """Return the syntax tree of a module, and where each of its imported names comes from.
+
+    The second value maps the imported name to its module and to its name there.
+    """
     tree = ast.parse(_source(module))
     return tree, {
         alias.asname or alias.name: (node.module or "", alias.name)
@@ -72,7 +76,7 @@ def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
 
 @cache
 def registered(package: str, table: str) -> tuple[Declared, ...]:
-    """Return the classes that a table of a package lists, in order.
+    """Return the declarations of the classes in a table of a package, in the order of the table.
 
     Args:
         package: Package, such as "dpjax.methods".
@@ -94,14 +98,14 @@ def declared(module: str, name: str) -> Declared:
     """Return the declaration of a class.
 
     Args:
-        module: The module that defines it, or a package that imports it from there.
+        module: The module that defines the class, or a package that imports it from its module.
         name: Name of the class.
     """
     source = _source(module)
     start = re.search(rf"^class {name}\b.*\n", source, re.M)
     if start is None:
         return declared(*_imported(module)[1][name])
-    # Parse only the head of the class, which is a small part of most files.
+    # For speed, parse only the docstring and fields of the class, a small part of most files.
     end = _END_OF_HEAD.search(source, start.end())
     (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
     assert isinstance(body, ast.ClassDef)

@@ -26,13 +26,13 @@ _COLORS = {
 
 
 class Files(NamedTuple):
-    """Optional output files of a command.
+    """Paths of the optional output files of a command; None for files that are not requested.
 
     Attributes:
-        plot: A figure.
-        report: A report.
-        junit: The verdict as JUnit XML.
-        sarif: The verdict as SARIF.
+        plot: File of a figure.
+        report: File of the report.
+        junit: File of the verdict as JUnit XML.
+        sarif: File of the verdict as SARIF.
     """
 
     plot: Path | None = None
@@ -42,7 +42,7 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, given: Given) -> "Files":
-        """Return the named files after checking, before any draw, that they can be written.
+        """Return the requested files; check before any draw that they can be written.
 
         Args:
             given: Values by parameter of the command.
@@ -123,7 +123,8 @@ def _print(result: "AuditResult") -> None:
     if not console.is_terminal:
         print(text, flush=True)
         return
-    # The verdict starts the second line; the first line may contain the same words.
+    # Color the words at the start of the second line, which state the verdict. The first line may
+    # contain the same words.
     start = text.index("\n  ") + 3
     shown = Text(text)
     shown.stylize(_COLORS.get(result.verdict, "bold"), start, start + len(verdict))
@@ -131,7 +132,10 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Return the result with sentences that name options of `dpjax audit`, not arguments."""
+    """Return the result with options instead of Python arguments in its sentences.
+
+    For example, `num_samples` becomes `--num-samples`.
+    """
     from dpjax.cli._audit_options import TABLE
 
     options = options_of(TABLE)

@@ -8,7 +8,7 @@ from pathlib import Path
 from dpjax.cli._table import Value
 
 _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
-"""File suffix of each format, keyed by the first bytes of its files."""
+"""File suffix of each format that is recognized by the first bytes of a file."""
 
 _PART = 2**20
 """Maximum bytes per read of standard input."""
@@ -18,11 +18,11 @@ def function_of(path: str, option: str) -> Value:
     """Import and return the function that MODULE:NAME or FILE.py:NAME names.
 
     Args:
-        path: Path as written.
+        path: MODULE:NAME or FILE.py:NAME, as written on the command line.
         option: Name of the option, for messages.
 
     Raises:
-        ValueError: When the path has another form, or the module cannot be imported.
+        ValueError: When the path has a different form, or the module cannot be imported.
     """
     from dpjax.core.errors import nearest
 
@@ -41,7 +41,7 @@ def function_of(path: str, option: str) -> Value:
         found = importlib.import_module(module)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # Also the errors of sys.exit() and input().
+    except BaseException as error:  # Includes SystemExit of sys.exit().
         what = str(error) if isinstance(error, ImportError) else repr(error)
         raise ValueError(f"{option} {path!r}: the module cannot be imported: {what}.") from None
     origin = getattr(found, "__file__", None)
@@ -62,8 +62,8 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 
     Args:
         text: JSON that begins with [, or the name of a file.
-        any_kind: Whether databases may be any JSON values, as for mechanisms on the host; otherwise
-            they must be numbers, which are stacked.
+        any_kind: Whether databases may be any JSON values, as for mechanisms on the host. If False,
+            they must be numeric arrays of one shape, which are stacked.
 
     Raises:
         ValueError: When the text or the file holds no pairs.
@@ -80,7 +80,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     try:
         if not inline and path.suffix == ".npz":
             database, neighbor = (npz_array(path, name) for name in ("database", "neighbor"))
-            # A mechanism on the host gets the numbers in full precision.
+            # Do not stack pairs for a host mechanism: stacking would round them to float32.
             return (
                 list(zip(database, neighbor, strict=True))
                 if any_kind
@@ -95,7 +95,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
         said = str(error).rstrip(".")
         raise ValueError(f"--pairs {shortened(text)} must be {form}: {said}.") from None
     except Exception as error:
-        # Readers raise various errors at damaged archives and deeply nested JSON.
+        # Damaged archives and deeply nested JSON raise exceptions of other types.
         raise ValueError(
             f"--pairs {shortened(text)} must be {form}, but is damaged "
             f"({type(error).__name__}: {error})."
@@ -105,7 +105,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 def standard_input(folder: str) -> Path:
     """Save standard input to a file in a folder, so that it can be read more than once.
 
-    The first bytes determine the format.
+    The suffix of the file follows from the first bytes of the input.
 
     Raises:
         ValueError: When standard input is empty, or larger than the limit.

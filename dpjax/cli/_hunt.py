@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FOLDER = Path("hunt")
 
 _REFUTING = ("violated", "not random")
-"""Verdicts that refute a claim; repeated here so that `--help` imports nothing."""
+"""Verdicts that refute a claim; a copy, so that `--help` need not import the original."""
 
 TABLE: Table = {
     "packages": argument(
@@ -94,7 +94,7 @@ def command(**given: Value) -> int:
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """Return the releases in which a case is audited."""
+    """Return the named releases of a case's package, in which the case is audited."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]
@@ -141,7 +141,7 @@ def _shown(*, quiet: bool) -> Iterator[Value]:
 
 
 def _table(rows: list[dict[str, Value]]) -> str:
-    """Return the rows as lines of text, with the pair below each refuted claim."""
+    """Return the rows as lines of text; below a refuted claim, a line shows its pair."""
     lines = []
     for row in rows:
         bound = "" if row["bound"] is None else f"epsilon at least {row['bound']:.3f}, "

@@ -10,7 +10,7 @@ TABLE: Table = {"as_json": AS_JSON}
 EXAMPLES = ("dpjax mechanisms", "dpjax mechanisms --json")
 
 _WIDE = 110
-"""Width of the table with all of its columns, in characters."""
+"""Number of characters that a terminal must have per line to show all columns of the table."""
 
 
 def command(**given: Value) -> None:
@@ -38,8 +38,8 @@ def command(**given: Value) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    # Never truncate names, which users copy to --param: a pipe gets whole lines, and a narrow
-    # terminal gets no column of sources.
+    # Never truncate names, because users copy them to --param. A pipe therefore gets lines of full
+    # length, and a narrow terminal gets no column of sources.
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(console.width, _WIDE))

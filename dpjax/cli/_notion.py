@@ -1,4 +1,4 @@
-"""The notion and the claim of `dpjax audit`."""
+"""The options of `dpjax audit` that specify its notion and its claim."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,8 @@ def notion_of(written: Given) -> "Notion":
         written: Given values, by parameter of the command.
 
     Raises:
-        ValueError: When a number is missing, is not used by the notion, or is out of range.
+        ValueError: When an order or a delta is missing, out of range, or given for a notion that
+            has none.
     """
     from dpjax.notions import NOTIONS
 
@@ -42,7 +43,7 @@ def claim_of(written: Given) -> Value:
     """Return the claim: a number, or the list of a curve's points; None if none is given.
 
     Raises:
-        ValueError: When it is neither a number, nor JSON, nor a file of JSON.
+        ValueError: When the claim is neither a number, nor JSON, nor a file of JSON.
     """
     claim = written.get("claim")
     if not isinstance(claim, str):

@@ -15,7 +15,7 @@ QUIET = option(bool, "Show no progress on standard error.", "--quiet", default=F
 
 
 def number_or_text(text: str) -> float | str:
-    """Return a number if the text is one, else the text itself."""
+    """Convert text to a float if possible; otherwise, return it unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -23,12 +23,12 @@ def number_or_text(text: str) -> float | str:
 
 
 def integer_or_text(text: str) -> int | str:
-    """Return an integer >= 0 if the text is one, else the text itself."""
+    """Convert text to an integer >= 0 if possible; otherwise, return it unchanged."""
     return int(text) if text.isdecimal() else text
 
 
 def say_written(*paths: Path | None) -> None:
-    """Report the written files on standard error."""
+    """Print the paths of the written files to standard error; skip those that are None."""
     for path in paths:
         if path is not None:
             say(f"wrote {path}")

@@ -24,7 +24,7 @@ _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class Place(NamedTuple):
-    """The place of the audited code or file.
+    """The position of the audited code in a file, or an audited file of outputs.
 
     Attributes:
         file: Path relative to the folder of the command, or absolute.
@@ -36,10 +36,10 @@ class Place(NamedTuple):
 
 
 def place_of(source: str, written: Value, subject: Value) -> Place | None:
-    """Return the place of an audited function or file; None for a mechanism or a program.
+    """Return the place of an audited function or file; None for a built-in mechanism or a program.
 
     Args:
-        source: Parameter that names the audited object.
+        source: Name of the parameter that selects the source, such as "function" or "samples".
         written: Values by parameter of the command.
         subject: The audited object.
     """
@@ -48,7 +48,7 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
         return Place(str(files if source == "one_run" else files[0]))
     if source not in ("function", "host", "object"):
         return None
-    with suppress(Exception):  # Audited objects are arbitrary; the place is unknown.
+    with suppress(Exception):  # Arbitrary objects may raise anything; the place is then unknown.
         code = inspect.unwrap(getattr(subject, "function", subject)).__code__
         return _place(Path(code.co_filename), int(code.co_firstlineno))
     return None
@@ -61,7 +61,9 @@ def _place(path: Path, line: int) -> Place:
 
 
 def junit(result: "AuditResult") -> str:
-    """Return a JUnit XML test case: a failure for a violated claim, an error if no bound holds.
+    """Return a JUnit XML test case, which fails if the claim is violated.
+
+    The test case has an error instead if the audit has no valid bound.
 
     Args:
         result: Result of an audit.
@@ -91,9 +93,10 @@ def junit(result: "AuditResult") -> str:
 
 
 def sarif(result: "AuditResult", place: Place | None) -> str:
-    """Return a SARIF 2.1.0 log, with a result if the claim is violated or no bound holds.
+    """Return a SARIF 2.1.0 log of the verdict.
 
-    For other verdicts the log has no result, since services show every result as an alert.
+    The log has a SARIF result only if the claim is violated or the audit has no valid bound, since
+    services show every SARIF result as an alert.
 
     Args:
         result: Result of an audit.
@@ -144,7 +147,7 @@ def _asked(result: "AuditResult") -> str:
 
 
 def _row(result: "AuditResult") -> dict[str, Value]:
-    """Return the numbers of the result, with its notion and delta."""
+    """Return the values of a result as a flat table row, with its notion and delta."""
     return {"notion": result.notion.name, "delta": result.delta, **result.row()}
 
 

@@ -54,7 +54,7 @@ def command(**given: Value) -> None:
     planned = _planned(given)
     rate = given["draws_per_second"]
     if rate is None:
-        # The command needs a device only here.
+        # Import jax only in this branch, since the rest of the command needs no device.
         from dpjax.methods.histogram import draws_per_second
 
         rate = draws_per_second()

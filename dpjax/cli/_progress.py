@@ -15,24 +15,27 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Seconds into the work at which checks for a long total time begin and end."""
+"""First and last time, in seconds after the start, at which the total time is estimated.
+
+If no estimate up to the last time is long, the work is not announced.
+"""
 
 _LONG_SECONDS = 60.0
-"""Work that takes longer than this number of seconds is announced."""
+"""Estimated total time, in seconds, above which work is announced."""
 
 
 class _State:
-    """The progress of the work, and its description in words."""
+    """The progress of a computation, and the line of text that describes it."""
 
     def __init__(self, unit: str):
         self.unit, self.text, self.done, self.total = unit, "", 0, 0
-        # Work done before, as in a resumed sweep, does not count toward the pace.
+        # Units that were done earlier, as in a resumed sweep, are not counted in the pace.
         self.before: int | None = None
         self._start = self._begun = time.monotonic()
 
     def told(self, done: int, total: int, text: str) -> None:
         if self.before is None:
-            # Exclude one-time work before the first report, such as imports.
+            # Start the clock at the first report, so that imports are not counted in the pace.
             self.before, self._begun = done, time.monotonic()
         self.done, self.total, self.text = done, total, text
 
@@ -73,14 +76,14 @@ def progress_bar(
     """Show the progress of a computation, on standard error or in a notebook (needs rich).
 
     Args:
-        unit: Unit of the count.
+        unit: What is counted, in the plural, such as "outputs".
         quiet: Whether to show nothing.
-        announce: Function of (total units, total time in words) that returns a sentence, which is
-            printed once, as soon as the work is known to take more than a minute.
+        announce: Function from (total units, total time in words) to a sentence. The sentence is
+            printed once, as soon as the work is estimated to take more than a minute.
 
     Yields:
-        A function to call with (done, total), and optionally a text, as often as needed;
-        `dpjax.Execution(progress=...)` accepts it.
+        A function that updates the display. Call it with (done, total) and an optional text, or
+        pass it to `dpjax.Execution(progress=...)`.
 
     Example:
         >>> import dpjax
@@ -105,7 +108,7 @@ def progress_bar(
 
 
 def shown_by(show: Callable[..., None]) -> "Execution":
-    """Return default execution options that show progress."""
+    """Return the default execution options, except that they report progress to `show`."""
     from dataclasses import replace
 
     from dpjax.core.execution import default_execution
@@ -126,7 +129,7 @@ def _shown(state: _State) -> Iterator[None]:
     from rich.text import Text
 
     class Words(ProgressColumn):
-        """Text that is refreshed ten times a second, even without new reports."""
+        """Text of a progress bar; it is refreshed ten times a second, even without new reports."""
 
         def render(self, task: Task) -> Text:
             bar.update(task.id, completed=state.done, total=state.total or None)
@@ -139,7 +142,7 @@ def _shown(state: _State) -> Iterator[None]:
 
 @contextmanager
 def _lines(state: _State) -> Iterator[None]:
-    """Print lines from a thread, so that they also appear during a slow call."""
+    """Print progress every half minute, from a thread, so that slow calls do not delay it."""
     ended = threading.Event()
 
     def tell() -> None:

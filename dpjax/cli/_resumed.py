@@ -1,4 +1,4 @@
-"""The audit that `dpjax audit --resume` continues with unchanged terms."""
+"""The earlier audit that `dpjax audit --resume` continues; its terms must not change."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
         claim: Claim of the command, or None.
 
     Raises:
-        ValueError: When a given term differs from the one in the file.
+        ValueError: When the command line gives a term, such as the claim, that differs from the
+            one in the file.
     """
     from dpjax.results import AuditResult
 

@@ -11,19 +11,19 @@ _SEALED = ("dpjax", "typer", "click")
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Check that the body replaces no name, method or function code of dpjax.
+    """Check that the `with` body replaces no name, method or function code of dpjax.
 
     The working folder of the process is restored afterwards.
 
-    Only modules that are already imported are checked, since only dpjax's own imports add others.
-    Other packages, such as NumPy, are not checked.
+    Only modules of dpjax that are already imported are checked: any others are imported later, by
+    dpjax itself. Other packages, such as NumPy, are not checked.
 
     Raises:
-        ValueError: When something was replaced.
+        ValueError: When the body replaced something.
     """
     look = _held
     before = look()
-    # Relative paths must refer to the command's folder, even if the body changes folders.
+    # Restore the working folder afterwards, since relative paths refer to the command's folder.
     with chdir(Path.cwd()):
         yield
     after = look()
@@ -37,7 +37,7 @@ def untouched() -> Iterator[None]:
 
 
 def _held() -> dict[str, object]:
-    """Return the values in the checked modules, in their classes and functions, by name."""
+    """Return the current contents of the checked modules, including classes and code, by name."""
     found: dict[str, object] = {}
     for module, content in list(sys.modules.items()):
         if module.partition(".")[0] in _SEALED:
@@ -45,7 +45,8 @@ def _held() -> dict[str, object]:
                 place = f"{module}.{name}"
                 found[place] = value
                 if isinstance(value, type) and value.__module__ == module:
-                    # A name added to a class hides that of a base class, so additions count too.
+                    # Record the set of names too: a name that is added to a class hides the same
+                    # name of its base class.
                     found[f"{place}.__dict__"] = frozenset(vars(value))
                     for part, attribute in list(vars(value).items()):
                         _add(found, f"{place}.{part}", attribute)

@@ -73,7 +73,7 @@ def command(**given: Value) -> None:
 def _found(
     source: str, written: Given, stack: ExitStack, show: "Callable[..., None]"
 ) -> "FoundPairs":
-    """Return the best of the given pairs, or else of the mechanism's standard pairs."""
+    """Search the given pairs, or the mechanism's standard pairs if none are given."""
     from dpjax.methods._pairs import search_pairs as search
 
     subject, pairs = subject_and_pairs(source, written, stack)

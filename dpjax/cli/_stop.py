@@ -48,7 +48,10 @@ class Stop:
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Record the first termination signal; a second one is handled as before this context."""
+    """Within the context, record the first termination signal instead of stopping.
+
+    A second signal is handled by the handlers that were set before.
+    """
     stop = Stop()
 
     def note(number: int, frame: object) -> None:
@@ -61,7 +64,7 @@ def stopping_on_signals() -> Iterator[Stop]:
 
 
 class Left(BaseException):
-    """Raised to end a stopped process without waiting for a computation.
+    """Exception that ends a stopped process without waiting for a running computation.
 
     Attributes:
         exit_code: Exit code of the process.
@@ -73,14 +76,14 @@ class Left(BaseException):
 
 
 def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..., None]:
-    """Wrap a command so that it always ends with one of dpjax's exit codes and a message.
+    """Wrap a command so that it always ends with a message and one of dpjax's exit codes.
 
-    An interrupt, SIGTERM and SIGHUP stop it with 128 plus the signal number. A sys.exit() in code
-    that it imports or audits counts as bad input, without a verdict.
+    If an interrupt, SIGTERM or SIGHUP stops the command, the exit code is 128 plus the number of
+    the signal. A sys.exit() in imported or audited code counts as bad input, without a verdict.
 
     Args:
         run: The command, which returns its exit code; None means 0.
-        codes: List that receives the exit code; it holds that of bad input while the command runs.
+        codes: List to which the exit code is appended. While the command runs, it is 2 (bad input).
     """
 
     @wraps(run)
@@ -98,7 +101,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
         try:
             with handled(interrupt):
                 code = run(**given) or 0
-            # A sequential audit that is stopped still has an answer.
+            # A sequential audit that was stopped still returns a code; keep it if it is not 0.
             codes[-1] = stop.exit_code if stop.asked() and not code else code
         except KeyboardInterrupt as error:
             say(str(error) or _NO_ANSWER)
@@ -119,13 +122,17 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
 
 def _imports_jax() -> bool:
-    """Return whether jax is being imported: an exception in its compiled code would crash."""
+    """Return whether jax is being imported; an exception in its compiled code would crash."""
     return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 
 @contextmanager
 def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
-    """Send termination signals to the handler; ignored signals, as after nohup, stay ignored."""
+    """Within the context, send termination signals to `handler`, and count them in `ARRIVED`.
+
+    Signals that the process ignores, as after nohup, stay ignored. Yield the earlier handlers by
+    signal number.
+    """
 
     def counted(number: int, frame: object) -> None:
         ARRIVED[number] += 1
@@ -145,7 +152,7 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
 
 
 def say(text: str) -> None:
-    """Write one line to standard error, if that is still open.
+    """Write one line to standard error, unless it is closed.
 
     Control characters are escaped, since the text may contain file names or third-party messages.
     """
@@ -162,11 +169,11 @@ def leave(code: int) -> NoReturn:
 
 
 class _UntilClosed:
-    """A stream that discards its output once the reader is gone.
+    """A stream that discards all output after its reader has closed the pipe.
 
     Args:
         stream: Stream to write to.
-        errors: Type of the error after which output is discarded.
+        errors: Type of the exception after which output is discarded.
     """
 
     def __init__(self, stream: TextIO, errors: type[OSError]):
@@ -191,14 +198,14 @@ class _UntilClosed:
             pass  # Audited code has closed the stream.
 
     def forget(self) -> None:
-        """Redirect buffered and later output to the null device, so that no later flush fails."""
+        """Redirect buffered and future output to the null device, so that no later flush fails."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
 
 
 def forget_output() -> None:
-    """Discard output that could not be written, so that the next flush does not fail as well."""
+    """Discard buffered output that could not be written, so that the next flush does not fail."""
     if isinstance(sys.stdout, _UntilClosed):
         with suppress(OSError, ValueError):  # Audited code has closed the stream.
             sys.stdout.forget()
@@ -206,9 +213,10 @@ def forget_output() -> None:
 
 @contextmanager
 def lasting_streams() -> Iterator[None]:
-    """Replace missing standard streams by the null device, and tolerate closed pipes.
+    """Within the context, replace missing streams by the null device, and tolerate closed pipes.
 
-    Afterwards no stream holds output whose flush could fail and change the exit code.
+    On exit, all output is flushed or discarded, so that no later flush can fail and change the
+    exit code.
     """
     before = sys.stdin, sys.stdout, sys.stderr
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

@@ -19,9 +19,9 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     """Return the first arguments of `dpjax.audit`: the subject, and its pairs or None.
 
     Args:
-        source: The parameter that names the subject.
+        source: Name of the parameter that selects the source, such as "function" or "samples".
         written: Given values, by parameter of the command.
-        stack: Stack for resources that must stay open until the audit ends.
+        stack: Exit stack for resources that must stay open until the audit ends.
 
     Raises:
         ValueError: When an option is malformed or missing.
@@ -105,7 +105,7 @@ def _function(written: Given, pairs: Value) -> Value:
 
 
 def _recorded(written: Given, stack: ExitStack) -> "Recorded":
-    """Return recorded outputs: files to read in chunks, or whole arrays for the local method."""
+    """Return recorded outputs: as arrays for the local method, else as files to read in chunks."""
     from dpjax.sources import Recorded
     from dpjax.sources.readers import Recording, read_samples
 
@@ -154,7 +154,7 @@ def _one_run(written: Given) -> "OneRun":
 
 
 def column_of(text: str) -> str | list[str]:
-    """Parse the name of a column, or the comma-separated names of a vector's columns."""
+    """Parse the name of a column, or comma-separated names of columns that form a vector."""
     names = [name.strip() for name in text.split(",")]
     return names if len(names) > 1 else text
 

@@ -5,10 +5,10 @@ waits for therefore audits nothing. It starts a working process, receives the ex
 command through a private pipe, and exits with 2 if it received none, or if the working process
 ended with a different code.
 
-Limit: code can read all memory of its own process. A message needs a nonce, which is kept in a
-closure, so code cannot forge a message by accident. Code that searches the interpreter's memory or
-replaces parts of Python itself can forge one. Only a mechanism that runs elsewhere (`--command`,
-recorded outputs) cannot affect the verdict.
+This protection has a limit, since code can read all memory of its own process. A valid message
+contains a nonce, which is kept in a closure, so that code cannot forge a message by accident. But
+code that searches the interpreter's memory, or replaces parts of Python itself, can forge one. Only
+a mechanism outside this process (`--command`, recorded outputs) cannot affect the verdict.
 """
 
 import os
@@ -32,28 +32,29 @@ Report = Callable[[int], None]
 """Type of the function that reports the exit code of the command to the supervisor."""
 
 _HANDED = "DPJAX_SUPERVISOR"
-"""Environment variable that passes the ends of the pipes to a new interpreter."""
+"""Environment variable that passes the descriptors of two pipes to a new interpreter."""
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""Maximum delay in seconds until a signal sent to both processes has reached each of them."""
+"""Assumed maximum time, in seconds, between a signal's arrivals in the two processes."""
 
 _BAD_INPUT = 2
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Return whether a command line runs third-party code, which a request for help does not."""
+    """Return whether a command line may run third-party code; a request for help never does."""
     asks_help = "--help" in words or "-h" in words
     return not asks_help and any(word in FOREIGN for word in words)
 
 
 def supervise() -> Report:
-    """Start a working process, in which this function returns; this process waits for it.
+    """Start a working process to run the command, and wait for it in this process.
 
-    A program that calls `dpjax.cli.main` after JAX has begun to compute is not supervised.
+    The function returns only in the working process. A program that calls `dpjax.cli.main` after
+    JAX has begun to compute is not supervised; there, the function returns immediately.
 
     Returns:
-        In the working process, the function that reports its exit code.
+        The function by which the working process reports its exit code to the supervisor.
 
     Raises:
         SystemExit: In the supervisor, with the exit code of the command.
@@ -62,7 +63,8 @@ def supervise() -> Report:
     if handed is not None:
         listen, tell = _opened(handed)
         return _working(listen, tell, os.read(listen, _NONCE_BYTES))
-    # Fork only on Linux, since elsewhere it breaks system libraries, and only without threads.
+    # Fork only on Linux, since fork breaks system libraries elsewhere, and only if this process
+    # has a single thread.
     forks = False
     with suppress(OSError):
         forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
@@ -97,7 +99,7 @@ def supervise() -> Report:
     with handled(relay):
         ended = wait()
         if os.name == "posix":
-            # Do not block if a process forked by audited code still holds the other end open.
+            # Do not wait for more data if a process that audited code forked keeps the pipe open.
             os.set_blocking(hear, False)
         heard = b""
         with suppress(BlockingIOError):
@@ -112,7 +114,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
         heard: Bytes received through the pipe.
         nonce: Bytes that precede the exit code in the message.
         ended: Exit code of the working process, or minus the signal that ended it.
-        came: Signals that asked the supervisor to stop.
+        came: Numbers of the signals that the supervisor received.
     """
     said = heard[-1] if heard[-1 - _NONCE_BYTES : -1] == nonce else None
     if said == ended:
@@ -131,14 +133,22 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 
 
 def _working(listen: int, tell: int, nonce: bytes) -> Report:
-    """Start to follow the supervisor's signals; return the function that reports to it."""
-    # Bind functions here, since audited code can replace the attributes of modules.
+    """Set up the working process, and return the function that reports to the supervisor.
+
+    A thread begins to repeat the supervisor's signals in this process.
+
+    Args:
+        listen: Descriptor of the pipe from the supervisor.
+        tell: Descriptor of the pipe to the supervisor.
+        nonce: Bytes that precede the exit code in a message.
+    """
+    # Keep references to these functions, since audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
     this, process, write = os.getpid(), os.getpid, os.write
     threading.Thread(target=_follow, args=(listen,), daemon=True).start()
 
     def report(code: int) -> None:
-        # A copy of this process forked by audited code must not report.
+        # If audited code forks this process, the copy must not report.
         if process() == this:
             with suppress(OSError):
                 write(tell, messages[code])
@@ -147,10 +157,11 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
 
 
 def _follow(listen: int) -> None:
-    """Repeat here the signals that only the supervisor received; end when it ends.
+    """Repeat in this process the signals that only the supervisor received.
 
-    A terminal sends a signal to both processes, but `kill` sends it to one. Arrivals are counted in
-    both, so that a signal that also arrived here is not repeated.
+    If the supervisor ends, this process ends too. A terminal sends a signal to both processes, but
+    `kill` sends it to one. Both processes count arrivals, so that a signal that has reached both is
+    not repeated.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):
@@ -174,7 +185,7 @@ def _pipe() -> tuple[int, int]:
         least = 64 + int.from_bytes(os.urandom(2)) % 512
         try:
             moved.append(fcntl(end, F_DUPFD_CLOEXEC, least))
-        except OSError:  # The limit of descriptors is low.
+        except OSError:  # The system allows only a few descriptors.
             moved.append(fcntl(end, F_DUPFD_CLOEXEC, 3))
         os.close(end)
     return moved[0], moved[1]
@@ -198,7 +209,7 @@ def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
 
 
 def _opened(handed: str) -> tuple[int, int]:
-    """Open the ends of the pipes in a new interpreter; its child processes do not inherit them."""
+    """In a new interpreter, open the inherited pipe ends; its own children do not inherit them."""
     listen, tell = map(int, handed.split(","))
     if sys.platform == "win32":
         import msvcrt

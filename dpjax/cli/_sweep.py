@@ -135,9 +135,10 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def use_all_cores() -> None:
-    """Use one device per core: parallel runs keep cores busier than one run spread over them.
+    """Divide the CPU into one JAX device per core, so that each core computes runs of its own.
 
-    If the process has already computed, its devices stay as they are; rows do not depend on them.
+    This keeps the cores busier than a run that is spread over all of them. If jax has computed in
+    this process before, its devices stay as they are. The rows of the sweep do not depend on them.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with suppress(RuntimeError):
@@ -145,7 +146,10 @@ def use_all_cores() -> None:
 
 
 def part_cpu(devices: int | None) -> None:
-    """Divide the CPU into devices; call before jax computes anything. GPUs are not affected."""
+    """Divide the CPU into a number of JAX devices; GPUs are not affected.
+
+    This has to be called before jax computes anything.
+    """
     import jax
 
     if devices is not None and devices < 1:
@@ -155,7 +159,7 @@ def part_cpu(devices: int | None) -> None:
 
 @contextmanager
 def _dask(address: str) -> Iterator["Executor"]:
-    """Yield an executor on an existing Dask cluster, or on a local one for this run."""
+    """Yield an executor on the Dask cluster at `address`, or on a temporary local cluster."""
     from dask.distributed import Client, LocalCluster
 
     kind, _, count = address.partition(":")
@@ -165,7 +169,7 @@ def _dask(address: str) -> Iterator["Executor"]:
         return
     if not count.isdecimal() or int(count) < 1:
         raise ValueError(f"--dask local:WORKERS must count its workers, but was {address!r}.")
-    # Without a dashboard; Dask declares the address as str, but accepts None.
+    # Start no dashboard. Dask declares its address as a string, but accepts None.
     options: dict[str, Value] = {"threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(n_workers=int(count), **options) as cluster, Client(cluster) as client:
         yield client.get_executor()

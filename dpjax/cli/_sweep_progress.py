@@ -1,4 +1,4 @@
-"""Progress of a sweep, by the labels of its entries."""
+"""Progress of a sweep, shown with the label of the current entry."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -9,10 +9,10 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
 
     Args:
         folder: The store.
-        allow_import: Modules whose mechanisms the store may name.
+        allow_import: Modules that may be imported to find mechanisms that the store names.
 
     Raises:
-        ValueError: When there is no folder, or no store in it.
+        ValueError: When no folder is given, or it contains no store.
     """
     if folder is None:
         raise ValueError("dpjax sweep status needs the folder of a store.")

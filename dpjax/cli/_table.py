@@ -9,10 +9,10 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option: of the type in its row, or None if it was not given."""
+"""Value of an option, of the type that its row declares; None if the option was not given."""
 
 Given = Mapping[str, Value]
-"""Values by parameter of a command."""
+"""Values of a command's parameters, by name."""
 
 
 class Row(NamedTuple):
@@ -21,7 +21,7 @@ class Row(NamedTuple):
     Attributes:
         kind: Python type, as in an annotation for typer.
         info: `typer.Option` or `typer.Argument`, with default and help.
-        owners: Sources, methods or notions that have the option; all if empty.
+        owners: Names of the sources, methods or notions that have the option; all of them if empty.
     """
 
     kind: object
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 Table = Mapping[str, Row]
-"""Rows by parameter of a command, in the order of the help."""
+"""Rows of a command's parameters by name, in the order of the help."""
 
 
 def option(
@@ -50,10 +50,10 @@ def option(
         text: Help text.
         *flags: Flags on the command line; by default, the parameter's name with dashes.
         default: Default value.
-        owners: Sources, methods or notions that have the option.
+        owners: Names of the sources, methods or notions that have the option; all if empty.
         metavar: Placeholder of the value in the help.
         choices: Shell completions of the value.
-        parser: Converts the written text to the value.
+        parser: Function from the text on the command line to the value.
     """
     info = typer.Option(
         default,
@@ -68,7 +68,7 @@ def option(
 
 
 def argument(kind: object, text: str, **more: Value) -> Row:
-    """Return the row of an argument; `more` are options of `typer.Argument`, such as a default."""
+    """Return the row of a positional argument; `more` is passed to `typer.Argument`."""
     return Row(kind, typer.Argument(help=help_text(text), **more))
 
 
@@ -80,7 +80,7 @@ def add_command(
     Args:
         app: Application that receives the command.
         name: Name of the command.
-        command: Function (**given) that gets a value for every row; its docstring is the help.
+        command: Function that receives a value for every row by keyword; its docstring is the help.
         table: Rows of its parameters.
         examples: Example command lines, for the end of the help.
     """
@@ -106,22 +106,22 @@ def help_text(text: str) -> str:
 
 
 def examples_text(examples: Iterable[str]) -> str:
-    """Return the end of a command's help, one line per example."""
+    """Return the last paragraph of a command's help, with one line per example."""
     return help_text("\n\n".join(["Examples:", *examples]))
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function that completes a value in the shell, from the given names."""
+    """Return a shell-completion function, from the start of a value to the names that match it."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def written_of(given: Given) -> dict[str, Value]:
-    """Return the values that were given on the command line or have a default."""
+    """Return the parameters that have a value, given on the command line or by default."""
     return {name: value for name, value in given.items() if value not in (None, [], ())}
 
 
 def chosen(given: Given, names: Iterable[str]) -> dict[str, Value]:
-    """Return the values of the named parameters, without those that were not given."""
+    """Return the values of the named parameters; leave out parameters that were not given."""
     return {name: given[name] for name in names if given.get(name) is not None}
 
 
@@ -131,7 +131,10 @@ def option_of(name: str) -> str:
 
 
 def options_of(table: Table) -> dict[str, str]:
-    """Return the flag of each parameter; switches are also listed under "name=True" or False."""
+    """Return the flag of each option, by parameter.
+
+    Flags of boolean options are also listed under "name=True" and "name=False".
+    """
     options = {}
     for name, row in table.items():
         if isinstance(row.info, OptionInfo):

@@ -19,7 +19,7 @@ _STATE = ".dpjax-watch.json"
 """Default name of the state file in the watched folder."""
 
 _EVERY = 5.0
-"""Default seconds between two checks of the folder."""
+"""Default time, in seconds, between two checks of the folder for new files."""
 
 _BETS = ("epsilon", "gdp", "total-variation")
 
@@ -117,7 +117,7 @@ def command(**given: Value) -> int:
 
 
 def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
-    """Process files until the claim is refuted, or no more files are expected."""
+    """Process files until the claim is refuted or, with --once or --idle, no more are expected."""
     every, idle = written.get("every", _EVERY), written.get("idle")
     last = time.monotonic()
     while not watched.is_over:

@@ -16,7 +16,8 @@ class Adversary:
 
     Attributes:
         knows: A query, or one value or label for each database.
-        num_buckets: Number of equal-sized buckets, for numeric knowledge with more distinct values.
+        num_buckets: Number of equal-sized buckets; used if the knowledge is numeric and has more
+            distinct values than this. Otherwise, each value is a bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
@@ -37,7 +38,8 @@ class Adversary:
             key: Seed of a random query.
 
         Raises:
-            ValueError: When there is not one value per database, or a bucket holds fewer than 2.
+            ValueError: When the adversary does not know exactly one value per database, or a bucket
+                holds fewer than 2 databases.
         """
         knows = self.knows
         is_query = isinstance(knows, str) or hasattr(knows, "answers") or callable(knows)
@@ -66,8 +68,8 @@ class Adversary:
 
 
 def _answers(query: object, panel: Panel, key: int) -> np.ndarray:
-    # Only the answers with everybody are needed, so treat everybody as one individual, except for
-    # a JAX query, which receives values by individual.
+    # Only the answers on the complete databases are needed, so merge all individuals into one. A
+    # JAX query is an exception, because it receives its values by individual.
     if not isinstance(query, JaxQuery):
         everybody = np.zeros_like(panel.individual)
         panel = replace(panel, individuals=("everybody",), individual=everybody)

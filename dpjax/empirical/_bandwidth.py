@@ -1,8 +1,8 @@
-"""Bandwidths for the densities of query results, by out-of-sample likelihood.
+"""Bandwidths for the densities of query results, chosen by out-of-sample likelihood.
 
-The likelihood is that of each database's results under the density of all other databases'
-results. Several draws on one database are left out together, since they are not independent of
-each other.
+Each database's results are scored by a density that is fitted to the results of all other
+databases. If a database has several draws, all of them are left out together, since they are not
+independent of each other.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import scipy
 from dpjax.core import validate
 
 _MAX_PAIRS_SAMPLES = 2000
-"""Maximum number of samples for pairwise distances."""
+"""Maximum number of samples whose pairwise distances are computed."""
 
 _TIED = (
     "Tied query results make the likelihood grow without bound as the bandwidth shrinks, so the "
@@ -26,8 +26,8 @@ class VariableBandwidth:
     """Bandwidths proportional to the distance to the k-th nearest other sample.
 
     Attributes:
-        factor: Constant of proportionality; None to choose it by likelihood.
-        neighbor: k; None for sqrt(n), rounded.
+        factor: Constant of proportionality; if None, it is chosen by likelihood.
+        neighbor: The number k; if None, sqrt(n), rounded.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -45,8 +45,8 @@ class VariableBandwidth:
     def widths(self, sample: np.ndarray) -> np.ndarray:
         """Return bandwidths [n] at the points of a sample, with factor 1 if `factor` is None."""
         distances = nearest_distances(sample, self.neighbor)
-        # Ties have distance 0 and would become atoms; a tenth of the typical distance is still
-        # narrow, but not an atom.
+        # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. A tenth of
+        # the median distance is still narrow, but not 0.
         positive = distances[distances > 0]
         floor = 0.1 * np.median(positive) if len(positive) else 1.0
         return (self.factor or 1.0) * np.maximum(distances, floor)
@@ -58,12 +58,16 @@ class VariableBandwidth:
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
-    """Return each point's distance to its k-th nearest other point, [n]; k defaults to sqrt(n)."""
+    """Return the distance [n] from each point to its k-th nearest other point.
+
+    The argument `neighbor` is k; the default is sqrt(n), rounded.
+    """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
     ordered = np.sort(sample)
     padded = np.concatenate([np.full(k, -np.inf), ordered, np.full(k, np.inf)])
-    # The k nearest points are adjacent in sorted order: try all windows of k + 1 around a point.
+    # In sorted order, a point and its k nearest ones are adjacent, so try every window of k + 1
+    # adjacent points that contains the point.
     windows = [
         np.maximum(ordered - padded[s : s + n], padded[s + k : s + k + n] - ordered)
         for s in range(k + 1)
@@ -74,7 +78,7 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
 
 
 def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
-    """Compute bandwidths [d] from the spread of samples [n, d], with the factors of scipy.
+    """Compute a bandwidth per column [d] from the spread of samples [n, d], by a rule of scipy.
 
     Args:
         samples: Samples, [n, d].
@@ -97,14 +101,14 @@ def log_likelihood(
     """Return the mean log density of each group's samples under the kernels of all other groups.
 
     Args:
-        samples: Samples, [n, d]; if more than 2000, only groups spread over the sequence are used.
+        samples: Samples, [n, d]; if there are more than 2000, only some of the groups are used.
         groups: Group (database) of each sample, [n].
         kernel: 'laplace' or 'gaussian' (products of these for d > 1).
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log-likelihood; minus infinity if every kernel is 0 at a sample, NaN for a
-        single group.
+        The mean log density; minus infinity if every kernel is 0 at a sample, NaN if there is only
+        one group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]
@@ -123,7 +127,11 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Return the likeliest factor for `widths`, its log-likelihood, and a note if there is none."""
+    """Return the likeliest factor for `widths`, its log-likelihood, and notes.
+
+    If the smallest factor of the search is the likeliest, because results are tied, the factor is 1
+    and a note says so.
+    """
     # Import here, since it takes longer than importing the rest of the library.
     from scipy.optimize import minimize_scalar
 
@@ -141,7 +149,7 @@ def likeliest_factor(
 
 
 def _subsample(groups: np.ndarray) -> np.ndarray:
-    """Return indices of about `_MAX_PAIRS_SAMPLES` samples, in groups spread over the sequence."""
+    """Return indices of about `_MAX_PAIRS_SAMPLES` samples, from evenly spaced groups."""
     if len(groups) <= _MAX_PAIRS_SAMPLES:
         return np.arange(len(groups))
     names, sizes = np.unique(groups, return_counts=True)

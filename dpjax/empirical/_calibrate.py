@@ -35,26 +35,30 @@ _BLOCK = 1024
 """Number of individuals whose closed-form log ratios are computed together."""
 
 _FEW_DRAWS = 100_000
-"""Number of draws in a figure that must appear without delay."""
+"""Number of draws in the histogram of noise on a page, small enough to plot without delay."""
 
 
 @dataclass(frozen=True, repr=False)
 class NoiseCalibration(Calibrated, Shown):
-    """Noise for a query, with the quantities that determine it.
+    """Calibrated noise for a query, with the quantities from which its scale was computed.
 
     Attributes:
         query: Description of the query.
         epsilon: The requested privacy level.
         noise: The noise to add to a result.
-        scale: lambda, in the unit of the query.
+        scale: Scale lambda of the noise, in the unit of the query.
         rule: Rule that determines lambda: 'wasserstein', 'hausdorff' or 'smallest'.
-        wasserstein_infinity: Largest W_inf over the individuals, in the unit of the query.
-        hausdorff: Largest Hausdorff distance over the individuals (used in the paper).
-        hausdorff_log_ratio: Largest log ratio at the paper's scale, hausdorff / epsilon.
+        wasserstein_infinity: Largest distance W_inf between the results with and without an
+            individual, over the individuals, in the unit of the query.
+        hausdorff: Largest Hausdorff distance between the results with and without an individual,
+            over the individuals (used in the paper).
+        hausdorff_log_ratio: Largest log ratio of densities with noise of the paper's scale,
+            hausdorff / epsilon.
         achieved_log_ratio: Largest log ratio of releases with this noise.
         density: Description of the density estimate.
         expected_error: Expected absolute value of the noise.
-        classical_error: Expected error of the classical Laplace mechanism at the same epsilon.
+        classical_error: Expected absolute noise of the classical Laplace mechanism at the same
+            epsilon.
         sensitivity: Sensitivity used for the classical mechanism.
         sensitivity_observed: Whether `sensitivity` is only the largest change seen in the
             databases; the true sensitivity may be larger, or unbounded.
@@ -171,7 +175,8 @@ def calibrate_noise(
     else:
         scale = {"wasserstein": largest, "hausdorff": hausdorff}[rule] / epsilon
     chosen = _noise(noise, fitted, scale)
-    # Results that are merely permuted have the same density, whatever the scale.
+    # If W_inf is 0, the results with and without an individual are permutations of each other, so
+    # their densities are equal at any scale.
     achieved = _achieved(chosen, first, without, gaps) if largest else 0.0
     if achieved > epsilon + tolerance:
         raise BadValue(
@@ -211,8 +216,9 @@ def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.nda
     """Return the largest log ratio of the released densities over all individuals."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
-    # Plain noise: take the ratio before the kernel, which can only smooth it. Deconvolution: the
-    # released density is exactly a mixture of Laplace kernels of the wider of the two scales.
+    # Plain noise: use the ratio of densities without the kernel, because a kernel can only reduce
+    # it. Deconvolution: the released density is exactly a mixture of Laplace kernels, whose scale
+    # is the larger of the noise scale and the bandwidth.
     return _laplace_worst(first, without, max(noise.scale, noise.bandwidth))
 
 
@@ -226,9 +232,9 @@ def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> floa
 def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enough: float) -> float:
     """Return the smallest Laplace scale that keeps every log ratio within epsilon.
 
-    A wider Laplace density is a narrower one plus noise, so the largest ratio decreases with the
-    scale, and bisection finds where it equals epsilon. `without` is ordered so that the first
-    block usually decides; the other blocks are then evaluated only once.
+    A wider Laplace density is a narrower one plus noise, so the largest log ratio decreases with
+    the scale, and bisection finds the scale at which it equals epsilon. `without` is ordered so
+    that its first block usually needs the largest scale; the other blocks are then evaluated once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):
@@ -250,7 +256,7 @@ def _tapered_worst(
 ) -> float:
     """Return the largest log ratio over the individuals, measured in decreasing order of W_inf.
 
-    Measuring stops once a bound shows that no remaining individual has a larger one.
+    The loop ends as soon as a bound shows that no remaining individual has a larger log ratio.
     """
     largest = 0.0
     check_at = 1

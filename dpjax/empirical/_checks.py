@@ -7,13 +7,13 @@ import numpy as np
 import scipy
 
 _PERMUTATIONS = 9999
-"""Number of permutations of the results."""
+"""Number of random permutations in the tests of independence."""
 
 _NUMBERS = 2**22
 """Approximate number of values in memory while permutations are drawn."""
 
 FALSE_ALARMS = 0.01
-"""Maximum probability that independent databases look dependent in one analysis."""
+"""Maximum probability that an analysis reports independent databases as dependent."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class IndependenceCheck:
         runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
         autocorrelation: Correlation of each result with the next.
         autocorrelation_p_value: Two-sided p-value by permutation; NaN if undefined.
-        p_value: p-value adjusted for both tests of all queries; NaN if undefined. If the databases
-            are independent, the probability that the p-value of any query is at most `FALSE_ALARMS`
-            is at most `FALSE_ALARMS`.
+        p_value: p-value adjusted for all tests of all queries; NaN if undefined. If the databases
+            are independent, some query has a p-value of at most `FALSE_ALARMS` with a probability
+            of at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -63,20 +63,20 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Apply the runs test and a lag-1 autocorrelation test to results in order of their databases.
+    """Test the order of the results by the number of runs and by the lag-1 autocorrelation.
 
-    If the databases are independent, all orders are equally likely. The observed order is then one
-    of 10,000 exchangeable ones, and the smallest p-value of its tests is compared with the smallest
-    of each other order. The resulting p-value holds for all tests together, however dependent they
-    are.
+    If the databases are independent, all orders of the results are equally likely. The observed
+    order is therefore compared with 9,999 random ones: the smallest p-value of all tests of the
+    observed order is ranked among the smallest p-values of the other orders. This yields one
+    adjusted p-value, which is valid however the tests depend on each other.
 
     Args:
-        results: Results of d queries, [n, d], one row per database.
+        results: Results of d queries, [n, d], with one row per database in the given order.
         queries: Descriptions of the d queries.
         key: Seed of the permutations.
 
     Returns:
-        Both tests with their p-values, for each query.
+        For each query, both tests with their p-values.
 
     References:
         Westfall, Young (1993), "Resampling-Based Multiple Testing", Algorithm 2.5.
@@ -106,7 +106,10 @@ def check_independence(
 
 
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return runs and lag-1 autocorrelations, [1 + orders, d] each; the observed order is first."""
+    """Return the number of runs and the lag-1 autocorrelation of d queries in many orders.
+
+    Both arrays have shape [1 + permutations, d]; row 0 is the observed order.
+    """
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)
     norms = np.sum(centred**2, axis=0)
@@ -124,7 +127,10 @@ def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _runs(orders: np.ndarray) -> np.ndarray:
-    """Count runs above and below the median in each order [b, n], ignoring values at the median."""
+    """Count the runs above and below the median in each row of `orders` [b, n].
+
+    Values at the median are skipped.
+    """
     sign = np.sign(orders - np.median(orders, axis=1, keepdims=True)).astype(np.int8)
     # A value at the median belongs to the run before it.
     last = np.maximum.accumulate(np.where(sign != 0, np.arange(sign.shape[1]), 0), axis=1)
@@ -134,7 +140,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Return the exact p-value of each number of runs; NaN if a side of the median is empty."""
+    """Return the exact p-value of each run count; NaN if one side of the median is empty."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)
@@ -142,7 +148,7 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def _ranked(extreme: np.ndarray) -> np.ndarray:
-    """Return, for each order, the share of orders at least as extreme, [b, d]; 1 for NaN."""
+    """Return the share of the b rows whose statistic is at least as extreme, [b, d]; 1 for NaN."""
     extreme = np.nan_to_num(extreme, nan=-np.inf)
     ordered = np.sort(extreme, axis=0)
     below = [np.searchsorted(o, e, "left") for o, e in zip(ordered.T, extreme.T, strict=True)]
@@ -150,7 +156,9 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 
 
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
-    """Return the exact two-sided p-value: the probability of all run counts that are no likelier.
+    """Return the exact two-sided p-value of the runs test.
+
+    It is the total probability of all run counts that are at most as likely as the observed one.
 
     Args:
         runs: Observed number of runs.
@@ -158,7 +166,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
         num_below: Number of results below the median.
 
     Returns:
-        The p-value; NaN if one side is empty.
+        The p-value; NaN if no result is above the median, or none is below.
 
     References:
         Wald, Wolfowitz 1940, Section 3.
@@ -169,13 +177,14 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     log_gamma = scipy.special.gammaln
 
     def log_choose(n: int, k: np.ndarray) -> np.ndarray:
-        # Minus infinity if k > n, where the last term is infinite.
+        # If k > n, the last term is infinite, so the result is minus infinity, as it should be.
         return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
     possible = np.arange(2, num_above + num_below + 1)
     half, odd = possible // 2, possible % 2
     a, b = num_above - 1, num_below - 1
-    # An even number of runs alternates evenly; an odd one has an extra run on either side.
+    # If the number of runs is even, both sides of the median have half of them; if it is odd, one
+    # of the sides has one more.
     one_way = log_choose(a, half - 1 + odd) + log_choose(b, half - 1)
     other_way = log_choose(a, half - 1) + log_choose(b, half - 1 + odd)
     chance = np.exp(np.logaddexp(one_way, other_way))
@@ -216,7 +225,7 @@ class CoverageCheck:
 
 
 def check_coverage(coverage: np.ndarray, num_databases: int) -> CoverageCheck:
-    """Summarize the number of databases in which each individual appears, [individuals]."""
+    """Summarize `coverage` [individuals], the number of databases that contain each individual."""
     return CoverageCheck(
         num_databases=num_databases,
         fewest=int(coverage.min()),

@@ -1,4 +1,4 @@
-"""Density estimates of query results: options, and choices made from data."""
+"""Density estimates of query results: options, and the choice of kernel and bandwidth from data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,16 +23,18 @@ RULES = ("likelihood", "silverman", "scott", "variable")
 class Density:
     """Options for estimating the density of query results.
 
-    The densities with and without an individual use the same bandwidth (or variable rule).
+    The densities with and without an individual have the same bandwidth, or the same rule for
+    variable bandwidths.
 
     Attributes:
         kernel: 'laplace' (closed-form integrals), 'gaussian', 'likelihood' (whichever has the
             higher out-of-sample likelihood), or 'ecdf' (differences of the distribution function,
             without a bandwidth).
-        bandwidth: A number in units of the query (for joint queries, one for all or one each);
+        bandwidth: A number in units of the query (for a joint query, one for all or one for each);
             'likelihood', 'silverman', 'scott' or 'variable'; or a `VariableBandwidth`. With
             kernel='likelihood', 'likelihood' also tries variable bandwidths.
-        cells: Cells per axis for joint queries (even); if None, 256 in 2-d and 64 in 3-d.
+        cells: Cells per axis for a joint query, an even number; if None, 256 for two queries and 64
+            for three.
 
     Raises:
         TypeError, ValueError: When an attribute is invalid.
@@ -64,7 +66,7 @@ class Density:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """The bandwidth as numbers; empty if it is variable or not yet chosen."""
+        """Fixed bandwidths, one for all queries or one each; empty if there are none (yet)."""
         if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
             return ()
         return tuple(np.ravel(self.bandwidth).tolist())
@@ -78,10 +80,10 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Resolve the kernel and the bandwidth, if necessary by likelihood.
+        """Choose the kernel and the bandwidth from data, as the options say.
 
         Args:
-            samples: Query results with everybody, [n, d].
+            samples: Results of d queries with all individuals present, [n, d].
             groups: Database of each result, [n].
             names: Names of the queries, for messages.
 
@@ -130,7 +132,7 @@ class FittedDensity(NamedTuple):
     """The kernel and bandwidth that `Density.fit` chose.
 
     Attributes:
-        density: Density with a kernel, and a numeric bandwidth or a variable one with its factor.
+        density: Density whose kernel and bandwidth are fixed; a variable bandwidth has its factor.
         log_likelihood: Mean leave-one-database-out log-likelihood; NaN if not computed.
         notes: Sentences for a report.
     """

@@ -4,14 +4,14 @@ import numpy as np
 
 
 def hausdorff_distance(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the largest distance from a point of one finite set to the nearest of the other.
+    """Return the Hausdorff distance: the largest distance from a point to the other set.
 
     Args:
-        first: Numbers, [n].
-        second: Numbers, [m].
+        first: Points, [n].
+        second: Points, [m].
 
     Returns:
-        The distance, in the unit of the numbers. Multiplicities of points do not matter.
+        The distance, in the unit of the points. It does not matter how often a point is repeated.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1.
@@ -29,18 +29,19 @@ def _directed(points: np.ndarray, ordered: np.ndarray) -> float:
 def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance that mass must travel to turn one sample into the other.
 
-    On the line this is the largest gap between the two quantile functions; for equal sizes, between
-    the sorted samples.
+    For real values, this is the largest gap between the two quantile functions. For samples of
+    equal size, it is the largest gap between values of the same rank.
 
     Args:
-        first: Numbers, [n].
-        second: Numbers, [m].
+        first: First sample, [n].
+        second: Second sample, [m].
 
     Returns:
-        The distance, in the unit of the numbers.
+        The distance, in the unit of the samples.
     """
     a, b = np.sort(first), np.sort(second)
     n, m = len(a), len(b)
-    # Levels at which either quantile function steps, in units of 1 / (n m), so that ties are exact.
+    # Levels at which either quantile function jumps, as integer multiples of 1 / (n m), so that
+    # equal levels are recognized exactly.
     steps = np.union1d(np.arange(n) * m, np.arange(m) * n)
     return float(np.abs(a[steps // m] - b[steps // n]).max())

@@ -1,7 +1,7 @@
-"""Densities by differencing the empirical distribution function across about sqrt(n) points.
+"""Densities from differences of the empirical distribution function.
 
-Knots are taken at every sqrt(n)-th order statistic. Mass between knots is spread evenly; the mass
-of coinciding knots (ties) is an atom. Both have closed forms, so delta is a finite sum.
+Every sqrt(n)-th order statistic is a knot. The mass between two knots is spread evenly; if the two
+knots coincide (because of ties), it is an atom. Hence delta is a finite sum in closed form.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sample: Finite values, [n].
 
     Returns:
-        Knots [K], non-decreasing, and the share [K] of the mass up to each, from 0 to 1. A single
-        value gives two equal knots: an atom.
+        Knots [K] in non-decreasing order, and the share of the mass up to each knot, [K], from 0 to
+        1. A sample of one value has two equal knots, which make an atom.
     """
     ordered = np.sort(sample)
     last = len(ordered) - 1
@@ -28,7 +28,7 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
-    """Return the constant pieces and atoms of two differenced distribution functions.
+    """Return the pieces of two samples' densities: intervals where both are constant, and atoms.
 
     Args:
         first: Sample of p, [n].
@@ -49,7 +49,7 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
 
 
 def _masses(knot: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the masses of the atoms at k ends, then those spread between the ends, [2 k - 1]."""
+    """Return the masses of the atoms at k ends, then those of the k - 1 intervals, [2 k - 1]."""
     place, first = np.unique(knot, return_index=True)
     last = np.append(first[1:], len(knot)) - 1
     atoms = np.zeros(len(ends))

@@ -63,7 +63,7 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
         A matplotlib Figure.
 
     Raises:
-        ValueError: When the result is of a joint query, or has a density for each bucket.
+        ValueError: When the result is that of a joint query, or has a density for each bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Figure 5.
@@ -166,7 +166,7 @@ def plot_empirical(result: Estimated) -> "Figure":
 
 
 def _widths(result: Estimated, sample: np.ndarray) -> np.ndarray:
-    """Return bandwidths [n] at the points of a sample; empty for a density without kernels."""
+    """Return the bandwidth at each point of a sample, [n]; empty for a density without kernels."""
     if result.density is None or result.density.kernel == "ecdf" or not len(sample):
         return np.zeros(0)
     return result.density.widths(sample)

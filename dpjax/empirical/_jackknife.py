@@ -1,8 +1,8 @@
 """The jackknife standard error of an empirical delta over the choice of databases.
 
 References:
-    Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance": the mean
-    of the estimate is at least the variance for a sample with one element fewer.
+    Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance": the expected jackknife
+    variance is at least the variance of the estimator on samples with one element fewer.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy as np
 from dpjax.empirical._samples import Progress
 
 _MOST_GROUPS = 50
-"""Maximum number of groups of databases to leave out in turn."""
+"""Maximum number of groups of databases; the jackknife leaves out one group at a time."""
 
 
 def jackknife_error(
@@ -21,13 +21,13 @@ def jackknife_error(
     key: int,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Return the standard error of an estimate from independent databases.
+    """Return the jackknife standard error of an estimate from independent databases.
 
     Args:
-        estimate: Maps indices of left-out databases to the estimate [E] from all others.
+        estimate: Function from indices of left-out databases to the estimate [E] from the rest.
         num_databases: Number of databases.
-        key: Seed of the groups, if databases are not left out one by one.
-        progress: Callback (done, total).
+        key: Seed of the random groups, which are used if there are more than 50 databases.
+        progress: Callback (groups done, groups).
 
     Returns:
         Standard errors, [E].

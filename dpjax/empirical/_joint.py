@@ -1,10 +1,11 @@
-"""delta of joint queries of two or three numbers, on a grid of cells.
+"""delta of a joint query, whose result is two or three numbers, on a grid of cells.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
-so the masses of all cells of a grid are one matrix product. In cells where the integrand
-has one sign, the integral is exact; in cells with both signs, the integrand is assumed to be
-linear. The error is estimated as the difference from a grid with half as many cells per axis, plus
-a tenth of what cells with both signs add to their net mass.
+so one matrix product gives the masses of all cells. A cell where the integrand p - e^eps q has one
+sign contributes its net mass exactly. In a cell where the sign changes (a crossed cell), the
+integrand is assumed to be linear; its positive part exceeds the positive part of the net mass. The
+error is estimated as the difference from a grid with half as many cells per axis, plus a tenth of
+this excess over all crossed cells.
 """
 
 import itertools
@@ -16,7 +17,7 @@ import numpy as np
 from dpjax.empirical._mixture import Mixture
 
 DEFAULT_CELLS = {2: 256, 3: 64}
-# Masses below this are rounding errors; the bound keeps their logarithms finite.
+# Smaller masses are rounding errors; they are raised to this value to keep logarithms finite.
 _DUST = 1e-18
 
 
@@ -24,7 +25,7 @@ class JointGrid:
     """Masses of two joint densities on a grid of cells.
 
     Args:
-        first: Results with everybody, [n, d], d = 2 or 3.
+        first: Results with all individuals present, [n, d], d = 2 or 3.
         second: Results without the individual, [m, d]; finite.
         kernel: 'laplace' or 'gaussian'.
         bandwidth: Scales of the kernels, [d].
@@ -73,22 +74,23 @@ class JointGrid:
 
 
 class _ByRatio:
-    """Cells in decreasing order of p / q, so that those above any epsilon come first."""
+    """Cells in decreasing order of p / q, so that cells with ln(p / q) > epsilon come first."""
 
     def __init__(self, p: np.ndarray, q: np.ndarray):
         log_ratio = np.log(np.maximum(p, _DUST)) - np.log(np.maximum(q, _DUST))
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # Half the change of the log ratio across a cell along each axis, from adjacent cells.
+        # Half of the change of the log ratio within a cell, along each axis, as estimated from the
+        # adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the integral of (p - e^eps q)_+, and the part due to crossed cells, [2, E].
+        """Return the integral of (p - e^eps q)_+, and the excess of crossed cells in it, [2, E].
 
-        That part is what cells with both signs add to their net mass.
+        The excess is the integral over crossed cells, less the positive part of their net mass.
         """
         upto = np.searchsorted(self._falling, -epsilon)
         net = np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
@@ -108,11 +110,11 @@ class _ByRatio:
 
 
 def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """Return the mean of the positive part of a linear function over a box, [k].
+    """Return the mean of the positive part of k linear functions, each over a box, [k].
 
     Args:
-        center: Mean of the function, [k].
-        ranges: Half of its change along each axis, > 0, [d, k].
+        center: Mean of each function, [k].
+        ranges: Half of the change of each function along each axis, > 0, [d, k].
 
     Returns:
         E (center + sum_a ranges_a U_a)_+ for independent U_a uniform on [-1, 1].
@@ -135,12 +137,13 @@ def _halved(masses: np.ndarray) -> np.ndarray:
 def _edges(
     first: np.ndarray, second: np.ndarray, kernel: str, width: float, cells: int
 ) -> np.ndarray:
-    """Return the edges of the cells along one axis, [cells + 1]; the outer cells are the tails."""
+    """Return the edges of the cells along one axis, [cells + 1], from -infinity to infinity."""
     reach = {"gaussian": 6.0, "laplace": 16.0}[kernel] * width
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())
     spread = Mixture(kernel, both, np.full(len(both), 2 * width)).cdf(x)
-    # Half by mass, half by length: fine where the mass is, and nowhere too coarse.
+    # Half of the edges are spaced by mass, and half by length: cells are small where there is much
+    # mass, and nowhere too large.
     length = np.cumsum(np.concatenate([[0], np.minimum(np.diff(x), width / 4)]))
     share = spread / spread[-1] + length / length[-1]
     edges = np.interp(np.linspace(share[0], share[-1], cells + 1), share, x)

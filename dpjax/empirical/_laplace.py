@@ -1,10 +1,11 @@
-"""Two mixtures of Laplace kernels of one bandwidth, in closed form.
+"""Two mixtures of Laplace kernels with the same bandwidth, in closed form.
 
-Between two adjacent sample points a mixture is A e^-s + B e^-(h-s), with s the distance from the
-left point and h the gap, both in bandwidths. Hence the ratio of two mixtures is monotone there (a
-Moebius function of e^2s), is constant in the tails, and takes its extremes at sample points.
+Between two adjacent sample points, a mixture is A e^-s + B e^-(h-s), where s is the distance from
+the left point and h the distance of the points, both in bandwidths. Hence the ratio of two mixtures
+is monotone between the points (a Moebius function of e^2s), constant in the tails, and has its
+extremes at sample points.
 
-Notation: a, b the two samples; t their merged points; A, B as above.
+Notation: t are the merged points of both samples; A and B are the coefficients above.
 """
 
 from dataclasses import dataclass
@@ -16,12 +17,12 @@ from dpjax.empirical._pieces import Pieces
 
 @dataclass(frozen=True, eq=False)
 class LaplacePieces(Pieces):
-    """Pieces between merged sample points, for many second samples against one first sample.
+    """Pieces between adjacent points of two samples: one first sample, and a second one per row.
 
     Attributes:
-        from_left: A of both mixtures, [2, rows, pieces].
-        from_right: B of both mixtures, [2, rows, pieces].
-        gap: h, [rows, pieces].
+        from_left: Coefficient A of both mixtures, [2, rows, pieces].
+        from_right: Coefficient B of both mixtures, [2, rows, pieces].
+        gap: Length h of each piece, in bandwidths, [rows, pieces].
     """
 
     from_left: np.ndarray
@@ -29,11 +30,11 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses [2, k] of p and q left of where the log ratio crosses `level`."""
+        """Return the masses of p and q from the left end of each piece to its crossing, [2, k]."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
-        # A zero of (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s). At a crossing the two
-        # brackets differ in sign, but rounding may make either 0, so that the zero is at an end.
+        # Find s where (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0. At a crossing,
+        # the brackets differ in sign. If rounding makes one of them 0, s is an end of the piece.
         ratio = np.exp(np.minimum(level, 0.0)), np.exp(np.minimum(-level, 0.0))
         falls = a[0] * ratio[1] - a[1] * ratio[0]
         rises = b[0] * ratio[1] - b[1] * ratio[0]
@@ -60,7 +61,7 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     weights = np.zeros((2, *points.shape))
     weights[0, :, : len(first)] = 1 / len(first)
     weights[1, :, len(first) :] = np.where(np.isnan(second), 0.0, 1 / sizes[:, None])
-    # A left-out point stays in place with weight 0, on top of another point.
+    # A left-out point gets weight 0 and the position of another point, so it has no effect.
     points = np.where(np.isnan(points), first[0], points)
     order = np.argsort(points, axis=1, kind="stable")
     t = np.take_along_axis(points, order, axis=1)
@@ -78,7 +79,8 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     with np.errstate(divide="ignore"):
         log_ratio = np.log(height[0]) - np.log(height[1])
 
-    # Pieces: left tail, the gaps, right tail; each tail has only one of A and B.
+    # The pieces are the left tail, the gaps and the right tail; A is 0 in the left tail, and B in
+    # the right one.
     nothing = np.zeros((2, rows, 1))
     far = np.full((rows, 1), np.inf)
     a = np.concatenate([nothing, from_left], axis=2)

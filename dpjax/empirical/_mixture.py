@@ -1,11 +1,12 @@
 """Two mixtures of Gaussian or Laplace kernels, with a bandwidth for each kernel.
 
-The log ratio l has no closed form here, so it is tabulated on a lattice eight times finer than the
-local bandwidth, extrema are added to the table, and l is a Hermite cubic between its nodes. The
-masses come from the exact distribution functions; and because the integrand of delta vanishes at a
-crossing, an error in the position of a crossing affects delta only to second order.
+The monotone pieces of the log ratio have no closed form here. The log ratio is therefore tabulated
+on a lattice with eight nodes per local bandwidth, interpolated by Hermite cubics between the nodes,
+and the extrema of the cubics become nodes too. Masses come from the exact distribution functions.
+The integrand of delta is 0 at a crossing, so an error in the position of a crossing affects delta
+only to second order.
 
-Notation: p, q the mixtures; l = ln p - ln q; z = (x - center) / bandwidth.
+Notation: p and q are the mixtures, l = ln p - ln q, and z = (x - center) / bandwidth.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,8 @@ import scipy
 from dpjax.empirical._pieces import Pieces
 
 _NODES_PER_BANDWIDTH = 8
-# Half widths, in bandwidths, of the windows with nodes: the mass outside is below 1e-16.
+# Half width, in bandwidths, of the window of nodes around a center. The kernel's mass outside the
+# window is below 1e-16.
 _REACH = {"gaussian": 9, "laplace": 37}
 
 
@@ -28,7 +30,7 @@ class Mixture:
     Args:
         kernel: 'gaussian' or 'laplace'.
         centers: Centers, [n].
-        bandwidths: Scales, [n].
+        bandwidths: Bandwidth of each kernel, [n].
     """
 
     kernel: str
@@ -40,7 +42,7 @@ class Mixture:
         return self._log_density_and_slopes(x)[0]
 
     def table(self, x: np.ndarray) -> np.ndarray:
-        """Return log density, its right and left slopes, and distribution function at x, [4, k]."""
+        """Return the log density at x, its slopes to the right and left, and the cdf, [4, k]."""
         log_density, slope_right, slope_left = self._log_density_and_slopes(x)
         return np.stack([log_density, slope_right, slope_left, self.cdf(x)])
 
@@ -73,15 +75,15 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class MixturePieces(Pieces):
-    """One row of pieces, between the nodes at which two mixtures are tabulated.
+    """One row of pieces: the intervals between the nodes at which two mixtures are tabulated.
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].
         slopes: Slopes of the log ratio at both ends, [2, pieces].
-        below: Distribution functions of p and q at the left ends, [2, pieces].
+        below: Masses of p and q to the left of each piece, [2, pieces].
         first: The mixture p.
         second: The mixture q.
-        errors: Error bounds of the contribution of each crossing to delta, filled by `split`.
+        errors: For each call of `split`, a bound on the error in delta due to one crossing.
     """
 
     nodes: np.ndarray
@@ -97,7 +99,7 @@ class MixturePieces(Pieces):
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses [2, k] of p and q left of where the log ratio crosses `level`."""
+        """Return the masses of p and q from the left end of each piece to its crossing, [2, k]."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
@@ -105,7 +107,8 @@ class MixturePieces(Pieces):
         x = self.nodes[piece] + u * width
         masses = np.stack([m.cdf(x) for m in (self.first, self.second)]) - self.below[:, piece]
         log_p, log_q = self.first.log_density(x), self.second.log_density(x)
-        # Between the computed and the true crossing, the integrand is at most its value here.
+        # Between the computed and the true crossing, the integrand is at most its value at the
+        # computed one.
         excess = np.exp(np.maximum(log_p, log_q)) * -np.expm1(-np.abs(log_p - log_q - level))
         self.errors.append(float(np.max(excess * width)))
         return masses
@@ -145,20 +148,20 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
-    """Return nodes around every center, with a spacing in proportion to its bandwidth."""
+    """Return nodes around every center, whose spacing is proportional to its bandwidth."""
     centers = np.concatenate([first.centers, second.centers])
     bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
     # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.
     widest = bandwidths.max()
     level = np.floor(np.log2(bandwidths / widest))
-    # Twice the reach, since a bandwidth may be nearly twice that of its lattice.
+    # Double the reach, since rounding may have nearly halved a bandwidth.
     reach = (1 + (level.min() < 0)) * _REACH[first.kernel] * _NODES_PER_BANDWIDTH
-    # A kink must be a node; Gaussian kernels have none.
+    # The kinks of Laplace kernels, at their centers, must be nodes; Gaussian kernels have no kinks.
     nodes = [centers] if first.kernel == "laplace" else []
     for power in np.unique(level):
         step = widest * 2.0**power / _NODES_PER_BANDWIDTH
         near = np.unique(np.round(centers[level == power] / step))
-        # Ranges of lattice points that cover all windows, with every point once.
+        # Merge overlapping windows into ranges of lattice points, so that no point is repeated.
         far = np.concatenate([[True], np.diff(near) > 2 * reach])
         starts = near[far] - reach
         stops = near[np.concatenate([far[1:], [True]])] + reach
@@ -167,7 +170,7 @@ def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
 
 
 def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return the extrema of the cubics between two adjacent nodes."""
+    """Return the extrema of the Hermite cubics that lie strictly between adjacent nodes."""
     value, slope_right, slope_left, _ = table
     d0, d1 = slope_right[:-1], slope_left[1:]
     cell = np.flatnonzero(d0 * d1 < 0)
@@ -180,7 +183,7 @@ def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return where in [0, 1] the cubic with these ends and slopes crosses the level, [k]."""
+    """Return the points in [0, 1] where cubics with these ends and slopes equal `level`, [k]."""
     start, rise = ends[0], ends[1] - ends[0]
     c, e = 3 * rise - 2 * slopes[0] - slopes[1], slopes[0] + slopes[1] - 2 * rise
     return _bisect(
@@ -189,7 +192,7 @@ def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> 
 
 
 def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """Return where in [0, 1] `before` turns from true to false, to 2^-41, [size]."""
+    """Return the points in [0, 1] where `before` turns from true to false, to 2^-41, [size]."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,10 +1,10 @@
 """Noise that makes the densities of query results with and without an individual similar.
 
 Every noise has a density, a sampler and an expected absolute value. Draws are NumPy float64; they
-are not hardened against attacks on the low-order bits of a released number.
+are not protected against attacks on the low-order bits of a released number.
 
-Notation: lambda the scale of the Laplace density that hides the individual; k the kernel of the
-density estimate, of scale b (Laplace) or s (Gaussian).
+Notation: lambda is the scale of the Laplace density that hides an individual; b is the bandwidth of
+a Laplace kernel of the density estimate, and s that of a Gaussian kernel.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,15 @@ LAPLACE = term("noise='laplace'", "--noise-kind laplace")
 
 @dataclass(frozen=True)
 class LaplaceNoise:
-    """Laplace noise, reduced by the effect of a Laplace kernel.
+    """Laplace noise, reduced by the smoothing that a Laplace kernel already provides.
 
-    The noise is 0 with probability (b / lambda)^2, and otherwise Laplace of scale lambda; kernel
-    and noise together are then exactly Laplace of scale lambda. If b = lambda, there is no noise.
+    The noise is 0 with probability (b / lambda)^2, and otherwise Laplace of scale lambda. The sum
+    of kernel and noise is then exactly Laplace of scale lambda. If b = lambda, there is no noise.
 
     Attributes:
-        scale: lambda, in the unit of the query; 0 if nothing needs hiding.
-        bandwidth: b; 0 for plain Laplace noise, which is safe for any kernel (by post-processing).
+        scale: Scale lambda, in the unit of the query; 0 if nothing needs hiding.
+        bandwidth: Bandwidth b of the kernel; if 0, the noise is plain Laplace noise, which is safe
+            for any kernel (by post-processing).
     """
 
     scale: float
@@ -67,9 +68,9 @@ class LaplaceNoise:
         return f"0 with probability {self.atom:.4g}, else {laplace}" if self.atom else laplace
 
 
-# Half width of the core, where the tapered inverse is used, and the half width beyond which the
-# released density is Laplace to within 1e-16; in bandwidths. A wider core would let more of the
-# taper's ringing into the tails, where ratios suffer most.
+# Two half widths, in bandwidths. Within the first (the core), the noise density is the tapered
+# inverse; a wider core would let more of the taper's ringing into the tails, where it harms ratios
+# most. Beyond the second, the released density is Laplace to within 1e-16.
 _CORE, _REACH = 3.0, 13.0
 _NODES_PER_BANDWIDTH = 50
 
@@ -80,12 +81,12 @@ class TaperedDeconvolution:
 
     No noise does so exactly, since the quotient of the kernels' Fourier transforms is unbounded.
     Here the quotient is tapered (cosine squared) to 0 at its minimum, transformed back, clipped at
-    0 and renormalized. The tails are exact: a Laplace density divided by the factor that the kernel
-    restores.
+    0 and renormalized. The tails need no approximation: there, the noise is a Laplace density,
+    divided by the constant factor by which the kernel multiplies it.
 
     Attributes:
-        scale: lambda, in the unit of the query.
-        bandwidth: s, the standard deviation of the Gaussian kernel, below sqrt(2) lambda.
+        scale: Scale lambda of the Laplace kernel, in the unit of the query.
+        bandwidth: Standard deviation s of the Gaussian kernel, below sqrt(2) lambda.
         atom: Probability of adding exactly 0.
 
     Raises:
@@ -109,7 +110,7 @@ class TaperedDeconvolution:
 
     @cached_property
     def _core(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and (normalized) density of the core, which is linear between them."""
+        """Nodes of the core, and the noise density at them; it is linear between nodes."""
         s, scale = self.bandwidth, self.scale
         cut = np.sqrt(2 / s**2 - 1 / scale**2)
         panels = np.concatenate([[0.0], np.geomspace(1e-3 / scale, cut, 80)])
@@ -131,7 +132,7 @@ class TaperedDeconvolution:
 
     @property
     def _tail_mass(self) -> float:
-        """Mass of each tail."""
+        """Mass of each of the two tails."""
         nodes, values = self._core
         return (1 - float(np.trapezoid(values, nodes))) / 2
 
@@ -155,7 +156,7 @@ class TaperedDeconvolution:
         masses = (values[:-1] + values[1:]) / 2 * step
         inside = generator.random(size) >= 2 * self._tail_mass
         cell = generator.choice(len(masses), size, p=masses / masses.sum())
-        # Invert the distribution function within a cell, where the density is linear; this form
+        # Invert the distribution function within a cell, where the density is linear. The formula
         # also holds if the density is constant.
         low, high, v = values[cell], values[cell + 1], generator.random(size)
         mean = (low + high) / 2
@@ -167,16 +168,17 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of kernel plus noise, for a result of 0."""
+        """Return the log density at x of the sum of kernel and noise, both centered at 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
 
     def log_ratio_bound(self, distance: float) -> float:
-        """Bound the log ratio of released densities whose results differ by at most `distance`.
+        """Bound the log ratio of two released densities whose W_inf is at most `distance`.
 
-        The bound is the largest |log r(x) - log r(y)| over |x - y| <= distance, with r the density
-        of a release. It holds for any results that can be matched within this distance.
+        The bound is the largest |log r(x) - log r(y)| over |x - y| <= distance, where r is the
+        density of the sum of kernel and noise. It holds for any two samples of results whose points
+        can be matched within this distance.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -195,7 +197,8 @@ class TaperedDeconvolution:
         x = s * np.linspace(-_REACH, _REACH, round(2 * _REACH * _NODES_PER_BANDWIDTH) + 1)
         z = (x[:, None] - y) / s
         core = np.exp(-(z**2) / 2) @ mass / (s * np.sqrt(2 * np.pi))
-        # A one-sided exponential beyond the edge, smoothed by the kernel, in closed form.
+        # Each tail is an exponential that starts at an edge of the core; its convolution with the
+        # kernel has a closed form.
         tails = [
             np.log(self._tail_mass / scale)
             + (nodes[-1] - side * x) / scale
@@ -222,12 +225,12 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
 
     Args:
         noise: The noise.
-        first: Results with everybody, [n].
+        first: Results with all individuals present, [n].
         second: Results without the individual, [m].
 
     Returns:
         The largest value on a lattice around all results, spaced by a twentieth of the bandwidth.
-        Farther away, released densities are mixtures of Laplace ones; their ratio has no extremum.
+        Beyond the lattice, the released densities have Laplace tails, whose ratio has no extremum.
     """
     offsets = noise.bandwidth * np.linspace(-_REACH, _REACH, round(2 * _REACH * 20) + 1)
     both = np.concatenate([first, second])

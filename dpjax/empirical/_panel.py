@@ -1,7 +1,7 @@
 """A panel: the records of many individuals in a sequence of databases.
 
-Records are stored flat (one row each), because an individual may have many records in a database,
-or none. Estimators need totals per (database, individual), a dense array.
+Each record is one row of flat arrays, because an individual may have many records in a database,
+or none. Estimators work on totals, which are dense arrays [databases, individuals].
 """
 
 from collections.abc import Hashable, Sequence
@@ -21,10 +21,10 @@ class Panel:
         databases: Labels of the databases, in the order of the sequence.
         individuals: Labels of the individuals.
         columns: Names of the value columns.
-        database: Index of each record's database, not decreasing, integers [records].
+        database: Index of each record's database, integers [records] in non-decreasing order.
         individual: Index of each record's individual, integers [records].
         values: float64 [records, columns], all finite.
-        notes: Sentences about the data for a report.
+        notes: Sentences about the data, for a report.
     """
 
     databases: tuple[Hashable, ...]
@@ -65,7 +65,10 @@ class Panel:
         return self.values[:, self.columns.index(name)]
 
     def total(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum `weights` (default: 1) over each individual's records, [databases, individuals]."""
+        """Sum `weights` (default: 1) over the records of each individual in each database.
+
+        The result has shape [databases, individuals].
+        """
         shape = (self.num_databases, self.num_individuals)
         owner = self.database * shape[1] + self.individual
         return np.bincount(owner, weights, minlength=shape[0] * shape[1]).reshape(shape)
@@ -91,18 +94,18 @@ def panel_from_array(
     """Make a panel from a dense array with one record per individual and database.
 
     Args:
-        array: [databases, individuals] or [databases, individuals, values]. NaN (in all values of
-            a record) means that the individual is missing from the database.
+        array: Values [databases, individuals] or [databases, individuals, values]. If all values of
+            a record are NaN, the individual is missing from the database.
         mask: Booleans [databases, individuals], True if the individual is present.
-        databases: Labels; default 0, 1, ...
-        individuals: Labels; default 0, 1, ...
+        databases: Labels of the databases; default 0, 1, ...
+        individuals: Labels of the individuals; default 0, 1, ...
         columns: Names of the values; default 'value', or 'value_0', 'value_1', ...
 
     Returns:
         The panel; its notes name individuals that are in no database.
 
     Raises:
-        TypeError: When the array holds no numbers, or the mask no booleans.
+        TypeError: When the array is not numeric, or the mask is not boolean.
         ValueError: When a shape is wrong, a value is infinite, or a record is partly NaN.
     """
     dense = np.asarray(array)

@@ -26,8 +26,8 @@ def as_panel(data: object) -> Panel:
     """Convert a table or an array to a panel, unless it is one already.
 
     Raises:
-        TypeError: When the data has an unknown type.
-        ValueError: As `panel_from_table` and `panel_from_array`.
+        TypeError: When the data is neither a panel, a table nor an array.
+        ValueError: As in `panel_from_table` and `panel_from_array`.
     """
     if isinstance(data, Panel):
         return data
@@ -54,20 +54,20 @@ def panel_from_table(
 
     Args:
         table: A pandas or pyarrow table, or a path to a csv or Parquet file.
-        database: Column that names the database of a record. Numbers and dates are sorted; other
-            labels keep the order in which they first appear.
+        database: Column that names the database of a record. Databases named by numbers or dates
+            are sorted; others keep the order in which they first appear.
         individual: Column that names the individual of a record.
         value: Column or columns of values; default: every other numeric column.
-        missing: Treatment of a record with a missing value: 'error', or 'drop' the record.
-        records: Records of an individual in a database: 'many' are allowed, or only 'one'.
+        missing: What to do with a record that lacks a value: raise an 'error', or 'drop' it.
+        records: Whether an individual may have 'many' records in a database, or only 'one'.
 
     Returns:
         The panel, with notes about repeated rows and dropped records.
 
     Raises:
-        TypeError: When `table` is not a table, or a value column holds no numbers.
-        ValueError: When a column is unknown, a value is missing, a key is duplicated although only
-            one record is allowed, or the file has an unknown suffix.
+        TypeError: When `table` is not a table, or a value column is not numeric.
+        ValueError: When a column is unknown, a value is missing, an individual has several records
+            in a database although only one is allowed, or the file has an unknown suffix.
     """
     validate.one_of(["error", "drop"], missing=missing)
     validate.one_of(["many", "one"], records=records)
@@ -174,13 +174,16 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
     try:
         return readers[kind](path, keys)
     except Exception as error:
-        # Readers of other libraries raise arbitrary errors for damaged files.
+        # Other libraries raise arbitrary exceptions when they read damaged files.
         text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
         raise ValueError(f"databases could not be read from {path.name!r}: {text}") from error
 
 
 def _read_csv(path: Path, keys: tuple[str, str]) -> object:
-    """Read the table; keys become numbers unless two of them, as 01 and 1, would become equal."""
+    """Read a csv file; convert the labels in the columns `keys` to numbers where possible.
+
+    Labels remain strings if two of them, such as 01 and 1, would become the same number.
+    """
     pd = _pandas()
     with opened(path) as file:
         frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
@@ -193,7 +196,7 @@ def _read_csv(path: Path, keys: tuple[str, str]) -> object:
 
 
 def _read_parquet(path: Path, keys: tuple[str, str]) -> object:
-    """Read the table, and store every distinct string only once."""
+    """Read a Parquet file; equal strings of a column share one object in memory."""
     import pyarrow.parquet as pq
 
     # Open the file here, since Arrow rejects file names that are not UTF-8.
@@ -230,7 +233,7 @@ def _value_columns(
 
 
 def _first_text(frame: Any, name: str) -> str:
-    """Describe where a column holds a value that is not a number."""
+    """Describe the first value of a column that is not a number, with its row."""
     column = frame[name]
     wrong = _pandas().to_numeric(column, errors="coerce").isna() & column.notna()
     if not wrong.any():
@@ -243,7 +246,10 @@ def _first_text(frame: Any, name: str) -> str:
 
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
-    """Return codes and labels; unused categories count as individuals that are in no database."""
+    """Return each record's code, and the label of each code.
+
+    Unused categories get a label too; for individuals, these are in no database.
+    """
     pd = _pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.int64), tuple(column.cat.categories)

@@ -16,13 +16,13 @@ from dpjax.empirical._noise import Noise
 
 @dataclass(frozen=True)
 class Bucket:
-    """Privacy given one bucket of the adversary's knowledge.
+    """Privacy if the adversary knows that the database is in one bucket.
 
     Attributes:
         label: Description of the bucket.
         num_databases: Number of databases in the bucket.
         density: Description of the density estimate within the bucket.
-        delta: delta at every epsilon, given the bucket.
+        delta: Largest delta over the individuals, for each epsilon, given the bucket.
     """
 
     label: str
@@ -33,7 +33,7 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimated:
-    """Values of an estimate; see `dpjax.empirical.EmpiricalPrivacy`."""
+    """The values of a `dpjax.empirical.EmpiricalPrivacy`, whose docstring describes them."""
 
     queries: tuple[str, ...]
     individuals: tuple[Hashable, ...]
@@ -57,23 +57,23 @@ class Estimated:
     settings: JsonObject
 
     def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
-        """Return the individuals with their delta at one of the epsilons, largest first.
+        """Return pairs (individual, delta at one of the epsilons), in decreasing order of delta.
 
         Args:
             epsilon: One of `epsilons`; default: the smallest.
 
         Raises:
-            ValueError: When the epsilon is not among them.
+            ValueError: When the epsilon is not one of `epsilons`.
         """
         column = self.deltas[:, self._column(epsilon)]
         order = np.argsort(-column, kind="stable")
         return [(self.individuals[i], float(column[i])) for i in order]
 
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """Return the curve in at most `at_most` rows.
+        """Return a table over epsilon, thinned to at most `at_most` rows.
 
-        A row is (epsilon, delta, its standard error, total risk, number of individuals whose delta
-        exceeds the tolerance).
+        A row is (epsilon, delta, standard error of delta, total risk, number of individuals whose
+        delta exceeds the tolerance).
         """
         count = len(self.epsilons)
         shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
@@ -119,7 +119,7 @@ class Estimated:
 
 @dataclass(frozen=True, repr=False)
 class Calibrated:
-    """Values of a calibration; see `dpjax.empirical.NoiseCalibration`."""
+    """The values of a `dpjax.empirical.NoiseCalibration`, whose docstring describes them."""
 
     query: str
     epsilon: float
@@ -142,7 +142,7 @@ class Calibrated:
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:
-        """Draw noise, [size]; if the seed `key` is None, it comes from the operating system."""
+        """Draw noise, [size]; if `key` is None, the operating system provides the seed."""
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
@@ -155,7 +155,7 @@ class Calibrated:
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the name and the formatted value of each number."""
+        """Return the name and the formatted value of each quantity, for a table."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         numbers = {
@@ -180,7 +180,7 @@ def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
 
 
 def plain(value: object) -> Any:
-    """Convert a value for strict JSON; numbers that are not finite become 'inf' and 'nan'."""
+    """Convert a value for strict JSON; non-finite floats become strings such as 'inf' and 'nan'."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, list | tuple):

@@ -1,8 +1,9 @@
 """Hockey-stick integrals of two densities cut into pieces on which their ratio is monotone.
 
-Notation: p, q the densities; l = ln p - ln q; delta(eps) = max(int (p - e^eps q)_+,
-int (q - e^eps p)_+). On a piece, the set where l > eps is empty, the whole piece, or one side of a
-crossing. So delta needs only the masses of the pieces and of the parts up to each crossing.
+Notation: p and q are the densities, l = ln p - ln q, and delta(eps) is the larger of
+int (p - e^eps q)_+ and int (q - e^eps p)_+. On a piece, the set where l > eps is empty, the whole
+piece, or one side of the point where l crosses eps. So delta needs only the masses of the pieces,
+and their masses up to each crossing.
 """
 
 from collections.abc import Callable
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest epsilon, far above any level of interest; e^eps stays finite in float64."""
+"""Largest accepted epsilon, far above any level of interest; e^epsilon is finite in float64."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Rows of pieces on which l is monotone, one row per individual; constant in this base class.
+    """Pieces on which l is monotone (in this base class, constant), one row per individual.
 
     Attributes:
         left: Log ratio l at the left end, [rows, pieces].
@@ -32,11 +33,17 @@ class Pieces:
 
     @property
     def error(self) -> float:
-        """Error bound of every computed delta: 0 in closed form."""
+        """Error bound of every computed delta; 0, because this class has a closed form."""
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses [2, k] of p and q left of where l crosses `level` in each piece."""
+        """Return the masses of p and q in k pieces from their left ends to the crossing, [2, k].
+
+        Args:
+            row: Row of each of the k pieces.
+            piece: Index of each piece in its row.
+            level: Value that l crosses in each piece.
+        """
         raise NotImplementedError("A constant log ratio crosses nothing.")
 
 
@@ -44,11 +51,11 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
     """Compute delta of every row at every epsilon.
 
     Args:
-        pieces: The densities.
+        pieces: Pieces of p and q, one row per individual.
         epsilon: Privacy levels [rows, E] or [E], from 0 to `MAX_EPSILON`.
 
     Returns:
-        The larger of the two integrals, [rows, E].
+        The larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, [rows, E].
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.
@@ -58,7 +65,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
 
 
 def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
-    """Return int (p - e^eps q)_+ for sign 1, and with p and q exchanged for sign -1, [rows, E]."""
+    """Return int (p - e^eps q)_+ if `sign` is 1, or int (q - e^eps p)_+ if it is -1; [rows, E]."""
     level = epsilon[:, :, None]
     above_left = (sign * pieces.left)[:, None] > level
     above_right = (sign * pieces.right)[:, None] > level
@@ -82,11 +89,12 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Whether delta exceeds the tolerance; once false, also false at larger epsilons.
-        at_least: Lower bound, known from other individuals.
+        exceeds: Whether delta exceeds the tolerance at an epsilon; must be true below the returned
+            epsilon and false above it.
+        at_least: Smallest epsilon to consider, as found for other individuals.
 
     Returns:
-        Epsilon to 1e-9, rounded up; infinity if even `MAX_EPSILON` does not suffice.
+        Epsilon, at most 1e-9 too large; infinity if delta exceeds the tolerance at `MAX_EPSILON`.
     """
     if np.isinf(at_least) or not exceeds(at_least):
         return at_least

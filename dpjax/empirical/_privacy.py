@@ -1,8 +1,8 @@
 """Empirical differential privacy: the privacy of a query on real databases, without added noise.
 
-The only randomness is that of the databases, which are assumed to be independent draws. The
-densities of the query results with and without an individual are estimated and compared; their
-hockey-stick divergence is the failure probability of that individual.
+The only randomness is that of the databases, which are assumed to be independent draws from one
+distribution. The density of query results is estimated with and without an individual; the
+hockey-stick divergence of the two densities is the individual's failure probability delta.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from dpjax.empirical._samples import Progress, QuerySamples, sample_query
 from dpjax.results.provenance import versions
 
 _LEAST_FOR_ERROR = 4
-"""Minimum number of databases for a standard error; three are left when one is removed."""
+"""Minimum number of databases for a standard error; the jackknife then estimates from three."""
 
 
 def empirical_privacy(
@@ -51,18 +51,18 @@ def empirical_privacy(
             `panel_from_table` and `panel_from_array` for other data.
         query: A built-in query or its name ('count', 'sum', 'mean', 'variance', 'min', 'max',
             'median', 'quantile:0.9', 'regression:y~x'), a `JaxQuery`, a `HostQuery` or any function
-            of the records' values; or a tuple of up to three for a joint query.
+            of the records' values; or a tuple of up to three of these, for a joint query.
         epsilon: One privacy level or several, from 0 to 500.
         density: Kernel and bandwidth of the densities, or how to choose them.
-        adversary: Background knowledge of an adversary. The result is then the privacy given the
-            worst bucket of this knowledge.
-        key: Seed of random queries, and of the groups of databases for `uncertainty`.
+        adversary: An adversary with background knowledge, which divides the databases into buckets.
+            The result then describes the worst bucket.
+        key: Seed of random queries, and of random groups of databases for `uncertainty`.
         tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
         uncertainty: Whether to estimate the standard error of delta, by repeating the estimate
-            without each database in turn (without each of 50 groups, if there are more). It tends
-            to be too large rather than too small: by 20 to 28% on 30 databases with the bandwidth
-            'likelihood'.
-        progress: Callback (done, total) of the loops.
+            without each database in turn (or without each of 50 groups, if there are more than 50).
+            This standard error tends to be too large: by 20 to 28% on 30 databases with the
+            bandwidth 'likelihood'.
+        progress: Callback (done, total), called within the loops over databases or individuals.
 
     Returns:
         The result, with its checks of the assumptions.
@@ -76,7 +76,7 @@ def empirical_privacy(
 
     Raises:
         TypeError: When an argument has the wrong type.
-        ValueError: When an argument is out of range, or data and query give no density.
+        ValueError: When an argument is out of range, or the query results have no density.
 
     References:
         Burchard, Daoud, Dotterrer 2020, "Empirical Differential Privacy", Algorithm 1,
@@ -153,7 +153,13 @@ def empirical_privacy(
 
 
 def total_risk(deltas: np.ndarray) -> np.ndarray:
-    """Return the probability that anybody's privacy fails, 1 - prod (1 - delta_i), [E].
+    """Return the probability that anybody's privacy fails, 1 - prod_i (1 - delta_i).
+
+    Args:
+        deltas: Failure probabilities delta_i, [individuals, E].
+
+    Returns:
+        The total risk at each epsilon, [E].
 
     References:
         Burchard, Daoud, Dotterrer 2020, Definition 3.
@@ -185,7 +191,7 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
 
 
 def _per_database(samples: QuerySamples) -> np.ndarray:
-    """Return the mean over the draws of each database for each of the d queries, [databases, d]."""
+    """Average the draws of each database, for each of the d queries; shape [databases, d]."""
     count = np.bincount(samples.database)
     columns = [np.bincount(samples.database, column) / count for column in samples.full.T]
     return np.stack(columns, axis=1)

@@ -1,9 +1,9 @@
 """Built-in queries with an exact leave-one-individual-out form.
 
-Every query is evaluated on all databases together, with everybody and without each individual in
-turn, in time linear (for order statistics, n log n) in the number of records. Totals without an
-individual are sums of a prefix and a suffix, never a difference, so an individual that dominates a
-total leaves no rounding error.
+Every query is evaluated on all databases together: with all individuals, and without each one in
+turn. This takes time linear in the number n of records, or n log n for order statistics. The total
+without an individual is the sum of a prefix and a suffix. It is never computed as a difference,
+since subtracting an individual with a huge value would leave a rounding error.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ _NEUTRAL = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}
 
 
 def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
-    """Reduce over all individuals but one.
+    """Reduce over all individuals but one, for each individual in turn.
 
     Args:
         own: One value per database and individual, [databases, individuals, ...].
         reduce: np.add, np.minimum or np.maximum.
 
     Returns:
-        The reduction over the other individuals, [databases, individuals, ...].
+        For each individual, the reduction over all others, [databases, individuals, ...].
     """
     edge = np.full_like(own[:, :1], _NEUTRAL[reduce], dtype=float)
     before = reduce.accumulate(np.concatenate([edge, own[:, :-1]], axis=1), axis=1)
@@ -35,18 +35,25 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
 
 
 def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> np.ndarray:
-    """Replace results by NaN where too few records are left for the query to be defined."""
+    """Replace results by NaN where `count`, the number of records left, is below `at_least`."""
     return np.where(count >= at_least, result, np.nan)
 
 
 def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return totals [databases, 1 + individuals]: with everybody, then without each individual."""
+    """Return the total weight of each database's records, [databases, 1 + individuals].
+
+    Column 0 includes all individuals, and column i + 1 leaves out individual i.
+    """
     totals = panel.total(weights).astype(float)
     return np.concatenate([totals.sum(axis=1)[:, None], leave_one_out(totals)], axis=1)
 
 
 class ExactQuery:
-    """Base class of built-in queries; `_exact` returns [databases, 1 + individuals]."""
+    """Base class of built-in queries.
+
+    `_exact` returns answers [databases, 1 + individuals]. Column 0 includes all individuals, and
+    column i + 1 leaves out individual i.
+    """
 
     column: str | None = None
     _word = ""
@@ -57,7 +64,7 @@ class ExactQuery:
         return self._word if self.column is None else f"{self._word} of {self.column}"
 
     def answers(self, panel: Panel, key: int = 0, progress: object = None) -> np.ndarray:
-        """Return [databases, 1, 1 + individuals, 1]: with everybody, then without each one."""
+        """Return answers as in `Query.answers`, with one draw and one number per answer."""
         return self._exact(panel)[:, None, :, None]
 
     def _exact(self, panel: Panel) -> np.ndarray:
@@ -111,7 +118,7 @@ class Variance(ExactQuery):
 
     def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column).copy()
-        # Subtract the median, which one individual with a huge value cannot move.
+        # Center by the median; unlike the mean, it is not moved by one huge value.
         for d in range(panel.num_databases):
             values[panel.rows(d)] -= np.median(values[panel.rows(d)])
         count = _over_panel(panel)
@@ -177,11 +184,18 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """Return the quantile of the sorted records without those of each individual."""
+        """Return the quantile of a database without the records of each individual, [individuals].
+
+        Args:
+            ordered: Sorted values of the database, [records].
+            owner: Individual of each sorted value, [records].
+            num_individuals: Number of individuals.
+        """
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
-        # Sorted position of a record, minus the number of its owner's records before it: the
-        # record precedes the r-th of the other records exactly if this is at most r.
+        # The number of other individuals' records before each record: its sorted position, minus
+        # the number of its owner's records before it. The record precedes the r-th record (from 0)
+        # of the other individuals exactly if this number is at most r.
         by_owner = np.argsort(owner, kind="stable")
         starts = np.concatenate([[0], np.cumsum(own)])[owner[by_owner]]
         rank_of_others = by_owner - (np.arange(len(owner)) - starts)
@@ -224,7 +238,7 @@ class RegressionCoefficient(ExactQuery):
     def _exact(self, panel: Panel) -> np.ndarray:
         data = np.stack([panel.column(c) for c in (*self.on, self.response)], axis=1)
         for d in range(panel.num_databases):
-            # A shift leaves the slopes unchanged and improves the conditioning.
+            # Subtracting the medians leaves the slopes unchanged and improves the conditioning.
             data[panel.rows(d)] -= np.median(data[panel.rows(d)], axis=0)
         design = np.concatenate([np.ones((len(data), 1)), data], axis=1)
         size = design.shape[1]
@@ -259,12 +273,12 @@ def parse_query(text: str) -> Any:
     """Return a built-in query from its short form.
 
     Args:
-        text: 'count', 'sum', 'mean', 'variance', 'min', 'max' or 'median', with an optional column
-            ('mean:income'); 'quantile:0.9' or 'quantile:0.9:income'; 'regression:y~x+z' for the
-            coefficient of x.
+        text: 'count', 'sum', 'mean', 'variance', 'min', 'max' or 'median', optionally with a column
+            ('mean:income'); 'quantile:0.9' or 'quantile:0.9:income'; or 'regression:y~x+z', which
+            is the coefficient of x.
 
     Raises:
-        ValueError: When the text is not a query.
+        ValueError: When the text is not the short form of a query.
     """
     head, *rest = text.split(":")
     if head == "quantile" and len(rest) in (1, 2):

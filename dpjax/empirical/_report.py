@@ -123,7 +123,7 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
 
 
 def doubt_of(result: Estimated) -> str | None:
-    """Return why an analysis is doubtful, or None if the databases do not look dependent."""
+    """Return why an analysis is doubtful, in a sentence; None if the databases look independent."""
     if not any(check.dependent for check in result.independence):
         return None
     return "The privacy levels assume independent databases, and these look dependent."
@@ -134,8 +134,8 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
 
     Args:
         result: The analysis.
-        sentence: The finding.
-        headline: Headline; by default, it says that this is an estimate.
+        sentence: Sentence that states the finding.
+        headline: Headline of the verdict; the default says that this is an estimate.
     """
     if (doubt := doubt_of(result)) is not None:
         headline = "Doubtful: the databases look dependent"
@@ -146,7 +146,7 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
 def _sections(
     result: Estimated, noise: Calibrated | None, figures: dict[str, Figure]
 ) -> list[Section]:
-    """Return the sections of findings."""
+    """Return the sections of a report that show what was found."""
 
     def pictures(name: str) -> tuple[Figure, ...]:
         return (figures[name],) if name in figures else ()
@@ -205,7 +205,7 @@ def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Sectio
 def write_empirical_report(
     result: Estimated, path: str | Path, noise: Calibrated | None = None
 ) -> Path:
-    """Write a report; no file appears before all are complete.
+    """Write a report and its figures; no file appears before all of them are complete.
 
     Args:
         result: The result to report.
@@ -227,14 +227,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page of a result, for a path, and the files of its figures."""
+    """Return the page of a result that will be written to `path`, and the files of its figures."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page of calibrated noise, for a path, and the files of its figures."""
+    """Return the page of a calibration that will be written to `path`, and its figures' files."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (
@@ -257,14 +257,14 @@ def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str 
 def beside(
     drawn: JsonObject | None, path: Path
 ) -> tuple[dict[Path, str | bytes], dict[str, Figure] | None]:
-    """Return figures in the form that a page needs: embedded, or as files next to it.
+    """Convert figures to the form that a page needs: embedded, or as files next to the page.
 
     Args:
-        drawn: matplotlib figures by name; None without matplotlib.
+        drawn: matplotlib figures by name; None if matplotlib is missing.
         path: Path of the page.
 
     Returns:
-        The files, and the figures by name; None without matplotlib.
+        The contents of the files by path, and the figures by name; None if matplotlib is missing.
     """
     from dpjax.plotting import figure_svg
 

@@ -26,25 +26,26 @@ class EmpiricalPrivacy(Estimated, Shown):
 
     Attributes:
         queries: Description of the query, or of each query of a joint one.
-        individuals: Labels of the individuals, [I].
-        epsilons: Privacy levels, [E].
-        deltas: Failure probability of each individual at each epsilon, [I, E].
+        individuals: Labels of the I individuals.
+        epsilons: The E privacy levels, [E].
+        deltas: Failure probability delta_i of each individual at each epsilon, [I, E].
         delta: Largest of `deltas` over the individuals, [E].
-        delta_error: Standard error of delta over the choice of databases, [E], or None.
-        total_risk: 1 - prod (1 - delta_i), the probability that anybody's privacy fails, [E].
+        delta_error: Standard error of `delta` due to the choice of databases, [E]; None if it was
+            not requested.
+        total_risk: Probability that anybody's privacy fails, 1 - prod_i (1 - delta_i), [E].
         epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
         tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
-        density: The chosen density, which another call accepts; None with an adversary, since each
-            bucket then has its own.
+        density: The chosen density, which can be passed to another call; None with an adversary,
+            since each bucket then has its own.
         log_likelihood: Mean leave-one-database-out log-likelihood of the density; NaN if unknown.
-        integration_error: Error of the integrals behind `deltas`; 0 if they have a closed form.
+        integration_error: Error of numerical integration in `deltas`; 0 in closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
         coverage: Summary of the number of databases in which each individual appears.
-        buckets: Buckets of the adversary; empty without one.
+        buckets: Buckets of the adversary's knowledge; empty without an adversary.
         notes: Sentences about data and method that a reader must know.
-        results: Query results with everybody, [S, d].
-        results_without_worst: Query results without the individual with the largest delta, [S, d].
+        results: Results of d queries with all individuals present, one row per sample, [S, d].
+        results_without_worst: Results without the individual with the largest delta, [S, d].
         settings: Arguments on which the results depend, and software versions.
 
     References:
@@ -52,7 +53,7 @@ class EmpiricalPrivacy(Estimated, Shown):
     """
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return strict JSON; numbers that are not finite become 'inf' and 'nan'."""
+        """Return strict JSON; non-finite floats become strings such as 'inf' and 'nan'."""
         return super().to_json(indent)
 
     @classmethod
@@ -60,7 +61,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         """Read a result that `to_json` wrote.
 
         Raises:
-            ValueError: When the text is not such JSON.
+            ValueError: When the text is not JSON that `to_json` wrote.
         """
         data: object = json.loads(text)
         names = {f.name for f in fields(cls)}

@@ -1,8 +1,8 @@
 """delta of every individual over a grid of epsilons, in bounded memory.
 
-One function per kind of density turns a block of individuals into a function of epsilon; the loop
-over blocks, the shortcut for individuals without effect and the search for the epsilon at which
-delta vanishes are shared.
+For each kind of density, one function turns a block of individuals into delta as a function of
+epsilon. All kinds share the loop over blocks, the shortcut for individuals who change no result,
+and the search for the smallest epsilon at which delta vanishes.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,10 +19,10 @@ from dpjax.empirical._pieces import Pieces, hockey_stick, smallest_epsilon
 from dpjax.empirical._samples import Progress, QuerySamples
 
 _BLOCK_SIZE = 2**20
-"""Maximum size of a temporary array, 8 MB in float64."""
+"""Maximum number of elements in a temporary array (8 MB in float64)."""
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Maps epsilons [E] to delta [rows, E], and a bound or an estimate of its error."""
+"""Function from epsilons [E] to delta [rows, E], and a bound or estimate of its error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Risk:
     Attributes:
         deltas: Failure probability of each individual, [individuals, E].
         epsilon_at_zero: Smallest epsilon at which no individual's delta exceeds the tolerance.
-        integration_error: Error of the integrals; 0 if they have a closed form.
+        integration_error: Error of numerical integration in `deltas`; 0 in closed form.
     """
 
     deltas: np.ndarray
@@ -58,8 +58,8 @@ def individual_risk(
         progress: Callback (individuals done, individuals).
 
     Returns:
-        The risk. An individual without effect on any result has delta 0; an individual without
-        query is undefined in every database has delta 1.
+        The risk. An individual whose removal changes no result has delta 0. An individual without
+        whom the query is undefined in every database has delta 1.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Algorithms 1 and 2.
@@ -87,7 +87,10 @@ def _exceeds(delta: _Delta, tolerance: float) -> Callable[[float], bool]:
 def _blocks(
     samples: QuerySamples, rows: np.ndarray, density: Density, num_epsilons: int
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
-    """Yield blocks of individuals with their deltas; closed forms allow several per block."""
+    """Yield blocks of individuals, each with the function that computes their deltas.
+
+    Only a Laplace kernel of fixed bandwidth, a closed form, has several individuals per block.
+    """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:
         num_pieces = 2 * len(full) + 1

@@ -1,7 +1,7 @@
-"""Samples of query results: with everybody, and without each individual.
+"""Samples of query results: with all individuals present, and without each individual.
 
-Only this module applies queries (built-in, JAX, host Python, several together) to the data; its
-results are arrays.
+This is the only module that applies queries to data, whether they are built in, in JAX, in plain
+Python, or several together. Its results are arrays.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
 Progress = Callable[[int, int], None]
-"""Callback (done, total)."""
+"""Callback with two arguments: the number of items done, and the total number."""
 
 
 class Query(Protocol):
@@ -30,7 +30,10 @@ class Query(Protocol):
         ...
 
     def answers(self, panel: Panel, key: int, progress: Progress | None) -> np.ndarray:
-        """Return [databases, draws, 1 + individuals, d]: with everybody, then without each one."""
+        """Return answers of d numbers, [databases, draws, 1 + individuals, d].
+
+        On the third axis, entry 0 includes all individuals; entry i + 1 leaves out individual i.
+        """
         ...
 
 
@@ -40,10 +43,10 @@ class QuerySamples:
 
     Attributes:
         names: Descriptions of the d queries.
-        full: Results with everybody, [S, d]; all finite.
+        full: Results with all individuals present, [S, d]; all finite.
         without: Results without each individual, [individuals, S, d]; NaN where undefined.
         database: Index of the database of each sample, [S].
-        notes: Sentences about the results for a report.
+        notes: Sentences about the results, for a report.
     """
 
     names: tuple[str, ...]
@@ -71,7 +74,7 @@ class UserQuery:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return [databases, draws, 1 + individuals, d]; each draw has a single key."""
+        """Return answers as in `Query.answers`; the answers of one draw share one key."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -80,7 +83,7 @@ class UserQuery:
         return np.stack(tables)
 
     def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
-        """Return a function that maps (database, draw) to [1 + individuals, d]."""
+        """Return a function from (database, draw) to answers [1 + individuals, d]."""
         raise NotImplementedError
 
 
@@ -94,7 +97,7 @@ class JaxQuery(UserQuery):
             is random, `(key, values, present) -> result`.
         name: Description of the query.
         num_draws: Draws per database of a random function; None for a function without a key.
-        batch_size: Individuals per launch; bounds the memory.
+        batch_size: Number of individuals evaluated together, which limits the memory used.
     """
 
     function: Callable[..., object]
@@ -117,7 +120,8 @@ class JaxQuery(UserQuery):
                 rest = jnp.where(gone[:, None, None], 0, values), present & ~gone[:, None]
                 return self.function(*first, *rest)
 
-            # Index -1 removes nobody: the answer with everybody is then rounded like all others.
+            # Index -1 removes nobody. The answer with all individuals is computed in the same way
+            # as the rest, so that it is rounded in the same way.
             gone = jnp.arange(-1, panel.num_individuals)
             answers = jax.lax.map(without, gone, batch_size=self.batch_size)
             return answers.reshape(len(answers), -1)
@@ -141,7 +145,7 @@ class HostQuery(UserQuery):
     Attributes:
         function: `(values) -> result` with values [records, columns] of the remaining records
             ([records] for one column) and result a number or [d]; if it is random,
-            `(generator, values) -> result` with a NumPy random generator.
+            `(generator, values) -> result`, where `generator` is a NumPy random generator.
         name: Description of the query.
         num_draws: Draws per database of a random function; None for a function without a generator.
     """
@@ -187,8 +191,8 @@ def sample_query(
 
     Raises:
         TypeError: When the query has the wrong type, or the key is not an integer.
-        ValueError: When a result with everybody is not finite, or random parts differ in the
-            number of draws.
+        ValueError: When a result with all individuals present is not finite, or the random queries
+            of a joint query differ in the number of draws.
     """
     validate.positive_int(key=key, at_least=0)
     parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]
@@ -204,7 +208,7 @@ def sample_query(
     if set(draws) - {1, num_draws}:
         raise ValueError(f"num_draws must be the same in all random queries, but was {draws}.")
     table = np.concatenate([np.repeat(t, num_draws // t.shape[1], axis=1) for t in tables], axis=-1)
-    # An individual who is absent changes nothing, not even by rounding.
+    # Removing an absent individual must change nothing, not even by rounding.
     absent = (panel.total() == 0)[:, None, :, None]
     table[:, :, 1:] = np.where(absent, table[:, :, :1], table[:, :, 1:])
     table = table.reshape(-1, *table.shape[2:])
@@ -244,7 +248,7 @@ def _as_query(query: Any) -> Query:
 
 
 def _record_slots(panel: Panel) -> np.ndarray:
-    """Return the index of each record among those of its individual in its database, [records]."""
+    """Number the records of each individual within each database from 0; shape [records]."""
     owner = panel.database * panel.num_individuals + panel.individual
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], owner[order])

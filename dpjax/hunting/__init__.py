@@ -1,4 +1,4 @@
-"""Hunts through released packages: each draws in an environment of its own and is audited here."""
+"""Hunts: audits of released packages, each of which draws in an environment of its own."""
 
 from dpjax.hunting._case import Case as Case
 from dpjax.hunting._case import read_case as read_case

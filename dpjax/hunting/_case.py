@@ -20,19 +20,19 @@ _KNOWN = ("package", "releases", "claim", "draw", "like", "pairs", "relation", "
 
 @dataclass(frozen=True)
 class Case:
-    """Case of a hunt, from one file.
+    """A case of a hunt, which a Python file defines.
 
     Attributes:
         path: Path of the file.
-        title: First line of its docstring.
-        package: Name of the package on the index, without a version.
+        title: First line of the file's docstring.
+        package: Name of the package on the package index, without a version.
         claim: Epsilon that the library claims.
         delta: Delta that the library claims.
         pairs: Space of neighboring databases, or the pairs themselves.
         releases: Versions that are audited if no release is named.
         requires: Requirements that are installed in addition to the package.
-        dependencies: Whether the declared dependencies of the package are installed too.
-        draws: Largest total number of samples per side.
+        dependencies: Whether the package's declared dependencies are installed, too.
+        draws: Maximum total number of samples per side.
         bits: As in `dpjax.HostMechanism`.
         reported: Reference to a report of the fault, or "".
         documented: Whether the library documents the behavior.
@@ -72,7 +72,7 @@ def read_case(path: str | Path) -> Case:
     try:
         with _beside(path):
             content = runpy.run_path(str(path), run_name="dpjax_case")
-    except Exception as error:  # The code of a case may raise anything.
+    except Exception as error:  # The code of a case may raise any exception.
         raise BadValue(f"cases: {path} cannot be run: {error!r}.") from error
     own = {name: value for name, value in content.items() if not name.startswith("_")}
     for name in ("package", "claim", "draw"):
@@ -95,7 +95,7 @@ def read_case(path: str | Path) -> Case:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Let a file import modules from its folder, which is searched last."""
+    """Within the context, let a file import modules from its folder, which is searched last."""
     folder = str(path.resolve().parent)
     sys.path.append(folder)
     try:

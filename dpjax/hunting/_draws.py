@@ -1,4 +1,4 @@
-"""Draws of a case in its environment, and replays of them from a record."""
+"""Draws of a case in the environment of a release, and replays of such draws from a record."""
 
 import gzip
 import json
@@ -18,10 +18,10 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL = 30.0
-"""Longest wait for one output in seconds, including the import of the library."""
+"""Maximum time to wait for one output, in seconds, including the import of the library."""
 
 _LONGEST = 2**24
-"""Largest number of characters in one line of a record."""
+"""Maximum number of characters per line of a record."""
 
 Draw = Callable[[object], object]
 """Function from a database to one output."""
@@ -31,8 +31,8 @@ class Draws(NamedTuple):
     """Functions that draw the outputs of a case, or read them from a record in the same order.
 
     Attributes:
-        draw: Function that draws from the audit's process.
-        restarted: Function that returns a context with a `draw` from a new process.
+        draw: Function that draws from the process of the audit.
+        restarted: Function that returns a context whose value is a `draw` from a new process.
     """
 
     draw: Draw
@@ -40,10 +40,10 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """Outputs of a case, requested from a process in the environment of a release.
+    """Source of a case's outputs: a process in the environment of a release.
 
     Args:
-        process: Process that answers each line of its input with one line.
+        process: Process that answers each line of its standard input by one line.
     """
 
     def __init__(self, process: "subprocess.Popen[str]"):
@@ -55,7 +55,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the process's line for a database, or set `failure` and raise if none comes."""
+        """Return the process's answer to a database; if it gives none, set `failure` and raise."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # End a call that hangs by killing its process.
@@ -74,14 +74,14 @@ class Server:
                 f"the process of the release ended, or gave no output within {_ONE_CALL:g} s, at "
                 f"the database {request[:80]}"
             )
-            # KeyboardInterrupt is the only exception that does not count as a mechanism's output.
+            # Raise KeyboardInterrupt, since any other exception would count as an output.
             raise KeyboardInterrupt(self.failure)
         return line
 
 
 @contextmanager
 def serving(case: Case, environment: Environment) -> Iterator[Server]:
-    """Return a context with a server of a case; leaving it ends the server's process.
+    """Start a server of a case; it ends when the context is left.
 
     Raises:
         ValueError: When the process ends early, or an output takes too long.
@@ -112,11 +112,11 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Return a context with draws that are recorded; the record appears only when complete.
+    """Within the context, record all draws of a case; the record appears when it is complete.
 
     Args:
         path: Path of the record.
-        head: Description of the draws.
+        head: Description of the draws, which the record begins with.
         server: Server that draws.
         another: Function that starts another server in a new process.
     """
@@ -144,11 +144,11 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Return a context with the head of a record and its draws in their original order.
+    """Open a record; the context's value is its head, and draws in their original order.
 
     Raises:
-        ValueError: When the record is damaged, or ends before the audit does, which may happen to a
-            record of another version of dpjax.
+        ValueError: When the record is damaged, or ends before the audit, for example because
+            another version of dpjax wrote it.
     """
     failures: list[str] = []
     with gzip.open(path, "rt") as file:
@@ -183,7 +183,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
 
 
 def _plain(value: Any) -> object:
-    """Convert a value to JSON types, arrays and tuples included."""
+    """Convert a value to JSON types, including arrays and tuples."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

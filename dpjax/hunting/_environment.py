@@ -1,4 +1,4 @@
-"""One environment for each release, since releases conflict with one another."""
+"""Environments of releases: each release has its own, since releases conflict with one another."""
 
 import json
 import os
@@ -19,10 +19,10 @@ _LAST_LINES = 3
 
 @dataclass(frozen=True)
 class Environment:
-    """Environment of an installed release.
+    """The environment in which a release is installed.
 
     Attributes:
-        spec: Specification such as "opendp==0.16.0".
+        spec: Specification of the release, such as "opendp==0.16.0".
         python: Path of the environment's interpreter.
     """
 
@@ -33,13 +33,13 @@ class Environment:
 def environment_of(
     spec: str, requires: Sequence[str], folder: Path, *, dependencies: bool = True
 ) -> Environment:
-    """Return the environment of a release, after creating it if it does not exist yet.
+    """Return the environment of a release; create it if it does not exist.
 
     Args:
         spec: Specification PACKAGE==VERSION.
         requires: Requirements that are installed in addition to the release.
         folder: Folder of all environments.
-        dependencies: Whether packages that the release declares are installed too.
+        dependencies: Whether the release's declared dependencies are installed, too.
 
     Raises:
         ValueError: When a specification is malformed, or the release cannot be installed.

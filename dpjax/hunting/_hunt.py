@@ -20,28 +20,28 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Share of the time limit and largest number of draws for measuring the time per draw."""
+"""Limits of measuring the time per draw: share of the time limit, and number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Draws in an audit per draw from a restarted process, and most draws from such a process."""
+"""Ratio of an audit's draws to those of a restarted process, and maximum number of the latter."""
 
 _RECORD = ".jsonl.gz"
 """File name suffix of a record."""
 
 _AUDITED, _LEAST = 0.5, 60
-"""Share of the time limit for the audit, and its fewest samples per side and pair."""
+"""Share of the time limit that the audit takes, and its minimum samples per side and pair."""
 
 
 @dataclass(frozen=True)
 class Caught:
-    """Outcome of one case in one release.
+    """The outcome of one case in one release.
 
     Attributes:
-        case: Case of the hunt.
+        case: The case.
         spec: Specification of the release.
         result: Result of the audit; None after a failure.
-        failure: Reason of a failure, or "".
-        seconds: Duration of drawing and auditing.
+        failure: Reason of the failure; "" if there was none.
+        seconds: Time of drawing and auditing, in seconds.
     """
 
     case: Case
@@ -52,7 +52,7 @@ class Caught:
 
     @property
     def row(self) -> JsonObject:
-        """Row of the table of outcomes."""
+        """Values of a row in the table of outcomes, by name."""
         found = self.result
         bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {
@@ -92,14 +92,14 @@ def hunt(
         seconds: Time for drawing in seconds, for each case and release.
 
     Yields:
-        Outcome of each case and release as soon as it is known, including failures.
+        The outcome of each case in each release, including failures, as soon as it is known.
     """
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
             start, result, failure = time.perf_counter(), None, ""
             try:
                 result = run(confidence, key)
-            except Exception as error:  # A library's failure is reported as an outcome.
+            except Exception as error:  # Report any failure of a library as an outcome.
                 failure = text_of(error)
             yield Caught(case, spec, result, failure, time.perf_counter() - start)
 
@@ -129,14 +129,14 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """Search for pairs within a share of the time, then run one audit on recorded draws."""
+    """Search for pairs within a share of the time; then run one audit, and record its draws."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
         found, _ = pairs_to_audit(source, case.pairs, terms)
         pairs = AnyPairs.of(found)
         sides = [side for pair in zip(*pairs.sides, strict=True) for side in pair]
-        # Draw once first, so that the measured pace excludes the import of the library.
+        # Draw once without measuring, so that the pace excludes the import of the library.
         server(sides[0])
         pace = max(_pace(server, side, _PROBE * seconds / len(sides)) for side in sides)
         draws = min(max(int(_AUDITED * seconds / (2 * pace)), _LEAST * len(pairs)), case.draws)
@@ -167,11 +167,11 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """Case in a release whose process can be restarted.
+    """A case in a release, whose process can be restarted.
 
     Attributes:
-        served: Draws of the case.
-        restarts: Number of outputs to draw from each new process at each database; 0 for none.
+        served: Functions that draw the case's outputs.
+        restarts: Number of outputs to draw at each database from each new process; 0 for none.
     """
 
     served: Draws | None = None

@@ -1,7 +1,8 @@
 """Server that draws a case's outputs in the environment of a release.
 
-It imports only the standard library, since its environment has no dpjax. It answers each line, a
-database in JSON, with a line, one output in JSON; an exception becomes {"error": its type}.
+It imports only the standard library, since dpjax is not installed in its environment. Each line of
+input is a database in JSON, and is answered by a line with one output in JSON. If the draw raises
+an exception, the answer is {"error": its type}.
 """
 
 import json
@@ -12,7 +13,7 @@ import warnings
 
 
 def plain(value):
-    """Convert to JSON types; floats that JSON lacks are written as NaN and Infinity."""
+    """Convert a value to JSON types; non-finite floats will be written as NaN and Infinity."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -35,7 +36,7 @@ def one(draw, line):
 
 def main():
     """Answer lines from standard input until it ends."""
-    # Redirect standard output, so that text printed by the library is not taken for an answer.
+    # Redirect standard output, so that text that the library prints does not count as an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")

@@ -21,11 +21,11 @@ _Class = TypeVar("_Class", bound=type)
 class Mechanism(Protocol):
     """A pure JAX sampler with a known output space. Parameters are pytree leaves.
 
-    A custom class is a frozen dataclass, registered by `jax.tree_util.register_dataclass`, with
-    these two members. `dpjax.audit` validates it once (`check_mechanism`): the type and shape of
-    its draws, and that the key alone determines them. A function that makes one draw is simpler to
-    write (`from_function`); a class draws a whole block, and its parameters can change without
-    recompilation.
+    A custom class is a frozen dataclass that has these two members and is registered by
+    `jax.tree_util.register_dataclass`. `dpjax.audit` validates it once (`check_mechanism`): the
+    type and shape of its draws, and that the key alone determines them. A function that returns one
+    draw is simpler to write (`from_function`). But a class draws a whole block, and its parameters
+    can change without recompilation.
     """
 
     @property
@@ -47,14 +47,15 @@ class BuiltIn:
         output_space: The space of the outputs.
         level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no
             finite epsilon holds; the parameter epsilon by default.
-        standard_region: Lower and upper bound of the outputs to compare, as numbers or with one
-            number per axis; for mixed outputs, bounds of the real part; None for a finite space.
+        standard_region: Lower and upper bounds of the outputs to compare: two numbers, or two
+            vectors with a number per axis. For mixed outputs, bounds of the real part; for a finite
+            space, None.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
     source: ClassVar[str]
-    # Any, because some classes define these as constants and others as properties.
+    # The type is Any, because some classes define these as constants and others as properties.
     output_space: Any
     level: Any = property(lambda self: float(self.epsilon))
     standard_region: Any = None
@@ -69,7 +70,7 @@ class BuiltIn:
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """See `Mechanism.sample`; int32 for integers, otherwise floats."""
+        """Draw int32 or float outputs; see `Mechanism.sample`."""
         raise NotImplementedError
 
 
@@ -95,7 +96,7 @@ class OfQueries(BuiltIn):
     num_queries: int
 
     def standard_pairs(self) -> Pairs:
-        """Return the ten query patterns."""
+        """Return ten pairs that are typical patterns of how query answers change."""
         return query_patterns(self.num_queries)
 
 
@@ -106,7 +107,7 @@ class OfCategory(BuiltIn):
 
     @property
     def output_space(self) -> OutputSpace:
-        """The categories; subclasses may override it."""
+        """The categories, unless a subclass has other outputs."""
         return FiniteSpace(self.num_categories)
 
     def standard_pairs(self) -> Pairs:
@@ -124,7 +125,7 @@ def pytree(cls: _Class) -> _Class:
 
 
 def static(default: int, at_least: int = 1) -> int:
-    """Return a field for an integer that determines a shape; it is static, not a pytree leaf."""
+    """Return a dataclass field for an integer that determines a shape; it is no pytree leaf."""
 
     def check(**argument: int) -> None:
         validate.positive_int(at_least, **argument)
@@ -135,10 +136,10 @@ def static(default: int, at_least: int = 1) -> int:
 
 
 def leaf(default: float, check: Callable[..., None]) -> float:
-    """Return a field for a number with a check of `dpjax.core.validate` other than `positive`."""
+    """Return a dataclass field for a number that `check` validates, instead of `positive`."""
     return field(default=default, metadata={"check": check})
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
-    """Return the float dtype of draws: that of the parameters, but at least jax's default."""
+    """Return the float dtype of draws: the parameters' dtype, or jax's default if that is wider."""
     return jnp.result_type(*parameters, float)

@@ -1,4 +1,4 @@
-"""Rules for sampling batches: all records, a Poisson sample, or a part of a permutation."""
+"""Rules by which the steps of a training sample batches of records."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,7 +16,7 @@ class Sampling(Protocol):
     """A rule for sampling batches."""
 
     def check(self, num_records: int) -> None:
-        """Raise an error if the rule does not fit the number of records."""
+        """Raise ValueError if the rule cannot be applied to this number of records."""
         ...
 
     def expected_size(self, num_records: int) -> float:
@@ -24,11 +24,11 @@ class Sampling(Protocol):
         ...
 
     def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
-        """Return an array that all steps of one training share, such as the order of records."""
+        """Return an array that all steps of a training share, such as the order of its records."""
         ...
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
-        """Return the records of a step as booleans [n]; None for all records."""
+        """Return whether each record is in the batch of a step, bool [n]; None if all are."""
         ...
 
 
@@ -60,7 +60,7 @@ class Poisson:
     """Rule that includes each record in each step independently, with equal probability.
 
     Attributes:
-        rate: Probability that a record is in a batch, in (0, 1); rounded to a multiple of 2^-32.
+        rate: Probability in (0, 1) that a record is in a batch, rounded to a multiple of 2^-32.
     """
 
     rate: float
@@ -80,7 +80,7 @@ class Poisson:
         return jnp.asarray(_NOTHING)
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
-        """See `Sampling`. Both words of each call of the random generator are used."""
+        """See `Sampling`. Each call of the random generator decides on two records."""
         words = random.words(key, -(-num_records // 2))
         return jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
 
@@ -119,11 +119,11 @@ class Shuffle:
 
         def ranks(epoch: Array) -> Array:
             first, second = random.words(random.fold_in(key, epoch), num_records)
-            # Sort by both words; two equal 64-bit values are too rare to matter.
+            # Sort by 64 random bits; equal values are too rare to matter.
             order = jnp.lexsort((second, first))
             return jnp.zeros(num_records, jnp.int32).at[order].set(jnp.arange(num_records))
 
-        # Sort one epoch after the other, since sorting needs several times the memory of the order.
+        # Sort one epoch after the other, since a sort needs several times the memory of its result.
         return jax.lax.map(ranks, jnp.arange(num_epochs)) // self.size
 
     def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:

@@ -1,7 +1,7 @@
 """Canaries: records whose presence in a training is guessed from the trained model.
 
-A canary is made before the training and from the data alone. The code that makes it must not use
-the coins, which decide about presence, or the scores.
+Canaries are created before the training, from the data alone. The code that creates them must not
+use the scores, or the coins that decide which canaries are included.
 """
 
 from typing import NamedTuple
@@ -76,7 +76,7 @@ def canaries(
     amplitude: float = 50.0,
     seed: int = 0,
 ) -> Canaries:
-    """Make canaries of one kind for a data set of two classes.
+    """Create canaries of one kind for a data set with two classes.
 
     Args:
         features: Features of all records, [n, d].
@@ -96,8 +96,8 @@ def canaries(
         The canaries, and the records that are always present.
 
     Raises:
-        ValueError: When the shapes do not fit, a number is not finite, the kind is unknown, or
-            mislabelled canaries would use up all records.
+        ValueError: When the shapes are incompatible, a number is not finite, the kind is unknown,
+            or mislabelled canaries would use up all records.
 
     References:
         Nasr et al. (2023), for saturating canaries; Steinke, Nasr, Jagielski (2023), section 6, for
@@ -147,7 +147,7 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """Return a pair: the records with a canary as the last row, and a copy with its flag at 0.
+    """Return a pair: the records with a canary as the last row, and the same with its flag at 0.
 
     Args:
         features: Features of all other records, [n, d].
@@ -162,7 +162,7 @@ def canary_pair(
         One pair of float32 databases [n + 1, d + 2], or [n + 1, d + 3] with the added coordinate.
 
     Raises:
-        ValueError: When the shapes do not fit, or a number is not finite.
+        ValueError: When the shapes are incompatible, or a number is not finite.
 
     References:
         Nasr et al. (2023), for canaries whose gradients are orthogonal to all others.

@@ -64,7 +64,7 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
 
 
 def is_built_in(mechanism: object) -> bool:
-    """Return whether a mechanism's class is in the catalog; those are tested by this package."""
+    """Return whether a mechanism's class is in the catalogue, so that it needs no validation."""
     return type(mechanism) in CATALOGUE.values()
 
 

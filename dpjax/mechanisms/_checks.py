@@ -1,4 +1,4 @@
-"""Validation of users' samplers: the form of outputs, and whether the key determines them."""
+"""Validation of users' samplers: the form of their outputs, and that the key determines them."""
 
 from collections.abc import Callable, Hashable
 from weakref import WeakKeyDictionary
@@ -27,16 +27,19 @@ _LOOK = 256
 """Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
-"""Equal outputs under two keys are rejected if independent draws are equal less often than this."""
+"""Probability of equal outputs under two keys below which they are rejected.
+
+The probability is that of independent draws.
+"""
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Combinations of output space and database shape that were validated, by mechanism class."""
+"""Combinations of output space and database shape that were already validated, by class."""
 
 
 def trace(
     function: Callable[..., object], label: str, database: Database
 ) -> tuple[jax.extend.core.ClosedJaxpr, object]:
-    """Trace function(key, database) by JAX.
+    """Trace `function(key, database)` by JAX.
 
     Args:
         function: A function of a key and a database.
@@ -84,8 +87,8 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     Raises:
         ValueError: When the outputs differ under one key.
     """
-    # Tracing an impure function stores its outside state in the trace as constants. If two fresh
-    # traces are the same program, there is no need to compile and run it.
+    # If a function uses state other than its arguments, a trace contains that state as constants.
+    # If two traces are the same program, there is no need to compile and run it.
     traces = [trace(lambda k, d: sample(k, d, _LOOK), label, database)[0] for _ in range(2)]
     if same_program(*traces):
         return
@@ -93,7 +96,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
-    # Results of two compilations of one function differ at most in the last bits.
+    # Two compilations of one function may differ, but only in the last bits of their results.
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
@@ -132,7 +135,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
     Raises:
         TypeError: When the mechanism is not a pytree, cannot be traced, or returns a shape or type
             that does not match its output space.
-        ValueError: When it does not draw all of its randomness from its key.
+        ValueError: When the mechanism does not draw all of its randomness from its key.
     """
     kind = type(mechanism).__name__
     if jax.tree_util.all_leaves([mechanism]):
@@ -161,7 +164,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and the NumPy dtype kinds that outputs must have in a validation."""
+    """Return the shape and the NumPy dtype kinds of `_LOOK` outputs in a space."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

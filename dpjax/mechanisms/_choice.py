@@ -11,9 +11,9 @@ from dpjax.mechanisms._base import OfCategory, OfInteger, draw_dtype, pytree, st
 
 
 def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
-    """Return k-ary randomized responses, int32, by inversion of uniform numbers u in (0, 1]."""
+    """Return k-ary randomized responses, int32, computed from uniform numbers u in (0, 1]."""
     others = num_categories - 1
-    # Numbers u up to others / (others + e^epsilon) give the other categories, in equal shares.
+    # If u <= others / (others + e^epsilon), answer with another category, each in an equal share.
     share = 1 / (others + jnp.exp(jnp.asarray(epsilon, u.dtype)))
     step = jnp.ceil(u / share).astype(jnp.int32)
     return jnp.where(step <= others, (truth + step) % num_categories, truth)

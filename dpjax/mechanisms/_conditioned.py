@@ -49,7 +49,8 @@ class Exponential(BuiltIn):
         below = -jnp.expm1(-rate * database)  # Mass below s, in units of the mass above s.
         side = random.uniform(key, num_samples, 0, rate.dtype)
         magnitude = random.uniform(key, num_samples, 1, rate.dtype)
-        # The reciprocal is explicit, since XLA divides in some layouts of runs and not in others.
+        # Compute the reciprocal explicitly. XLA would replace divisions by it in some layouts of
+        # runs but not in others, so that results would differ in their last bits.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
         down = database + jnp.log1p(-magnitude * below) * scale
@@ -57,7 +58,7 @@ class Exponential(BuiltIn):
 
 
 class _OnUnitInterval(BuiltIn):
-    """Noise around x, conditioned on [0, 1]; first the side is drawn, then the distance."""
+    """Noise around x, conditioned on [0, 1]; a draw consists of a side and a distance from x."""
 
     output_space = RealSpace(0.0, 1.0)
     standard_region = (0.0, 1.0)
@@ -69,7 +70,8 @@ class _OnUnitInterval(BuiltIn):
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
         """Return the masses below and above x, up to a common factor, and a quantile function.
 
-        The function maps a uniform number and whether the output is below x to the distance from x.
+        The function returns an output's distance from x, given a uniform number and whether the
+        output is below x.
         """
         raise NotImplementedError
 

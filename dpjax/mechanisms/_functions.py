@@ -1,4 +1,4 @@
-"""Mechanisms made from user functions."""
+"""Users' JAX functions as mechanisms."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
-"""dtype kinds of the numbers that a function may return."""
+"""Dtypes of the numbers that a user's function may return."""
 
 
 @jax.tree_util.register_dataclass
@@ -32,13 +32,13 @@ _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
 class FromFunction:
     """A mechanism that batches a user's function (key, database) -> output of one draw.
 
-    An output of several parts (a dict, a tuple, a matrix) becomes a vector of all its numbers, in
-    the order of `jax.tree.leaves`. `from_function` infers the attributes.
+    If an output has several parts (a dict, a tuple, a matrix), all its numbers form a vector, in
+    the order of `jax.tree.leaves`. Use `from_function`, which infers the attributes.
 
     Attributes:
         function: Pure function, traceable by JAX; the key is a scalar typed key.
         output_space: The space of the outputs.
-        parts: Paths and shapes of the parts of an output; empty for a number or vector.
+        parts: Path and shape of each part of an output, as text; empty for a number or vector.
     """
 
     function: Callable[[Array, Array], Array] = field(metadata={"static": True})
@@ -52,7 +52,7 @@ class FromFunction:
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
             return draws.astype(jnp.int32)
-        # Narrow floats become float32, which represents all of their values.
+        # Convert narrower floats to float32, which can represent all of their values.
         return draws.astype(jnp.promote_types(draws.dtype, jnp.float32))
 
 
@@ -62,12 +62,13 @@ def from_function(
     *,
     num_outcomes: int | None = None,
 ) -> FromFunction:
-    """Validate a function of one draw at an example database, and make it a mechanism.
+    """Validate a function that returns one draw, and convert it to a mechanism.
 
     Args:
-        function: Maps (key, database) to a number, an array, or a pytree of these; pure, and
-            traceable by JAX.
-        database: An example database: numbers, or a pytree of them.
+        function: Function from (key, database) to a number, an array, or a pytree of these; it must
+            be pure, and traceable by JAX.
+        database: An example database, at which the function is validated: an array, or a pytree of
+            arrays.
         num_outcomes: Number of categories, for outputs that are unordered categories
             0..num_outcomes - 1. If None, integer outputs are treated as unbounded integers, and
             float outputs as real numbers.
@@ -94,7 +95,7 @@ def from_function(
 
 
 def _parts(returned: object) -> tuple[str, ...]:
-    """Return the paths and shapes of an output's parts, in order; empty for a number or vector."""
+    """Return the path and shape of each part of an output; empty for a number or vector."""
     if len(getattr(returned, "shape", (0, 0))) < 2:
         return ()
     named = jax.tree_util.tree_flatten_with_path(returned)[0]
@@ -102,14 +103,14 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether an output consists of one part, which is a number or vector."""
+    """Return whether an output has a single part, which is a number or a vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 
 def _flat(output: object) -> Array:
-    """Concatenate all parts of an output into a number or vector, in order of `jax.tree.leaves`.
+    """Concatenate all parts of an output into a vector, in the order of `jax.tree.leaves`.
 
-    Arrays are flattened row by row.
+    Arrays are flattened row by row. A number or a vector is returned unchanged.
     """
     leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(output)]
     if _is_vector(leaves):

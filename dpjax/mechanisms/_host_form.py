@@ -1,4 +1,4 @@
-"""Suggestions in error messages of how to audit a function that JAX cannot trace."""
+"""Suggestions, in error messages, of how to audit a function that JAX cannot trace."""
 
 import inspect
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from dpjax.core.errors import name_of_function
 from dpjax.core.wording import ON_HOST, term
 
 _SEEDS = ("seed", "rng")
-"""Parameters that `dpjax.HostMechanism` passes by name."""
+"""Parameters for randomness that `dpjax.HostMechanism` passes by name."""
 
 _SIZES = ("num_samples", "n_samples", "samples", "size", "num", "n", "count", "num_draws")
 """Common names of the parameter that sets the number of outputs."""
@@ -17,14 +17,14 @@ ANY_FUNCTION = "otherwise wrap a function (database, num_samples) as " + ON_HOST
 
 
 def host_form(function: Callable[..., object]) -> str | None:
-    """Return a call of `dpjax.HostMechanism` that suits a function.
+    """Suggest a call of `dpjax.HostMechanism` that suits a function, by its parameters.
 
     Args:
-        function: Any function; its parameters determine the call.
+        function: Any function.
 
     Returns:
-        A clause for an error message, with marked words (see `core.wording`); None if the
-        parameters look like those of a JAX function, are not recognized, or cannot be read.
+        A clause for an error message, with marked words (see `core.wording`). None if the
+        parameters look like those of a JAX function, are not recognized, or are unknown.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

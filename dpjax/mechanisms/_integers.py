@@ -11,14 +11,14 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum reach of a discrete Gaussian's table, in sigmas; the mass beyond it is below 1e-22."""
+"""Minimum of `largest_noise`, in sigmas; larger noise has a probability below 1e-22."""
 
 
 @pytree
 class DiscreteGaussian(OfInteger):
     """The integer a plus noise k, P(k) proportional to e^(-k^2 / (2 sigma^2)): no pure level.
 
-    Noise is drawn by inversion of a table of tail probabilities, which ends at `largest_noise`.
+    The noise is drawn by inversion of a table of tail probabilities, which ends at `largest_noise`.
 
     Attributes:
         sigma: Parameter of the noise, slightly above its standard deviation.
@@ -47,7 +47,7 @@ class DiscreteGaussian(OfInteger):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval that extends three sigma beyond the databases 0 and 1."""
+        """Interval from 3 sigma below the database 0 to 3 sigma above the database 1."""
         reach = math.ceil(3 * float(self.sigma))
         return (-reach, 1 + reach)
 
@@ -56,10 +56,10 @@ class DiscreteGaussian(OfInteger):
         dtype = draw_dtype(self.sigma)
         magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
-        # Sum from the far end, to keep the relative precision of small tails.
+        # Sum from the far end, so that small tails have full relative precision.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
         negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
-        # |k| is the number of tails P(|k| >= m) that are at least u.
+        # For a uniform u, |k| is the number of m >= 1 with P(|k| >= m) >= u.
         magnitude = (self.largest_noise - jnp.searchsorted(tails, u)).astype(jnp.int32)
         return jnp.asarray(database).astype(jnp.int32) + jnp.where(negative, -magnitude, magnitude)
 
@@ -102,7 +102,8 @@ class TruncatedGeometric(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw int32 in 0..n of shape [num_samples] for a scalar count in 0..n."""
         dtype = draw_dtype(self.epsilon)
-        # 2 / epsilon = mantissa 2^exponent with the mantissa in [1/2, 1): exact at powers of 2.
+        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so the logarithm is
+        # exact at powers of 2.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
         bits = (exponent - (mantissa == 0.5)).astype(dtype)
         noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
@@ -113,10 +114,10 @@ class TruncatedGeometric(BuiltIn):
 class SnappedLaplace(OfNumber):
     """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
 
-    The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))), where round is to
-    multiples of Lambda, the smallest power of two above the noise scale, and clamp is to [-B, B].
-    An output here is the number of steps of length Lambda; the released value is Lambda times the
-    output, clamped once more.
+    The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). Here, clamp is to
+    [-B, B], and round is to multiples of Lambda, the smallest power of two above the noise scale.
+    Outputs of this class are integers: the released value is Lambda times the output, clamped to
+    [-B, B].
 
     Attributes:
         epsilon: True level.
@@ -134,12 +135,12 @@ class SnappedLaplace(OfNumber):
     bound: float = 1024.0
 
     def step(self) -> Array:
-        """Return Lambda, the step to whose multiples outputs are rounded."""
+        """Return Lambda; values are rounded to its multiples."""
         scale = self._scale()
         return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw numbers of steps, int32 of shape [num_samples], for a scalar database."""
+        """Draw rounded values divided by Lambda, int32 [num_samples], for a scalar database."""
         scale, step = self._scale(), self.step()
         noise = random.laplace(key, num_samples, dtype=scale.dtype)
         noisy = jnp.clip(database, -self.bound, self.bound) + scale * noise

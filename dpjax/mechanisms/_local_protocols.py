@@ -17,7 +17,7 @@ from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
 MOST_BITS = 20
-"""Maximum number of bits in an output."""
+"""Maximum number of bits in an output that codes a bit vector."""
 
 
 def code_of(bits: Iterable[Array]) -> Array:
@@ -242,8 +242,8 @@ class SubsetSelection(_Protocol):
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
-        # The subset holds the d categories with the smallest numbers. The true category's number
-        # is set below or above all uniform numbers.
+        # The subset consists of the d categories with the smallest random numbers. The number of
+        # the true category is set below or above all others.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)
         times = [
             jnp.where(database == i, truth_time, random.uniform(key, num_samples, i, dtype))
@@ -251,7 +251,8 @@ class SubsetSelection(_Protocol):
         ]
 
         def rank(i: int) -> Array:
-            # Ties go to the lower index, so that the subset always has d categories.
+            # If numbers are equal, the lower index comes first, so that the subset always has d
+            # categories.
             before = [t <= times[i] if j < i else t < times[i] for j, t in enumerate(times)]
             return sum((b.astype(jnp.int32) for b in before), jnp.zeros(num_samples, jnp.int32))
 

@@ -1,7 +1,7 @@
 """Small models for `DpSgd`, with per-example gradients of their losses.
 
-Per-example gradients are never stored: their norms are computed from residuals and activations, and
-a weighted sum of them is computed by matrix products.
+Per-example gradients are never stored. Their norms are computed from residuals and activations, and
+weighted sums of them by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".
@@ -20,12 +20,12 @@ from dpjax.core import validate
 
 
 class Gradients(NamedTuple):
-    """Per-example gradients, in the form that training needs.
+    """The gradients of n examples, in the form that a training needs.
 
     Attributes:
         norms: Norm of each example's gradient, [n].
-        total: Function that maps weights [n] to the weighted sum of the gradients, a vector like
-            the parameters.
+        total: Function from weights [n] to the weighted sum of the gradients, a vector of the same
+            length as the parameters.
     """
 
     norms: Array
@@ -40,11 +40,11 @@ class Model(Protocol):
         ...
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """Return gradients of the logistic loss at features [n, d] and labels [n]."""
+        """Return each example's gradient of the logistic loss, given features [n, d] and labels."""
         ...
 
     def losses(self, parameters: Array, features: Array, labels: Array) -> Array:
-        """Return the logistic losses [n]."""
+        """Return the logistic loss of each example, [n]."""
         ...
 
 
@@ -53,7 +53,7 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append a column of ones, for intercepts."""
+    """Append a column of ones to a matrix, which the intercepts multiply."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 
@@ -102,7 +102,7 @@ class Network:
         return jnp.asarray(np.concatenate([first.ravel(), second]), dtype)
 
     def _parts(self, parameters: Array, inputs: Array) -> tuple[Array, Array, Array]:
-        """Return output weights [hidden], activations with ones [n, hidden + 1] and logits [n]."""
+        """Return output weights [hidden], activations with ones [n, hidden + 1], and logits [n]."""
         size = self.hidden * inputs.shape[1]
         first, second = parameters[:size].reshape(self.hidden, -1), parameters[size:]
         active = _ones(jnp.tanh(inputs @ first.T))

@@ -1,6 +1,6 @@
 """Private selection: noisy maxima, reported as an index or a value, and permute-and-flip.
 
-All noisy maxima share one sampler; a table contains their noise distributions and levels.
+All noisy maxima share one sampler. A table contains the noise distribution and the level of each.
 """
 
 import math
@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     Attributes:
         noise: Distribution of the noise added to every answer.
         scale: Scale of the noise if the parameter epsilon is 1.
-        told: Whether the output is the index or the value of the largest noisy answer.
+        told: "index" or "value": what is reported of the largest noisy answer.
         level: True level if the parameter epsilon is 1.
     """
 
@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""Functions that return the rule for k queries, by name of the mechanism."""
+"""For each mechanism, by name, a function from the number of queries k to its rule."""
 
 
 @pytree
@@ -59,21 +59,21 @@ class NoisyMax(OfQueries):
 
     @property
     def rule(self) -> Rule:
-        """The `Rule` of this class."""
+        """The `Rule` that defines this mechanism."""
         return _RULES[self.name](self.num_queries)
 
     @property
     def level(self) -> float:
-        """True level; if the output is an index, a supremum that no pair attains."""
+        """True level; if the output is an index, no pair of databases attains it."""
         return self.rule.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | RealSpace:
-        """Indices of queries or real numbers, as the rule says."""
+        """Indices of queries, or real numbers, depending on the rule."""
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """Return the ten query patterns for index outputs, else answers of 0 against b / 10."""
+        """Return ten typical patterns for index outputs; else answers of 0 against b / 10."""
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
@@ -84,8 +84,8 @@ class NoisyMax(OfQueries):
         dtype, noise = draw_dtype(scale), getattr(random, self.rule.noise)
         index = jnp.zeros(num_samples, jnp.int32)
         best = database[0] + scale * noise(key, num_samples, 0, dtype)
-        # XLA compiles the unrolled loop to one kernel that never stores the noise: ten times
-        # faster on CPU than an argmax over a [queries, samples] array.
+        # Unroll the loop, so that XLA compiles it to one kernel that never stores the noise. On a
+        # CPU, this is ten times faster than an argmax over a [queries, samples] array.
         for i in range(1, database.shape[0]):
             value = database[i] + scale * noise(key, num_samples, i, dtype)
             index = jnp.where(value > best, i, index)
@@ -215,7 +215,8 @@ class PermuteAndFlip(OfQueries):
         chances = jnp.exp(self.epsilon * (database - jnp.max(database)) / 2)
         index = jnp.zeros(num_samples, jnp.int32)
         earliest = jnp.full(num_samples, 2.0, dtype)
-        # Each candidate is visited at a uniform time and flips a coin; the earliest head wins.
+        # Each candidate is visited at a uniform random time, and flips a coin. Among those with
+        # heads, the candidate that is visited first wins.
         for i in range(k):
             time = random.uniform(key, num_samples, i, dtype)
             heads = random.uniform(key, num_samples, k + i, dtype) <= chances[i]

@@ -1,4 +1,4 @@
-"""RAPPOR: a Bloom filter of the value, with permanent and instantaneous randomized response."""
+"""RAPPOR: a Bloom filter of a value, with permanent and instantaneous randomized response."""
 
 import math
 
@@ -26,7 +26,7 @@ def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
         num_hashes: Number of fixed hash functions; two of them may set the same bit.
 
     Returns:
-        bool [num_bits].
+        The bits of the filter, bool [num_bits].
     """
     value = jnp.asarray(value).astype(jnp.int32).astype(jnp.uint32)
     salt = (jnp.uint32(_HASH_SALT), jnp.uint32(0))
@@ -55,7 +55,7 @@ class _Rappor(BuiltIn):
 
     @property
     def output_space(self) -> FiniteSpace:
-        """Bit vectors."""
+        """Bit vectors of length num_bits, coded as integers."""
         return FiniteSpace(2**self.num_bits)
 
     def standard_pairs(self) -> Pairs:
@@ -65,7 +65,7 @@ class _Rappor(BuiltIn):
     def _permanent(
         self, key: Array, value: Array, num_samples: int, dtype: DTypeLike
     ) -> list[Array]:
-        """Return the permanent response: num_bits boolean arrays [num_samples]."""
+        """Return the permanent response: for each bit, a boolean array [num_samples]."""
         true_bits = bloom_filter(value, self.num_bits, self.num_hashes)
         half = jnp.asarray(self.coin_chance, dtype) / 2
         return [

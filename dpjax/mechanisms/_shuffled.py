@@ -45,7 +45,7 @@ class ShuffledBatches(OfNumber):
         return (0.0, 2 + 3 * float(self.sigma))
 
     def standard_pairs(self) -> Pairs:
-        """Return the pair (2, 1): the sums of the canary's batch with and without the canary."""
+        """Return the pair (2, 1), the sums of the canary's batch with and without the canary."""
         return Pairs([2.0], [1.0], ("with and without the canary",))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -53,7 +53,8 @@ class ShuffledBatches(OfNumber):
         dtype = draw_dtype(self.sigma)
         own = database + self.sigma * random.normal(key, num_samples, 0, dtype)
         # The largest of T - 1 normals is below s with probability Phi(s)^(T - 1), so it is the
-        # normal quantile of U^(1 / (T - 1)). Work with -ln U / (T - 1), precise at both ends.
+        # normal quantile of U^(1 / (T - 1)) for a uniform U. Compute it from -ln U / (T - 1), which
+        # is precise at both ends.
         excess = jnp.exp(-random.gumbel(key, num_samples, 1, dtype)) / (self.num_steps - 1)
         above, below = -jnp.expm1(-excess), jnp.exp(-excess)
         tail = jax.scipy.special.ndtri(jnp.minimum(above, below))

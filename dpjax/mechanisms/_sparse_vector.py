@@ -1,4 +1,4 @@
-"""Variants of the sparse vector technique: a table of their noise, and one sampler for all.
+"""Variants of the sparse vector technique: a table of their noise, and a sampler that all share.
 
 Notation: c is max_positives, k is num_queries, T is threshold; rho is the noise of the threshold,
 and nu_i is the noise of query i. A positive is a report that q_i + nu_i >= T + rho.
@@ -21,15 +21,15 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """Definition of a variant: scales of Laplace noise and the level, all for epsilon = 1.
+    """Definition of a variant: its scales of Laplace noise and its level, for epsilon = 1.
 
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu; 0 for no noise.
-        level: True level, a supremum that some variants do not attain.
-        redraw: Scale of the fresh rho drawn after each positive; 0 if rho is kept.
-        told: Number that is reported with a positive: if None, no number; if 0, the noisy answer
-            q_i + nu_i; otherwise q_i plus fresh noise of this scale.
+        level: True level; for some variants, no pair of databases attains it.
+        redraw: Scale of the new rho that is drawn after each positive; 0 if rho is kept.
+        told: What is reported with a positive. If None, no number; if 0, the noisy answer
+            q_i + nu_i; otherwise, q_i plus fresh noise of this scale.
         stops: Whether the variant stops after c positives.
     """
 
@@ -41,7 +41,8 @@ class Noise(NamedTuple):
     stops: bool = True
 
 
-# Values of Figure 2 for sensitivity 1; its eps1 is epsilon / 4 in variant 4, else epsilon / 2.
+# The values are those of Figure 2 for sensitivity 1, with eps1 = epsilon / 4 in variant 4 and
+# eps1 = epsilon / 2 in all others.
 _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt1": lambda k, c: Noise(2, 4 * c, level=1),
     "svt2": lambda k, c: Noise(2 * c, 4 * c, level=1, redraw=2 * c),
@@ -90,7 +91,7 @@ class SparseVector(OfQueries):
 
     @property
     def output_space(self) -> FiniteSpace | MixedSpace:
-        """Indices of the first positive (k if none), with a number if reported; or bit patterns."""
+        """Space of the outputs, which `sample` describes."""
         if self.noise.told is not None:
             return MixedSpace(self.num_queries + 1)
         return FiniteSpace(self.num_queries + 1 if self.tells_index else 2**self.num_queries)
@@ -108,9 +109,9 @@ class SparseVector(OfQueries):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw int32 of shape [num_samples] for answers of shape [num_queries].
 
-        An output is the index of the first positive if `tells_index`, and otherwise a pattern whose
-        bit i is set if query i is positive. If the variant reports a number, outputs are floats of
-        shape [num_samples, 2]: the index and the number.
+        An output is the index of the first positive (k if there is none) if `tells_index`, and
+        otherwise a pattern whose bit i is set if query i is positive. If the variant reports a
+        number, outputs are floats of shape [num_samples, 2]: the index and the number.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -122,7 +123,7 @@ class SparseVector(OfQueries):
         threshold = self.threshold + laplace(noise.threshold, 0)
         code = positives = jnp.zeros(num_samples, jnp.int32)
         first, told = jnp.full(num_samples, k, jnp.int32), jnp.zeros(num_samples, dtype)
-        # XLA compiles the unrolled loop to one kernel; see _noisy_max.
+        # Unroll the loop, so that XLA compiles it to one kernel; see _noisy_max.
         for i in range(k):
             value = database[i] + laplace(noise.query, i + 1) if noise.query else database[i]
             positive = value >= threshold

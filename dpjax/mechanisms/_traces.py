@@ -9,7 +9,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 _DERIVATIVES = frozenset(
     ("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "transpose_rule")
 )
-"""Parameters that define derivatives of an operation and do not affect its result."""
+"""Parameters of traced operations that define derivatives and do not affect results."""
 
 
 def same_program(first: ClosedJaxpr, second: ClosedJaxpr) -> bool:
@@ -79,4 +79,4 @@ def _same_values(first: object, second: object) -> bool:
     try:
         return bool(first == second)
     except Exception:
-        return False  # Unknown: values of this kind cannot be compared.
+        return False  # Values of this kind cannot be compared.

@@ -1,4 +1,4 @@
-"""Mechanisms that answer with a vector: parallel releases, prefix sums, histogram encoding."""
+"""Mechanisms that release a vector: parallel releases, prefix sums, histogram encoding."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ Box = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class _Reals(BuiltIn):
-    """A mechanism that releases a vector of reals with Laplace noise in every entry."""
+    """A mechanism that releases a vector of reals, with Laplace noise in every entry."""
 
     epsilon: float
     _ends: ClassVar[tuple[float, float]]
@@ -43,13 +43,13 @@ class _Reals(BuiltIn):
         return (low,) * self._dimension, (high,) * self._dimension
 
     def _noises(self, key: Array, num_samples: int) -> list[Array]:
-        """Draw unit Laplace noise for every entry, each of shape [num_samples]."""
+        """Draw Laplace noise of scale 1 for every entry: a list of arrays [num_samples]."""
         dtype = draw_dtype(self.epsilon)
         return [random.laplace(key, num_samples, row, dtype) for row in range(self._dimension)]
 
 
 class _Composed(_Reals):
-    """A mechanism in which every entry may change, each with level epsilon."""
+    """A mechanism that composes releases of level epsilon, one per entry of its output."""
 
     @property
     def level(self) -> float:

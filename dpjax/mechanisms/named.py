@@ -1,4 +1,4 @@
-"""Conversion of mechanisms to and from names: a catalog name, or MODULE:NAME of importable code."""
+"""Conversion of mechanisms to and from names: catalogue names, or MODULE:NAME of code."""
 
 import dataclasses
 import importlib
@@ -17,7 +17,7 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Largest array that is written out, in entries."""
+"""Maximum number of entries of an array that is written out in full."""
 
 
 def name_of(mechanism: object) -> str:
@@ -31,8 +31,8 @@ def name_of(mechanism: object) -> str:
 def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
-    The result is empty for a function. Values other than numbers and arrays are replaced by their
-    names.
+    The result is empty for a function. Values that are neither numbers nor arrays are replaced by
+    their names, and large arrays by a description.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
@@ -52,7 +52,7 @@ def _plain(value: object) -> object:
 
 
 def mechanism_name(mechanism: Any) -> str:
-    """Return the catalog name of a mechanism, or MODULE:NAME of an importable one."""
+    """Return the catalogue name of a mechanism, or MODULE:NAME of an importable one."""
     if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
         return mechanism.name
     source = getattr(mechanism, "function", None) or type(mechanism)
@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return the parameters with which a mechanism's class or `from_function` recreates it."""
+    """Return the parameters from which a mechanism's class, or `from_function`, recreates it."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -78,14 +78,14 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 def mechanism_from_plain(
     name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
-    """Create the mechanism with a name and parameters; validate a function at the database.
+    """Create a mechanism from its name and parameters; if it is a function, validate it.
 
     Args:
-        name: Catalog name, or MODULE:NAME.
+        name: Catalogue name, or MODULE:NAME.
         parameters: Parameters of the mechanism, or of `from_function`.
         database: Database of the first pair, or None.
         allow_import: Modules that may be imported, including their submodules. If empty, only
-            mechanisms of the catalog are accepted.
+            mechanisms of the catalogue are accepted.
 
     Raises:
         ValueError: When the name is unknown or not allowed, or a value is out of range.
@@ -129,7 +129,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
-    # Unwrap the decorators of jax.
+    # Find the class or function behind decorators such as jax.jit.
     plain = found if isinstance(found, type) else inspect.unwrap(found)
     of_mechanism = hasattr(plain, "__dataclass_fields__") and all(
         hasattr(plain, member) for member in ("sample", "output_space")
@@ -139,7 +139,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
             f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
             f"but was {found!r}."
         )
-    # The module's imports, such as subprocess.run, do not belong to it and must not be accepted.
+    # Accept only what an allowed module defines, and not what it imports, such as subprocess.run.
     if not _allowed(str(plain.__module__), allow_import):
         raise ValueError(
             f"mechanism {name!r} belongs to the module {plain.__module__!r}, which was not allowed."
@@ -152,7 +152,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
 
 
 def mechanism_to_plain(mechanism: object) -> JsonObject | None:
-    """Return a mechanism's name and parameters for a recipe; None if they cannot be written."""
+    """Return a mechanism's name and parameters for a recipe; None if it has no importable name."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)
         return None if path is None else {"name": path, "parameters": {}}

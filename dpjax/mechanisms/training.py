@@ -36,10 +36,10 @@ SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
 """Names of the scores; see `DpSgd`."""
 
 _INTERVAL = 1e-4
-"""Grid spacing at which an accountant discretizes privacy losses."""
+"""Spacing of the grid on which an accountant discretizes privacy losses."""
 
 _RUNS = 1024
-"""Number of trainings per block; larger blocks do not fit into a processor's caches."""
+"""Number of trainings per block; larger blocks would not fit into a processor's caches."""
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
@@ -243,15 +243,15 @@ class DpSgd:
         size = self.sampling.expected_size(len(labels))
         return self._scored(steps, (start, last), database[own], size)
 
-    # The following methods are the parts of a correct loop; a subclass may override one of them to
-    # plant a bug.
+    # The following methods are the parts of a correct training step. A subclass may override one of
+    # them to plant a bug.
 
     def clipped_sum(self, found: Gradients, weights: Array, features: Array) -> Array:
         """Return the sum of a batch's gradients, each clipped to norm C."""
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """Return the key of a step's noise. Its index is odd; keys of batches have even indices."""
+        """Return the key of a step's noise, folded from an odd index; batches have even indices."""
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:
@@ -264,7 +264,7 @@ class DpSgd:
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the change to subtract from the parameters, even for an empty batch."""
+        """Return the vector to subtract from the parameters: `move`, even if the batch is empty."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

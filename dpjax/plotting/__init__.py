@@ -1,4 +1,4 @@
-"""Figures from plain numbers; matplotlib is imported when the first figure is drawn."""
+"""Figures from plain arrays and numbers; the first figure that is drawn imports matplotlib."""
 
 from dpjax.plotting._canvas import DATABASE as DATABASE
 from dpjax.plotting._canvas import NEIGHBOR as NEIGHBOR

@@ -1,4 +1,4 @@
-"""Figures that need no display, and figure files that are written completely or not at all."""
+"""Figures that need no display, their styles and legends, and the files that they are saved to."""
 
 import io
 from pathlib import Path
@@ -15,25 +15,30 @@ if TYPE_CHECKING:
 
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
 EVENT, CLAIM = "#e3c565", "#237a4b"
-# All colors but the event's are also used for text, so they have a contrast of 4.5 to 1 on white.
+# All of these colors except EVENT are also used for text, so their contrast on white is at least
+# 4.5 to 1.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and name of each of the two databases."""
 
 LINE = 48
-"""Maximum number of characters in a line of text."""
+"""Maximum number of characters per line of text in a figure of width `WIDTH`."""
 
 SMALL, TINY = 9, 8
-"""Font sizes in points of labels and of the least important text."""
+"""Font sizes, in points: of labels, and of less important text."""
 
 _LONGEST = 100
-"""Maximum number of characters of untrusted text in a figure."""
+"""Maximum number of characters of a piece of untrusted text; the rest is cut off."""
 
 _LABEL = 40
 """Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
-"""Longest label in a legend with columns, and longest total for three columns, in characters."""
+"""Limits on labels in a legend, in characters.
+
+A legend has several columns if no label has more than `_BESIDE` characters, and three columns if
+all labels together have at most `_ROW`.
+"""
 
 _FORMATS = (".png", ".svg", ".pdf")
 
@@ -52,7 +57,7 @@ def new_figure(
         size: Width and height in inches.
 
     Returns:
-        (figure, axes), as `matplotlib.figure.Figure.subplots` shapes them.
+        The figure, and its axes as returned by `matplotlib.figure.Figure.subplots`.
 
     Raises:
         ModuleNotFoundError: When matplotlib is missing; the message says how to get it.
@@ -62,7 +67,14 @@ def new_figure(
 
 
 def blank_figure(size: tuple[float, float]) -> "Figure":
-    """Return a figure without panels, of a size in inches; raises as `new_figure` does."""
+    """Return a figure without panels.
+
+    Args:
+        size: Width and height in inches.
+
+    Raises:
+        ModuleNotFoundError: When matplotlib is missing.
+    """
     needs("figures", "plot", "matplotlib")
     from matplotlib.figure import Figure
 
@@ -114,7 +126,7 @@ def _entries(axes: "Axes") -> "dict[str, Artist]":
 
 
 def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any) -> None:
-    """Place a legend without a frame, with labels in the colors of their artists."""
+    """Place a legend without a frame; each label has the color of its artist."""
     legend = axes.legend(
         entries.values(),
         [shorten(label, _LABEL) if "\n" not in label else label for label in entries],
@@ -133,7 +145,7 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 
 
 def _ink(artist: Any) -> str:
-    """Return the opaque color of a line or area; a dark one for the event, which is too light."""
+    """Return the color of an artist's label: its own, opaque, but dark gray for the light EVENT."""
     from matplotlib.colors import to_hex
 
     if hasattr(artist, "patches"):
@@ -154,13 +166,16 @@ def shorten(text: str, most: int) -> str:
 
 
 def literal(text: str) -> str:
-    """Truncate untrusted text, and neutralize its control characters and formulas."""
+    """Truncate untrusted text, and disable its control characters and TeX formulas."""
     text = neutral(text)
     return shorten(text, _LONGEST).replace("$", r"\$")
 
 
 def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
-    """Return the figure with a title wrapped at `line` characters; an empty title is omitted."""
+    """Add a title to a figure, wrapped at `line` characters, and return the figure.
+
+    If the title is empty, nothing is added.
+    """
     if title:
         figure.suptitle(fill(literal(title), line), fontsize=11, x=0.01, ha="left")
     return figure
@@ -172,7 +187,7 @@ def unboxed(axes: "Axes") -> None:
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:
-    """Write a figure to a file, which appears only once it is complete.
+    """Write a figure to a file; the file appears only when it is complete.
 
     Args:
         figure: A matplotlib figure.
@@ -193,7 +208,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Return the path if a figure can be written to it; raises as `save_figure` does."""
+    """Return the path if a figure can be written there; otherwise, raise as `save_figure` does."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

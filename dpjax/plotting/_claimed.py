@@ -1,4 +1,4 @@
-"""Privacy curves of other notions, implied by a level of one notion."""
+"""Privacy curves of several notions that a level or curve of one notion implies."""
 
 import numpy as np
 import scipy
@@ -7,17 +7,19 @@ from numpy.typing import NDArray
 from dpjax.inference import ZCDP_ORDERS, two_points
 
 _STEPS = 60
-"""Number of bisection steps for an error probability, more than a plot can show."""
+"""Number of bisection steps for an error probability, precise enough for any plot."""
 
 
 class Claimed:
-    """Privacy curves of other notions, implied by a claimed or shown level or curve.
+    """Privacy curves of several notions, implied by a level or a curve of one notion.
+
+    The level may be a claim or a lower bound.
 
     Args:
-        kind: Name of the notion of the level; None without a level.
-        claim: A level, or points of a curve.
-        delta: Delta, if the level is an epsilon.
-        order: Order, if the level is a Renyi divergence.
+        kind: Name of the notion of the level; None if there is no level.
+        claim: The level, or the points of a curve; None if there is none.
+        delta: Delta of the level, if it is an epsilon.
+        order: Order of the level, if it is a Renyi divergence.
     """
 
     def __init__(
@@ -33,20 +35,20 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the deltas that a claim of Gaussian DP implies; None for other claims."""
+        """Return delta at each epsilon under Gaussian DP; None if the notion is another one."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the smallest probability of a miss that the claim allows.
+        """Return the smallest probability of a miss that the level or curve allows any test.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].
 
         Returns:
-            Float64 [n], or None without a claim.
+            Probabilities of a miss, float64 [n]; None if there is no level.
         """
         if self.kind == "trade-off":
             return np.interp(x, self.points[:, 0], self.points[:, 1])
@@ -62,13 +64,17 @@ class Claimed:
             assert self.order is not None
             return _errors_of_divergence(self.order, self.level, x)
         if self.kind == "zcdp":
-            # A few orders suffice: the claim implies a bound at each of them.
+            # zCDP bounds the divergence of every order, so any selection of orders gives a valid
+            # curve; these are enough for a plot.
             orders = ZCDP_ORDERS[[0, 1, 3, 7, 15, 31, 63]]
             return np.max([_errors_of_divergence(a, a * self.level, x) for a in orders], axis=0)
         return None
 
     def divergences(self, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the largest divergences that the claim allows; None if it implies none."""
+        """Return the largest Renyi divergence of each order that the level allows.
+
+        None if the notion is neither zCDP nor Gaussian DP.
+        """
         if self.kind == "zcdp":
             return self.level * orders
         if self.kind == "gdp":
@@ -77,9 +83,10 @@ class Claimed:
 
 
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest probabilities of a miss at false-alarm probabilities x.
+    """Return the smallest probability of a miss, at false-alarm probabilities x, of any test.
 
-    Under (epsilon, delta)-DP, no test has a smaller one, in either direction between the databases.
+    It holds for tests that tell the databases apart under (epsilon, delta)-DP, whichever of the two
+    databases counts as the alarm.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
@@ -91,16 +98,18 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
 def _errors_of_divergence(
     order: float, level: float, x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the same as `errors_of`, under a bound on the Renyi divergence.
+    """Return the smallest probability of a miss under a bound `level` on a Renyi divergence.
 
-    By data processing, the divergence between a test's two outcomes obeys the same bound.
+    By data processing, the bound also holds for the divergence between the laws of a test's two
+    outcomes. Hence bisection finds the smallest probability of a miss within the bound.
     """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):
         miss = (low + high) / 2
         with np.errstate(all="ignore"):
             forward, backward = two_points(1 - miss, x, order), two_points(x, 1 - miss, order)
-        # NaN means that only one of the two distributions has some outcome.
+        # NaN means that an outcome is possible at only one of the databases. Then `within` is
+        # False, as for an infinite divergence.
         within = (forward <= level) & (backward <= level)
         low, high = np.where(within, low, miss), np.where(within, miss, high)
     return high

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from dpjax.plotting._outcomes import Strip
 
 _WIDTH, _HEIGHT = 0.31, 0.13
-"""Width and height of a label, as shares of the panel's."""
+"""Assumed width and height of a label, as shares of the panel's width and height."""
 
 _GAP = 0.02
 """Horizontal distance between a label and its curve, as a share of the panel's width."""
 
 _LINE = 0.12
-"""Least vertical distance between two labels of levels, as a share of the panel's height."""
+"""Minimum vertical distance between labels of two levels, as a share of the panel's height."""
 
 
 def name_strip(axes: "Axes", strip: "Strip") -> None:
-    """Label the two sides in a panel of shares: next to steps, or above bars."""
+    """Label the database and its neighbor: next to their curves, or above a panel of bars."""
     if strip.few:
         legend_above(axes)
         return
@@ -36,7 +36,10 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Label two curves, each on its outer side where it is furthest above the other.
+    """Label two curves next to the point where each exceeds the other most.
+
+    The two labels point away from each other. If there is no room, a legend above the panel
+    replaces them.
 
     Args:
         axes: The panel, whose limits are fixed.
@@ -71,7 +74,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right of a panel, without overlaps.
+    """Label horizontal lines at the right edge of a panel; move labels up so that none overlap.
 
     Args:
         axes: The panel, whose limits are fixed.

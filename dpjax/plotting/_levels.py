@@ -1,4 +1,4 @@
-"""A figure of one level: bound or interval, estimate and claim on one line."""
+"""A figure that shows one level on a line: its bound or interval, its estimate and the claim."""
 
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,9 @@ def plot_levels(
 
     Args:
         title: Title of the figure.
-        name: Name of the bounded level.
+        name: Name of the level that is bounded, such as "epsilon".
         low: Lower bound.
-        high: Upper bound, or None.
+        high: Upper bound; None if there is only a lower bound.
         estimate: Estimate of the level, or None.
         claim: Claimed level, or None.
         sure: Confidence of the bounds, in words.
@@ -46,7 +46,7 @@ def plot_levels(
         (right, f"at least {low:.3f}") if high is None else (high, f"{low:.3f} to {high:.3f}")
     )
     axes.barh([0], [end - low], 0.5, low, color=DATABASE, alpha=0.4)
-    # Extend the text from the middle of the bar toward the side that has room.
+    # Align the text so that it extends from the middle of the bar to the side that has room.
     inside = (end + low) / 2
     text = {"fontsize": SMALL, "va": "bottom", "color": DATABASE}
     axes.text(inside, 0.3, f"{said} ({sure})", ha=_side(inside, right), **text)
@@ -65,5 +65,5 @@ def plot_levels(
 
 
 def _side(at: float, right: float) -> str:
-    """Return the alignment that keeps text at a position of the axis inside the panel."""
+    """Return the horizontal alignment with which text at position `at` stays inside the panel."""
     return "left" if at < 0.3 * right else "right" if at > 0.7 * right else "center"

@@ -1,4 +1,4 @@
-"""Bounds for every notion from one chain: profile, trade-off curve, Renyi divergences."""
+"""Figure of the bounds that one chain yields: profile, trade-off curve and Renyi divergences."""
 
 from typing import TYPE_CHECKING
 
@@ -22,25 +22,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ORDERS = np.geomspace(1.1, 64, 40)
-"""Orders of Renyi divergences to draw."""
+"""Orders at which bounds on Renyi divergences are drawn."""
 
 _WIDTH, _HEIGHT = 3.4, 3.4
 """Width and height of a panel in inches, including its title."""
 
 _LEAST_DELTA = 1e-7
-"""Smallest delta to draw."""
+"""Smallest delta on the axis of the profile."""
 
 _TOP = 1.15
-"""End of an axis, as a multiple of the largest value to draw."""
+"""Upper end of an axis, as a multiple of the largest value on it."""
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
     """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
 
-    All curves belong to the pair itself, whatever its distance, and all bounds hold simultaneously.
+    All curves compare the two databases of the pair, even if they differ in several records. All
+    bounds hold simultaneously.
 
     Args:
-        shown: Band of a chain of sets.
+        shown: Band around the probabilities of a chain of sets.
         title: Title of the figure.
         claim: Claim to draw in addition to the bounds.
 
@@ -71,7 +72,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     sides = (("database against neighbor", DATABASE), ("neighbor against database", NEIGHBOR))
     for deltas, (label, color) in zip(both, sides, strict=True):
         axes.plot(epsilons, np.where(deltas > 0, deltas, np.nan), color=color, label=label)
-    # A point (epsilon, delta) below either curve is refuted.
+    # Shade the refuted points: a claim (epsilon, delta) below either curve is refuted.
     axes.fill_between(
         epsilons, _LEAST_DELTA, np.maximum(both.max(axis=0), _LEAST_DELTA), color=DATABASE,
         alpha=0.12, linewidth=0, label="refuted",
@@ -92,7 +93,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     x, missed = trade_off(shown)
-    # A test that looks for the database has its false alarms at the neighbor.
+    # A test whose alarm means the database has its false alarms at the neighbor.
     axes.plot(x, missed, color=DATABASE, label="database against neighbor")
     axes.plot(missed, x, color=NEIGHBOR, label="neighbor against database")
     least = np.minimum(missed, np.interp(x, missed[::-1], x[::-1]))

@@ -1,4 +1,4 @@
-"""Panels of outcomes: numbers at their value, intervals over their width, labels in slots."""
+"""Panels of counted outcomes: numbers and intervals on an axis, labels at equal distances."""
 
 import math
 from collections.abc import Sequence
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""Draws of both sides that fill a bin, as a number and as a share of all; the smaller applies.
+"""A bin needs `_ENOUGH` draws over both sides, or the share `_SHARE` of all draws if that is less.
 
-That number of draws shows a privacy loss with an error of about 0.06.
+With `_ENOUGH` draws, a privacy loss has an error of about 0.06.
 """
 
 _FEWEST = 8
-"""Approximate number of bins in a panel of losses if there are few draws."""
+"""Approximate number of bins in a panel of losses when there are few draws."""
 
 _NOISE = 0.03
-"""Largest standard error of a density, as a share of the largest density."""
+"""Maximum standard error of a density in a plot, as a share of the largest density."""
 
 _STEP, _LEAST_TOP = 0.15, 0.5
-"""Largest noise in the step between adjacent losses, as a share of the axis; its least end."""
+"""Limits on the noise of losses that are drawn.
+
+`_STEP` is the maximum standard deviation of the step between two adjacent losses, as a share of the
+axis. The axis counts as having an upper end of at least `_LEAST_TOP`.
+"""
 
 _WIDE = 1.96
 """Half-width of a 95% confidence interval, in standard errors."""
@@ -37,34 +41,40 @@ _LINE, _NAME = 36, 12
 """Maximum number of characters in a line below a panel, and in the label of a tick."""
 
 _LEAST_BAND = 0.15
-"""Least width of an event's band that has room for its label, as a share of the panel."""
+"""Minimum width of an event's band that is labeled, as a share of the panel's width."""
 
 _OUTER = 0.15
-"""Visible width of a tail, as a share of the range between the tails."""
+"""Visible width of each tail, as a share of the distance between the two tails."""
 
 _TAIL = 0.1
-"""Largest share of a bin's outputs that may be in a tail if the bin's width counts as known."""
+"""Maximum share of a bin's outputs that may come from a tail.
+
+Above it, the bin itself counts as a tail, that is, its width counts as unknown.
+"""
 
 _MANY, _TICKS = 40, 12
-"""Maximum number of values drawn as bars rather than steps, and of ticks with a label."""
+"""Maximum number of cells that are drawn as bars instead of steps, and maximum number of labeled
+ticks."""
 
 
 @dataclass(frozen=True)
 class Strip:
-    """Adjacent cells on one axis, with the shares and the loss of each.
+    """Adjacent cells on one axis, with the probabilities and the privacy loss of each.
 
     Attributes:
-        low: [cells], lower ends.
-        high: [cells], upper ends; equal to `low` for single values among intervals.
-        names: Names of the slots for labels or a few floats; None for numbers on an axis.
-        per: What a probability belongs to: a "label", a "number", an integer "value", or a "unit"
-            of length.
-        shares: [2, cells], shares of the outputs at the database and at its neighbor.
-        loss: [cells], privacy losses.
-        event: bool [cells], the counted event.
-        tail: bool [cells], whether a cell is a tail, whose width is unknown.
-        noise: [cells], standard errors of the losses; None if the number of draws is unknown.
-        steps: Coarser cells whose losses are drawn instead; None to draw the losses of these cells.
+        low: Lower end of each cell, [cells].
+        high: Upper end of each cell, [cells]; equal to `low` if the cell is a single value among
+            intervals.
+        names: Names of the cells, if they have places at equal distances instead of their position
+            on an axis of numbers (for labels, or a few floats); otherwise None.
+        per: What each probability belongs to: a "label", a "number" (a float with a name), a
+            "value" (an integer) or a "unit" of length.
+        shares: Shares of the outputs at the database and at its neighbor, [2, cells].
+        loss: Privacy loss of each cell, [cells].
+        event: Whether a cell is part of the counted event, bool [cells].
+        tail: Whether a cell is a tail, whose width is unknown, bool [cells].
+        noise: Standard error of each loss, [cells]; None if the number of draws is unknown.
+        steps: Coarser cells whose losses are drawn instead; None to draw those of these cells.
     """
 
     low: np.ndarray
@@ -80,24 +90,24 @@ class Strip:
 
     @property
     def single(self) -> np.ndarray:
-        """Bool [cells], whether a cell is a single value among intervals."""
+        """Whether each cell is a single value among intervals, bool [cells]."""
         return self.high == self.low
 
     @property
     def few(self) -> bool:
-        """Whether every cell has room for a bar."""
+        """Whether the cells can be drawn as bars: they are few, and have the same width."""
         widths = self.high - self.low
         some = len(widths) <= _MANY or self.names is not None
         return bool(some and np.all(widths == widths[0]) and widths[0] > 0)
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """Return a strip of the numbers and a strip of the labels, if there are any.
+    """Return up to two strips: one of the numeric outcomes, and one of the labels.
 
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
         num_samples: Draws per side. If given, and there are too many cells for bars, adjacent cells
-            are merged until shares and losses are precise enough to draw.
+            are merged until their shares and losses are precise enough to draw.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -129,7 +139,7 @@ def _some(columns: JsonObject, kept: np.ndarray) -> JsonObject:
 
 
 def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
-    """Return a strip of numbers on their axis; each integer is in the middle of a unit interval."""
+    """Return a strip of numeric cells; an integer becomes a unit interval around itself."""
     order = np.lexsort((bounds[:, 1], bounds[:, 0]))
     bounds, columns = bounds[order], _some(columns, order)
     low, high = bounds.T
@@ -141,7 +151,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
     if single.any() and np.all(ends == np.round(ends)) and np.all(last >= first):
         return Strip(*_with_ends(first - 0.5, last + 0.5), None, "value", **columns)
     if single.all():
-        # Give each of a few floats a slot, since their distances may have any size.
+        # Place the floats at equal distances, since their own distances may have any size.
         slots = np.arange(len(low), dtype=float)
         names = [f"{value:g}" for value in low]
         return Strip(slots - 0.5, slots + 0.5, names, "number", **columns)
@@ -149,7 +159,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Merge adjacent intervals, with the gaps between them, until shares are precise enough."""
+    """Merge adjacent intervals, including gaps between them, until their shares are precise."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
@@ -161,13 +171,13 @@ def _joined(strip: Strip, num_samples: int) -> Strip:
 
 
 def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
-    """Merge cells with equal bin indices, which increase from 0."""
+    """Merge adjacent cells that have the same bin index in `numbers`; indices increase from 0."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
     loss = np.abs(np.diff(np.log(shares + 0.5 / num_samples), axis=0))[0]
     noise = np.sqrt((1 / (shares * num_samples + 0.5)).sum(axis=0))
-    # A bin counts as a tail only if a tail holds more than a small share of its outputs.
+    # A bin counts as a tail only if more than a small share of its outputs come from a tail.
     outer = np.add.reduceat(np.where(strip.tail, strip.shares, 0.0), first, axis=1)
     tail = np.asarray((outer > _TAIL * shares).any(axis=0))
     low, high, event = strip.low[first], strip.high[last], strip.event[first]
@@ -181,13 +191,14 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
     Args:
         strip: Cells to merge.
-        counts: [2, cells], outputs of both sides.
-        enough: Least number of outputs of both sides in a bin, except in a part that has fewer.
-        largest: Largest standard error of a side's count, divided by the width of the bin.
+        counts: Number of outputs of each side in each cell, [2, cells].
+        enough: Minimum number of outputs in a bin, over both sides. If all cells that could be
+            merged have fewer, they are one bin.
+        largest: Maximum standard error of a side's count, divided by the width of the bin.
     """
     single = strip.single
     numbers = np.zeros(len(strip.low), int)
-    start, begin = 0, 0  # first cell of the bin, and of the part in which cells may be merged
+    start, begin = 0, 0  # first cell of the bin, and first cell that it may be merged with
     for cell in range(1, len(numbers) + 1):
         held = counts[:, start:cell].sum(axis=1)
         width = strip.high[cell - 1] - strip.low[start]
@@ -206,7 +217,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
 
 def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
-    """Return densities [2, bins]; NaN for bins of unknown width or with few outputs."""
+    """Return the densities of both sides, [2, bins]; NaN in tails and bins with few outputs."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     widths = strip.high[last] - strip.low[first]
@@ -220,8 +231,8 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the losses [cells] of a strip; NaN where noise would hide the shape of the curve.
 
-    For all other losses, the standard deviation of a step between two equally precise neighbors is
-    at most `_STEP` times the axis.
+    A loss is hidden if its noise is so large that the difference of two such losses would have a
+    standard deviation of more than `_STEP` times the length of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -232,7 +243,7 @@ def known_losses(strip: Strip) -> np.ndarray:
 
 
 def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Replace infinite ends by finite ones, at a fixed share of the range of all finite ends."""
+    """Replace infinite ends by finite ones, a little beyond the range of all finite ends."""
     ends = np.concatenate([low, high])
     ends = ends[np.isfinite(ends)]
     margin = (np.ptp(ends) if len(ends) else 0.0) / 20 or 1.0
@@ -243,7 +254,10 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def share_panel(axes: "Axes", strip: Strip) -> None:
-    """Draw probabilities or densities of both sides, with single values on an axis at the right."""
+    """Draw the probabilities or densities of both sides.
+
+    If there are single values among intervals, their probabilities have an axis at the right.
+    """
     widths = strip.high - strip.low
     if strip.few:
         for number, (color, label) in enumerate(SIDES):
@@ -258,7 +272,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
         _steps(axes, strip, height, color=color, label=label)
     axes.set_ylabel("density" if strip.per == "unit" else "probability")
     if single.any():
-        # Probabilities and densities have different units, so probabilities get their own axis.
+        # Densities and probabilities of single values have different units, so they need two axes.
         beside = axes.twinx()
         step = np.ptp(np.concatenate([strip.low, strip.high])) / 150
         for number, (color, _) in enumerate(SIDES):
@@ -270,7 +284,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
-    """Draw the loss in each cell."""
+    """Draw the privacy loss in each cell, as bars or as steps."""
     strip = strip.steps or strip
     if strip.few:
         middle, widths = (strip.low + strip.high) / 2, strip.high - strip.low
@@ -286,7 +300,7 @@ def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
-    """Shade the counted event as bands behind a panel, and label the first band with room."""
+    """Shade the counted event as bands behind a panel; label the first band that is wide enough."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
     left, right = visible_range(strip) or (float(strip.low[0]), float(strip.high[-1]))
     least = (right - left) / 300
@@ -301,9 +315,9 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of an axis of numbers; None for slots.
+    """Return the visible range of an axis of numbers; None if cells have names.
 
-    The outermost cells are cut, since they contain the tails and may be much wider than the rest.
+    The outermost cells are shown in part, since they contain the tails and may be very wide.
     """
     if strip.names is not None:
         return (-1.0, 1.0) if len(strip.names) == 1 else None
@@ -318,7 +332,7 @@ def visible_range(strip: Strip) -> tuple[float, float] | None:
 
 
 def name_places(axes: "Axes", strip: Strip) -> None:
-    """Set the ticks and the title of the axis of outputs."""
+    """Set the ticks and the title of the horizontal axis, which shows outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=5, integer=strip.per == "value")
@@ -340,7 +354,7 @@ def name_places(axes: "Axes", strip: Strip) -> None:
 
 
 def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None:
-    """Draw a line at the height of each interval, with a break in gaps between intervals."""
+    """Draw a step at the height of each interval; gaps between intervals interrupt the line."""
     wide = ~strip.single
     low, high, height = strip.low[wide], strip.high[wide], height[wide]
     if not len(low):

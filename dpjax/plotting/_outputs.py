@@ -1,4 +1,4 @@
-"""Densities and loss of an audit, with the witness.
+"""Figure of an audit's outputs: densities of both sides, and the privacy loss with the witness.
 
 References:
     Askin, Kutta, Dette (2022), Figures 1-3.
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANEL, _NARROW = 2.1, 3.4
-"""Height of a panel including its legend, and width of the figure, in inches."""
+"""Height of each panel including its legend, and width of the figure, in inches."""
 
 
 _TOP = 1.05
-"""Upper end of an axis, as a multiple of its automatic end."""
+"""Upper end of a vertical axis, as a multiple of the end that matplotlib chooses."""
 
 _WRAPPED = 36
 """Maximum number of characters in a line below a narrow panel."""
@@ -52,7 +52,7 @@ class Marks(NamedTuple):
     """Values to mark in a panel of losses.
 
     Attributes:
-        at: Output of the witness.
+        at: Output at which the witness shows the loss.
         estimate: Estimated loss at that output, or None.
         bound: Lower bound.
         claim: Claimed loss, or None.
@@ -65,14 +65,14 @@ class Marks(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Data of the panels of outputs.
+    """Data of the panels that show an audit's outputs.
 
     Attributes:
-        curve: Points with densities at both sides and losses.
-        marks: Marks of the panel of losses; None if the level is not a privacy loss.
-        discrete: Whether points are outcomes or cells rather than floats with densities.
-        num_samples: Draws per side from which the curve was made, if known.
-        score: Name of the number to which vectors were reduced, or None.
+        curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
+        marks: Marks in the panel of losses; None if the level is not a privacy loss.
+        discrete: Whether the points are outcomes or cells, instead of floats with densities.
+        num_samples: Draws per side from which the curve was computed, if known.
+        score: Name of the score to which vectors were reduced; None if outputs are not vectors.
     """
 
     curve: JsonObject
@@ -82,12 +82,12 @@ class Outputs(NamedTuple):
     score: str | None = None
 
     def strips(self) -> list[Strip]:
-        """Return strips of outcomes or cells; an empty list for densities."""
+        """Return the strips of outcomes or cells; an empty list if the curve holds densities."""
         return strips_of(self.curve, self.num_samples) if self.discrete else []
 
 
 def plot_outputs(title: str, shown: Outputs) -> "Figure":
-    """Plot both sides' densities (above), and the loss with witness and bound (below).
+    """Plot the densities of both sides above the privacy loss, with the witness and the bound.
 
     Args:
         title: Title of the figure.
@@ -110,9 +110,9 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
     """Draw outputs into panels.
 
     Args:
-        panels: Panels [max(len(strips), 1), 2]: one of shares and one of losses for each strip.
+        panels: Axes [max(len(strips), 1), 2]: for each strip, a panel of shares and one of losses.
         shown: Data of the panels.
-        strips: `shown.strips()`.
+        strips: The strips of `shown.strips()`.
     """
     for (above, below), strip in zip(panels, strips, strict=shown.discrete):
         draw_outcomes(above, below, strip)
@@ -122,14 +122,14 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
         above, below = panels[0]
         draw_densities(above, below, shown.curve)
     for (above, below), strip in zip(panels, strips or [None], strict=True):
-        # Both panels get the same axis of outputs.
+        # Give both panels the same limits on the axis of outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
         if strip is not None:
             ends = visible_range(strip) or ends
         above.set_xlabel("")
         above.set_xticks(below.get_xticks(), [])
         levels = [] if shown.marks is None else _mark(below, shown.marks, strips)
-        for panel in (above, below):  # last, since setting limits turns off automatic ones
+        for panel in (above, below):  # come last, since setting limits disables automatic ones
             panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(0, _TOP * panel.get_ylim()[1])
             unboxed(panel)
@@ -157,12 +157,12 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
 
 
 def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
-    """Draw densities of both sides, and the losses between them.
+    """Draw the densities of both sides, and the privacy loss at each point.
 
     Args:
         above: Panel of densities.
         below: Panel of losses.
-        curve: Points, with densities at both sides and losses.
+        curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
     """
     points = curve["points"]
     for height, (color, label) in zip(_heights(curve), SIDES, strict=True):

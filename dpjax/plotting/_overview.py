@@ -1,4 +1,4 @@
-"""Figure of a result: the trade-off curve, and next to it the outputs with their loss."""
+"""Figure of a result: the trade-off curve, and on its right the outputs with their losses."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BESIDE, _LABELS = 3.2, 1.1
-"""Width in inches of the panels next to the trade-off plot, and of further ones for labels."""
+"""Widths, in inches, of the panels on the right of the trade-off plot.
+
+`_BESIDE` is the width of the first column of panels; `_LABELS` is that of a second column, which
+shows outputs that are labels.
+"""
 
 
 def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figure":
@@ -30,7 +34,7 @@ def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figur
         return plot_trade_off(title, errors)
     strips = outputs.strips()
     columns = max(len(strips), 1)
-    # Labels come after numbers and need less room.
+    # If there are two columns, the second one is for labels and needs less room.
     widths = [_BESIDE, *[_LABELS] * (columns - 1)]
     figure = blank_figure((WIDTH + sum(widths), WIDTH))
     ratios = (WIDTH, sum(widths))

@@ -1,4 +1,4 @@
-"""Figures as SVG inside pages, suited to screen readers, dark screens and printers."""
+"""Figures as SVG elements of HTML pages, fit for screen readers, dark screens and printers."""
 
 import io
 import re
@@ -20,7 +20,7 @@ _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
-"""Colors of a figure, with the CSS values through which a page may replace them."""
+"""CSS value of each color of a figure, by which a page can replace the color."""
 
 
 def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:
@@ -28,7 +28,7 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
     Args:
         figure: Figure of `new_figure`.
-        name: Name of the figure, unique in its page; the prefix of all its ids.
+        name: Name of the figure, unique within its page; all ids in the element begin with it.
         title: Title for screen readers.
         description: Description for screen readers.
 
@@ -47,7 +47,7 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
     drawn = re.sub(
         r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", found[2], flags=re.S
     )
-    # Change only tags, since labels are untrusted text; their < and > are escaped.
+    # Change only what is inside tags. Labels are untrusted text, but their < and > are escaped.
     drawn = re.sub(r"<[^<>]*>", lambda tag: _of_page(tag[0], name), drawn)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -60,9 +60,10 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
 
 def _of_page(tag: str, name: str) -> str:
-    """Make a tag's ids unique, and let the page set its colors and font."""
+    """Prefix the ids in a tag with `name`, and let the page set its colors and font."""
     tag = re.sub(r'(?<=\sid=")|(?<=url\(#)|(?<=href="#)', f"{name}-", tag)
-    # The svg element sets the font family; matplotlib 3.11 writes it separately from the size.
+    # Remove the font family, which the svg element sets for all text. Matplotlib 3.11 writes it
+    # separately from the font size.
     tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
     tag = re.sub(r"font: (?:(bold) )?([\d.]+)px [^;\"]*", _font, tag)
     for color, changed in COLORS.items():
@@ -78,7 +79,7 @@ def _font(found: re.Match[str]) -> str:
 def svg_if_possible(
     draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
 ) -> str | None:
-    """Return the figure of a result for a notebook, or None if matplotlib is missing.
+    """Return the figure of a result as SVG for a notebook; None if matplotlib is missing.
 
     Args:
         draw: Function from the result to a figure.
@@ -88,6 +89,6 @@ def svg_if_possible(
     """
     if find_spec("matplotlib") is None:
         return None
-    # A notebook shows many results on one page, so their ids must differ.
+    # A notebook may show many results on one page, so each figure needs a unique name.
     name = f"dpjax-{secrets.token_hex(4)}"
     return figure_svg(draw(result), name, title, description)

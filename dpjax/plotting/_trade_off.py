@@ -29,28 +29,31 @@ _GUIDES = (0.5, 1.0, 2.0, 3.0)
 """Values of epsilon whose trade-off curves are drawn as thin guide lines."""
 
 _ROOM = 1.5
-"""Side of the visible square, as a multiple of the largest probability that it must show."""
+"""Side length of the visible square, as a multiple of the largest probability to show."""
 
 _POINTS, _LINE = 401, 30
-"""Number of points of a curve, and maximum number of characters in a line of a label."""
+"""Number of points of a curve, and maximum number of characters per line of a label."""
 
 _APART = 0.15
-"""Least relative difference between a guide line's epsilon and the claim or the bound."""
+"""Minimum relative difference between a guide line's epsilon and the claim or the bound.
+
+Closer guide lines are left out.
+"""
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
-"""Pattern of numbers with more digits than a figure needs."""
+"""Pattern of numbers with more decimals than a figure needs, which are shortened."""
 
 
 class Seen(NamedTuple):
-    """Counts of the witness's event.
+    """Counts of the witness's event in the confirmation set.
 
     Attributes:
-        counts: Fresh outputs in the event at the database and at its neighbor.
-        trials: Fresh outputs at the database and at its neighbor.
+        counts: Number of outputs in the event at the database, and at its neighbor.
+        trials: Number of all outputs at the database, and at its neighbor.
         larger: 0 if the event is likelier at the database, 1 if at the neighbor.
         event: The event, in words.
-        confidence: Confidence of the box around the point; None if the number of outputs depended
-            on earlier outputs, so that no binomial bound holds.
+        confidence: Confidence of the box around the witness's point; None if the number of outputs
+            depended on earlier outputs, so that no binomial bound holds.
     """
 
     counts: tuple[int, int]
@@ -60,15 +63,15 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Return the shares of false alarms and misses of a test that checks for the event."""
+        """Return the rates of false alarms and of misses of the test that checks for the event."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return simultaneous confidence intervals for false alarms and misses, or None."""
+        """Return simultaneous confidence intervals for both rates of `point`, or None."""
         if self.confidence is None:
             return None
-        # Four one-sided bounds, each with a quarter of the error.
+        # There are four one-sided bounds, so each gets a quarter of the error.
         own = 1 - (1 - self.confidence) / 4
         (low, high), (few, many) = (
             clopper_pearson(self.counts[side], self.trials[side], own)
@@ -81,12 +84,13 @@ class Errors(NamedTuple):
     """Data of a trade-off plot: errors of tests between the two databases, and the claim.
 
     Attributes:
-        claim: Claim, converted to this pair.
-        lower: Lower bound, converted to this pair; not drawn if there is a band.
+        claim: The claim, converted to the distance of this pair.
+        lower: The lower bound, converted to the distance of this pair; not drawn if there is a
+            band.
         claimed: The claim, in words.
         bound: The lower bound, in words.
         seen: Counts of the witness, or None.
-        band: Band of a chain, or None.
+        band: Band around the probabilities of a chain, or None.
     """
 
     claim: Claimed
@@ -113,13 +117,13 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
 
 
 def draw_trade_off(axes: "Axes", shown: Errors) -> None:
-    """Draw claim, bound or band, witness and guide lines of the trade-off into a panel.
+    """Draw the trade-off into a panel: claim, bound or band, witness, and guide lines.
 
-    No test that beats chance lies above the falling diagonal, so the legend goes into the upper
-    right corner.
+    Every test that beats chance lies below the falling diagonal, so the upper right corner is free
+    for the legend.
 
     Args:
-        axes: The panel, which is made square.
+        axes: The panel; it becomes square.
         shown: Data of the trade-off plot.
     """
     (left, right), (low, high) = _window(shown.seen)
@@ -148,20 +152,21 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
 
 
 def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]) -> None:
-    """Draw guide lines, except those that the line of the claim or the bound would cover."""
+    """Draw the guide lines, except those close to the curve of the claim or the bound."""
     levels = [one.level for one in drawn if one.kind == "epsilon"]
     for epsilon in _GUIDES:
         if any(abs(level - epsilon) < _APART * epsilon for level in levels):
             continue
         axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
-        # Each line crosses the panel's rising diagonal at this share of it, in every window.
+        # Whichever part of the square is visible, the line crosses the panel's rising diagonal at
+        # this share of the panel's width and height.
         at = 1 / (1 + np.exp(epsilon))
         axes.text(at + 0.01, at, f"ε = {epsilon:g}", transform=axes.transAxes, color="#6b6b6b",
                   fontsize=TINY)  # fmt: skip
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the visible square: all of it, or a corner if the event or its complement is rare."""
+    """Return the visible range of each axis: [0, 1], or a part if the event is rare or common."""
     if seen is None:
         return (0.0, 1.0), (0.0, 1.0)
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
@@ -175,7 +180,10 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the curve that bounds the best test's misses, in the direction of the witness."""
+    """Return the curve that bounds the misses of the best test, by its rate of false alarms.
+
+    The alarm of that test means the same database as the alarm of the witness.
+    """
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)
     if shown.seen is None or shown.seen.larger == 0:

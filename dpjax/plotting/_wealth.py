@@ -1,4 +1,4 @@
-"""Plot of the wealth of bets, or of the bound, after every block of a sequential audit."""
+"""Plot of a sequential audit: the wealth of its bets, or its bound, after every block."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,16 +16,17 @@ def plot_wealth(
     refuted_from: float,
     name: str,
 ) -> "Figure":
-    """Plot the wealth of bets against the claim over the draws, and the wealth that refutes it.
+    """Plot the wealth of the bets against the claim, with the wealth at which it is refuted.
 
-    Without a claim, plot the bound instead.
+    The horizontal axis is the number of draws. Without a claim, plot the bound instead.
 
     Args:
         title: Title of the figure.
-        path: Draws per side, bound, and logarithm of the wealth at the claim, after each block.
+        path: For each block, the draws per side up to its end, the bound, and the logarithm of the
+            wealth of the bets against the claim.
         claim: The claim, or None.
-        refuted_from: Logarithm of the wealth that refutes the claim.
-        name: Name of the bounded level.
+        refuted_from: Logarithm of the wealth at which the claim is refuted.
+        name: Name of the level that is bounded, such as "epsilon".
 
     Raises:
         ModuleNotFoundError: When matplotlib is missing.

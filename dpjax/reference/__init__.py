@@ -1,7 +1,7 @@
 """Exact densities and privacy levels of the built-in mechanisms, in float64.
 
-These closed forms and quadratures in NumPy and SciPy are for tests, benchmarks, scripts and
-comparisons on the command line. Estimators never use them.
+They are computed by closed forms and quadrature in NumPy and SciPy. Tests, benchmarks, scripts and
+the command line compare results with them; estimators never use them.
 """
 
 from dpjax.reference._density import density as density

@@ -1,7 +1,7 @@
 """Exact densities or probabilities of the outputs of every built-in mechanism.
 
-Each mechanism class has one function, which works in log space because densities underflow in the
-tails and a loss is a difference of log densities.
+There is one function for each mechanism class. It returns log densities, because densities
+underflow in the tails, and because a privacy loss is a difference of log densities.
 """
 
 import jax
@@ -28,15 +28,17 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: A number, or numbers of shape [num_queries], in the form that `sample` accepts.
-        outputs: Outputs to evaluate, any shape; [..., dimension] for vectors, [..., 2] for mixed
-            outputs. The density is 0 outside the output space.
+        database: A database in the form that `sample` accepts: a number, or an array
+            [num_queries].
+        outputs: Outputs at which to evaluate, of any shape; vectors have shape [..., dimension],
+            and mixed outputs have shape [..., 2] (label, real number). The density is 0 outside the
+            output space.
 
     Returns:
-        float64 of the shape of `outputs`, without its last axis for vectors and mixed outputs. For
-        mixed outputs, the value is a density in the real part if the label comes with a real
-        number, and otherwise a probability. Values are closed forms, or results of quadrature with
-        a relative error of about 1e-12.
+        float64 values in the shape of `outputs`, without the last axis for vectors and mixed
+        outputs. For a mixed output whose label comes with a real number, the value is the joint
+        density with respect to that number; for other labels, a probability. Values are closed
+        forms, or computed by quadrature with a relative error of about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.
@@ -44,15 +46,15 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
             shape, or the database is not one of the categories.
 
     References:
-        The paper and algorithm are in the docstring of the mechanism's class.
+        The docstring of the mechanism's class names the paper and the algorithm.
     """
     return np.exp(log_density(mechanism, database, outputs))
 
 
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Return the log of `density`, accurate even where `density` underflows; -inf where it is 0.
+    """Return the log of `density`, accurate even where the density underflows; -inf where it is 0.
 
-    Arguments, shapes and errors are those of `density`.
+    Arguments, shapes and exceptions are those of `density`.
     """
     if law_of.dispatch(type(mechanism)) is law_of.dispatch(object):
         raise TypeError(
@@ -85,7 +87,7 @@ def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> 
 
 
 def _width(space: OutputSpace) -> int | None:
-    """Return the length of the last axis of outputs; None for single numbers."""
+    """Return the length of the last axis of vectors or mixed outputs; None for other outputs."""
     if isinstance(space, VectorSpace):
         return space.dimension
     return 2 if isinstance(space, MixedSpace) else None
@@ -105,8 +107,8 @@ def _(mechanism: mechanisms.Gaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
-    # The density of the maximum is the probability that all draws are below, times the sum over
-    # draws of the derivative of the log distribution function.
+    # The density of the maximum at t is the probability that all draws are below t, times the sum
+    # of the derivatives of the draws' log distribution functions at t.
     sigma, others = float(mechanism.sigma), mechanism.num_steps - 1
     places = np.stack([(outputs - database) / sigma, outputs / sigma])
     log_below = special.log_ndtr(places)

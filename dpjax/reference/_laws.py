@@ -1,4 +1,4 @@
-"""The registry of exact output distributions, one function per mechanism class, and helpers."""
+"""The registry of exact output distributions: one function per mechanism class, and helpers."""
 
 from functools import singledispatch
 
@@ -11,18 +11,19 @@ from dpjax.mechanisms import BuiltIn
 
 @singledispatch
 def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return the log density of a built-in mechanism, float64 [num_outputs].
+    """Return the log density (or log probability) of a mechanism's outputs, float64 [num_outputs].
 
     Args:
         mechanism: A mechanism with one value per parameter.
         database: float64 array of the shape that the mechanism accepts.
-        outputs: float64 [num_outputs], or [num_outputs, width] for vectors and mixed outputs.
+        outputs: Outputs, float64 [num_outputs]; for vectors and mixed outputs, each output is a row
+            of [num_outputs, width].
     """
     raise NotImplementedError
 
 
 def look_up(log_table: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Look up outputs 0, 1, ... in a table of log probabilities; return -inf for other outputs."""
+    """Return the entries of `log_table` at integer outputs 0, 1, ...; -inf for other outputs."""
     inside = (outputs >= 0) & (outputs < len(log_table))
     index = np.where(inside, outputs, 0).astype(int)
     return on_integers(np.where(inside, log_table[index], -np.inf), outputs)
@@ -34,7 +35,7 @@ def on_integers(log_pmf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 
 
 def category_of(database: np.ndarray, size: int) -> int:
-    """Return the database as a category; raise ValueError unless it is one of 0..size - 1."""
+    """Convert a database to its category; raise ValueError unless it is one of 0, ..., size - 1."""
     if database != np.floor(database) or not 0 <= database < size:
         raise ValueError(f"database must be an integer in [0, {size - 1}], but was {database}.")
     return int(database)

@@ -1,4 +1,4 @@
-"""Exact levels of pairs of databases, with which lower bounds are compared."""
+"""Exact levels of pairs of databases, with which tests compare lower bounds."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,13 +18,16 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Distance from the databases, in noise scales, where the loss has reached its limit in float64."""
+"""Distance from the databases, in noise scales, beyond which the loss is constant in float64."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Grid points between two kinks of the loss; fewer for mixed outputs, which need integrals."""
+"""Number of grid points between two kinks of the loss.
+
+`_MIXED_GRID` is for mixed outputs; it is smaller, since their density is an integral.
+"""
 
 _FLAT = 1e-13
-"""The grid maximum is not refined if the loss next to it is lower by less than this."""
+"""Difference of the loss at adjacent grid points below which the maximum is not refined."""
 
 
 def pair_level(
@@ -41,7 +44,7 @@ def pair_level(
         mechanism: A built-in mechanism with one value per parameter.
         database: Database x, in the form that `density` accepts.
         neighbor: Neighbor x', in the same form.
-        region: Bounds (low, high) of C, both included; all outputs if None.
+        region: Bounds (low, high) of C, both included; if None, C contains all outputs.
 
     Returns:
         The level, possibly infinite, with an error of about 1e-12.
@@ -73,7 +76,8 @@ def pair_level(
     if isinstance(space, VectorSpace):
         return vector_level(mechanism, database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3And4):
-        # Signed losses of the two variants add up, since their noise is independent.
+        # The two variants have independent noise, so their signed losses add up, and so do the
+        # suprema.
         third, fourth = mechanism.parts
         return max(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
@@ -96,7 +100,7 @@ def pair_level(
 def best_level(
     mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
 ) -> float:
-    """Return the largest `pair_level` of several pairs, which no valid lower bound may exceed.
+    """Return the largest `pair_level` of several pairs; a valid lower bound does not exceed it.
 
     Arguments are those of `pair_level`.
     """
@@ -118,7 +122,7 @@ def _line_level(
     """Return the supremum over [low, high] of a loss that is smooth except at known kinks."""
     kinks = np.append(database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3):
-        # The reported number was compared with the threshold.
+        # The loss also has a kink at the threshold, with which the reported number was compared.
         kinks = np.append(kinks, float(mechanism.threshold))
     reach = _TAIL_SCALES * noise_scale(mechanism)
     low = kinks.min() - reach if np.isneginf(low) else low
@@ -131,7 +135,7 @@ def _line_level(
     best = int(values.argmax())
     if np.isinf(values[best]):
         return float("inf")
-    # Stay between two kinks, where the loss is smooth.
+    # Refine between two adjacent kinks only, where the loss is smooth.
     first = best - best % num_points
     beside = [max(best - 1, first), min(best + 1, first + num_points - 1)]
     if values[best] - values[beside].min() < _FLAT:
@@ -144,7 +148,7 @@ def _line_level(
 
 
 def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """Return the supremum of ln f_x - ln f_x', not its absolute value, for an SVT variant."""
+    """Return the supremum of the signed loss ln f_x - ln f_x' for an SVT variant."""
 
     def loss(outputs: np.ndarray) -> np.ndarray:
         return log_density(mechanism, database, outputs) - log_density(mechanism, neighbor, outputs)
@@ -163,16 +167,17 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
         )
         for i in range(k)
     ]
-    # The label k means that there is no positive, and comes without a number.
+    # The label k means that no query was reported above the threshold; it comes without a number.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 
 def _integers_that_matter(
     mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 ) -> tuple[float, float]:
-    """Return the smallest and largest integer to check; beyond them the loss is constant."""
+    """Return the smallest and largest integer to evaluate; beyond them, the loss is constant."""
     if isinstance(mechanism, mechanisms.SnappedLaplace):
-        # If an output's interval lies on one side of both databases, its loss is that of the tail.
+        # An output stands for an interval of values. If the interval is below or above both
+        # databases, the loss has its constant value.
         in_steps = np.sort([database, neighbor]) / float(mechanism.step())
         last = np.ceil(float(mechanism.bound) / float(mechanism.step()))
         return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)

@@ -9,7 +9,10 @@ def laplace_pdf(x: np.ndarray) -> np.ndarray:
 
 
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
-    """Return P(noise <= x); `laplace_cdf(-x)` gives the upper tail to full relative precision."""
+    """Return P(noise <= x) for Laplace noise.
+
+    The upper tail P(noise > x) is `laplace_cdf(-x)`, with full relative precision.
+    """
     tail = 0.5 * np.exp(-np.abs(x))
     return np.where(x < 0, tail, 1 - tail)
 
@@ -37,7 +40,7 @@ def exponential_log_cdf(x: np.ndarray) -> np.ndarray:
 
 def laplace_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return P(low < noise <= high) for Laplace noise, without cancellation in the tails."""
-    # Reflect intervals above 0 to the lower tail, where differences keep their precision.
+    # Reflect intervals above 0 into the lower tail, where differences of the cdf are precise.
     flip = low > 0
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     with np.errstate(invalid="ignore"):

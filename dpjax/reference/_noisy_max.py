@@ -1,4 +1,4 @@
-"""Exact distributions of noisy maxima: probabilities of the index, and densities of the value."""
+"""Exact distributions of noisy maxima: probabilities of indices, and densities of values."""
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,7 +17,7 @@ _NOISES = {
     "laplace": (laplace_log_pdf, laplace_log_cdf),
     "exponential": (exponential_log_pdf, exponential_log_cdf),
 }
-"""Log density and log distribution function of noise with scale 1, by name of the noise."""
+"""Log density and log distribution function of each noise, by name, at scale 1."""
 
 
 @law_of.register
@@ -38,20 +38,22 @@ def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
 
 
 def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray) -> np.ndarray:
-    """Return log densities of "the maximum is t, attained by query i", [num_queries, num_outputs].
+    """Return the log density at t of the maximum if query i attains it, [num_queries, num_outputs].
 
-    Each entry is ln f_i(t) plus the sum over j != i of ln F_j(t).
+    For each query i and each output t, it is ln f_i(t) plus the sum over j != i of ln F_j(t), where
+    f_i and F_i are the density and the distribution function of query i's noisy answer.
     """
     log_pdf, log_cdf = _NOISES[noise]
     x = (outputs - answers[:, None]) / scale
     log_cdfs = log_cdf(x)
-    # Subtracting log_cdfs[i] from the sum would be inf - inf where one-sided noise has no mass.
+    # Sum without row i. Subtracting row i from the sum of all rows would give inf - inf where
+    # one-sided noise has no mass.
     others = np.stack([np.delete(log_cdfs, i, axis=0).sum(axis=0) for i in range(len(answers))])
     return log_pdf(x) - np.log(scale) + others
 
 
 def _winner(answers: np.ndarray, scale: float, noise: str) -> np.ndarray:
-    """Return log P(i has the largest answer + scale * noise), shape [num_queries]."""
+    """Return log P(query i has the largest noisy answer), shape [num_queries]."""
     nodes, weights = line_rule(answers, scale, panel_width=4 * scale)
     wins = _wins_at(answers, scale, noise, nodes) + np.log(weights)
     return np.asarray(logsumexp(wins, axis=1))

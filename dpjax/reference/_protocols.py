@@ -1,7 +1,7 @@
-"""Exact outcome probabilities of local protocols, as tables of logs over their output spaces.
+"""Exact outcome probabilities of local protocols, as tables of log probabilities.
 
 The bits of unary encodings and of RAPPOR are independent. In local hashing and subset selection, an
-outcome's probability depends only on whether it is consistent with the true category.
+outcome's probability depends only on whether the outcome supports the true category.
 """
 
 import math
@@ -61,7 +61,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return the probability of a 1 for the true category, and for any other category."""
+    """Return the probability that a bit is 1: for the true category, and for any other category."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():
@@ -76,7 +76,7 @@ def _unary_chances(mechanism: Unary) -> tuple[float, float]:
 
 
 def _independent_bits(chances: np.ndarray) -> np.ndarray:
-    """Return log P(code) for all codes whose bit i is set with probability chances[i]."""
+    """Return the log probability of each code if bit i is set, independently, with chances[i]."""
     table = np.zeros(1)
     for chance in chances:
         table = np.concatenate([table + np.log1p(-chance), table + np.log(chance)])

@@ -1,10 +1,11 @@
 """Integrals over the real line of products of Laplace densities and distribution functions.
 
-Between two adjacent kinks, such an integrand is a sum of exponentials. It is an entire function, so
-Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kinks, the
-integrand is a polynomial in u = e^(-distance / scale) for the largest scale, provided that this
-scale is an integer multiple of the other one, as in every mechanism here. Gauss-Legendre quadrature
-in u is then exact. All terms are positive, so small probabilities keep their relative precision.
+Between two adjacent kinks, such an integrand is a sum of exponentials, thus an entire function, and
+Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kinks, let u be
+e^(-distance / scale), with the largest scale in the integrand. If that scale is an integer multiple
+of the other one, as in every mechanism here, the integrand is a polynomial in u, and Gauss-Legendre
+quadrature in u is exact. All terms are positive, so small probabilities have full relative
+precision.
 """
 
 from itertools import pairwise
@@ -12,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 NUM_NODES = 64
-"""Number of nodes per panel; in the tails, they integrate degrees up to 127 in u exactly."""
+"""Number of nodes per panel; in a tail, the rule is exact for polynomials in u up to degree 127."""
 
 
 def line_rule(
@@ -23,7 +24,7 @@ def line_rule(
     Args:
         kinks: Points where the integrand is not smooth, in any order; at least one.
         tail_scale: Largest scale of the exponentials in the integrand.
-        panel_width: Maximum width of a finite panel; a few times the smallest scale suffices.
+        panel_width: Maximum width of a finite panel; a few times the smallest scale is enough.
 
     Returns:
         Nodes and weights, each of shape [num_nodes].

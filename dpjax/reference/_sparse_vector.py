@@ -1,8 +1,9 @@
 """Exact distributions of sparse vector variants, from the noise scales in each variant's `Noise`.
 
-Given the noise z of the threshold, queries are answered independently. The probability of an
+A query is called positive if the mechanism reports that its noisy answer is above the noisy
+threshold. Given the noise z of the threshold, queries are independent. The probability of an
 outcome is therefore an integral over z of a product of Laplace distribution functions, with kinks
-where the noisy threshold crosses the answer of a query. All outcomes share the nodes of one
+where the noisy threshold equals the answer of a query. All outcomes share the nodes of one
 quadrature rule.
 """
 
@@ -31,7 +32,7 @@ class _Rule(NamedTuple):
 
     Attributes:
         weight: Quadrature weights times the density of z at the nodes, shape [num_nodes].
-        above: P(query i is reported above | z) at the nodes, shape [num_queries, num_nodes].
+        above: P(query i is positive | z) at the nodes, shape [num_queries, num_nodes].
         below: 1 - above, computed so that small values have full relative precision.
     """
 
@@ -59,14 +60,14 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of mixed outputs, and whether each is valid; invalid labels become 0."""
+    """Return the label of each mixed output, and whether it is valid; invalid labels become 0."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known
 
 
 def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.ndarray:
-    """Return the probability of every outcome, in the order of a finite output space."""
+    """Return the probability of every outcome, in the order of the mechanism's output space."""
     noise, most = mechanism.noise, mechanism.max_positives
     excess = answers - float(mechanism.threshold)
     threshold, query, redraw = _scales(mechanism)
@@ -80,7 +81,7 @@ def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.n
 
 
 def _scales(mechanism: SparseVector) -> tuple[float, float, float]:
-    """Return the noise scales of the threshold, of queries, and of redrawn thresholds."""
+    """Return the noise scales of the first threshold, of queries, and of redrawn thresholds."""
     noise, epsilon = mechanism.noise, float(mechanism.epsilon)
     return noise.threshold / epsilon, noise.query / epsilon, noise.redraw / epsilon
 
@@ -96,10 +97,13 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
 
 
 def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
-    """Return P(i is the first positive) for each query i, then P(no positive); [num_queries + 1].
+    """Return P(query i is the first positive one) for each i, then P(none is), [num_queries + 1].
 
-    One of the two scales must be an integer multiple of the other. `excess` contains the answers
-    minus the threshold, [num_queries].
+    Args:
+        excess: Answers minus the threshold, [num_queries].
+        threshold: Noise scale of the threshold.
+        query: Noise scale of the queries. One of the two scales must be an integer multiple of the
+            other.
     """
     rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
@@ -107,7 +111,10 @@ def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.nd
 
 
 def _patterns(rule: _Rule, most: int) -> np.ndarray:
-    """Return P(pattern) for a variant that stops after `most` positives; bit i is for query i."""
+    """Return the probability of each pattern of positives, for a variant that stops after `most`.
+
+    A pattern is a code whose bit i is set if query i is positive; shape [2^num_queries].
+    """
     num_queries, num_nodes = rule.above.shape
     positives = _positives(num_queries)
     total = np.zeros(2**num_queries)
@@ -116,7 +123,7 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
         part = slice(start, start + chunk)
         table = rule.weight[None, part]
         for i in range(num_queries):
-            # Append the codes with bit i set after those without it, in the same order.
+            # Append the codes with bit i set to those without it, in the same order.
             stopped = (positives[: 2**i] == most)[:, None]
             table = np.concatenate(
                 [
@@ -131,12 +138,13 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
 def _redrawn_patterns(
     excess: np.ndarray, scales: tuple[float, float, float], most: int
 ) -> np.ndarray:
-    """Return P(pattern) if each positive redraws the threshold.
+    """Return the probability of each pattern if the threshold is redrawn after each positive query.
 
-    The probability is a product over stretches of queries that have the same noisy threshold.
+    The probability is a product over stretches of queries that share a noisy threshold.
     """
     k, (threshold, query, redraw) = len(excess), scales
-    # stretch[a, b] is P(b is the first positive | fresh threshold at query a); b = k means none.
+    # stretch[a, b] is the probability that query b is the first positive one if the threshold is
+    # redrawn before query a; b = k means that none is positive.
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
@@ -154,9 +162,9 @@ def _redrawn_patterns(
 
 
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
-    """Return P(pattern) without query noise.
+    """Return the probability of each pattern if queries have no noise.
 
-    All noisy thresholds between two adjacent answers give the same pattern.
+    The pattern is the same for all noisy thresholds between two adjacent answers.
     """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
@@ -176,7 +184,7 @@ def _positives(num_queries: int) -> np.ndarray:
 def _mixed(
     mechanism: SparseVector, answers: np.ndarray, index: np.ndarray, v: np.ndarray
 ) -> np.ndarray:
-    """Return the log density of (index of the first positive, reported number v)."""
+    """Return the log joint density of the index of the first positive query and its number v."""
     total = np.full(len(v), -np.inf)
     for i in np.unique(index):
         here = index == i
@@ -194,7 +202,8 @@ def _at_index(mechanism: SparseVector, answers: np.ndarray, i: int, v: np.ndarra
         if i == mechanism.num_queries:
             return np.where(v == 0, log_first, -np.inf)
         return log_first + laplace_log_pdf((v - answers[i]) / scale) - np.log(scale)
-    # The reported number is the noisy answer, so the noisy threshold is at most that number.
+    # The reported number is the noisy answer of a positive query, so the noisy threshold is at most
+    # that number.
     told = v - float(mechanism.threshold)
 
     def log_integrand(z: np.ndarray) -> np.ndarray:
@@ -218,6 +227,6 @@ def _log_integral_up_to(
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # Every end is an edge of a panel, so that no panel contains it in its interior.
+    # Make every end a kink, so that it is at the edge of a panel and never within one.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]

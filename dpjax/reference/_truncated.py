@@ -1,12 +1,12 @@
 """Exact privacy of the truncated Laplace and Gaussian mechanisms on [0, 1].
 
-Inputs and outputs lie in [0, 1]; the density of the output is the Laplace or Gaussian kernel
-centered on the input, truncated to [0, 1] and normalized. Both densities are Lipschitz in the
-output and in the input, as the histogram estimators require.
+Inputs and outputs lie in [0, 1]. The density of the output is a Laplace or Gaussian kernel around
+the input, truncated to [0, 1] and normalized. It is Lipschitz in the output and in the input, as
+the histogram estimators require.
 
 Notation: x is the input, y the output, B the scale of Laplace noise, sigma the standard deviation
-of Gaussian noise, C is `lipschitz`, D is `input_lipschitz`, alpha is the order, and Z(x) is the
-mass of the untruncated distribution on [0, 1].
+of Gaussian noise, C the value of `lipschitz`, D the value of `input_lipschitz`, alpha the order,
+and Z(x) the mass of the untruncated distribution on [0, 1].
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -25,13 +25,16 @@ from dpjax.inference import check_order
 
 
 class _Truncated:
-    """A truncated kernel, centered on the input; arguments lie in [0, 1] and broadcast."""
+    """Base class of kernels around the input, truncated to [0, 1].
+
+    Arguments of methods lie in [0, 1] and are broadcast against each other.
+    """
 
     def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        """Return the log integral of the kernel over [0, 1]."""
+        """Return the log of the kernel's integral over [0, 1]."""
         raise NotImplementedError
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -39,20 +42,20 @@ class _Truncated:
         raise NotImplementedError
 
     def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return the log density of output y at input x; arguments lie in [0, 1] and broadcast."""
+        """Return the log density of output y at input x, both in [0, 1]; shapes are broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         return self._log_kernel(y - x) - self._log_mass(x)
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
-        """Return the LDP epsilon of one pair of inputs, the larger of both directions."""
+        """Return the epsilon of local DP of one pair of inputs: the larger of both directions."""
         # The log ratio of two kernels is monotone in y, so its extremes are at the ends 0 and 1.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
 
     def pair_renyi(self, x1: float, x2: float, order: float) -> float:
-        """Return the Renyi level of one pair of inputs, the larger of both directions.
+        """Return the Renyi divergence between two inputs' output distributions, in closed form.
 
-        It is computed in closed form, for orders above 1.
+        It is the larger of both directions.
 
         Raises:
             ValueError: When `order` is not above 1.
@@ -83,7 +86,8 @@ class ExactTruncatedLaplace(_Truncated):
         validate.positive(scale=self.scale)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        # Z(x) times 2: the kernel e^-|distance| / B integrates to 2, not 1, before truncation.
+        # Return the log of 2 Z(x), since the integral of the kernel e^(-|distance| / B) / B is 2
+        # before truncation.
         x = np.asarray(x, float)
         return np.log(-np.expm1(-x / self.scale) - np.expm1(-(1 - x) / self.scale))
 
@@ -91,7 +95,7 @@ class ExactTruncatedLaplace(_Truncated):
         return -np.abs(distance) / self.scale - math.log(self.scale)
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return the probability of outputs <= y at input x; arguments in [0, 1] broadcast."""
+        """Return P(output <= y) at input x, both in [0, 1]; shapes are broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         below = np.exp(-(x - np.minimum(y, x)) / self.scale) - np.exp(-x / self.scale)
         above = -np.expm1(-(np.maximum(y, x) - x) / self.scale)
@@ -99,12 +103,12 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def lipschitz(self) -> float:
-        """C, the largest slope of the density in the output, which is at y = x = 0."""
+        """Lipschitz constant C of the density in the output; the slope is largest at y = x = 0."""
         return 1 / (self.scale**2 * -math.expm1(-1 / self.scale))
 
     @property
     def input_lipschitz(self) -> float:
-        """D, the largest slope of the density in the input, approached as x -> 0 with y < x."""
+        """Lipschitz constant D of the density in the input; the slope tends to D for y < x -> 0."""
         return 2 * self.lipschitz
 
     @property
@@ -128,7 +132,7 @@ class ExactTruncatedLaplace(_Truncated):
 
 
 def _log_exponential(low: float, high: float, start: float, slope: float, scale: float) -> float:
-    """Return the log integral of exp((start + slope (y - low)) / scale) over [low, high]."""
+    """Return the log of the integral over [low, high] of exp((start + slope (y - low)) / scale)."""
     if high <= low:
         return -math.inf
     peak = max(start, start + slope * (high - low)) / scale
@@ -160,7 +164,8 @@ class ExactTruncatedGaussian(_Truncated):
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         """Return the logarithm of Z(x); x may lie outside [0, 1]."""
         x = np.asarray(x, float)
-        # Use the nearer tail, whose differences keep their digits far outside [0, 1].
+        # Reflect x > 0.5, so that the cdf is evaluated in the tail where differences are precise,
+        # even far outside [0, 1].
         x = np.where(x > 0.5, 1 - x, x)
         near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))
@@ -169,20 +174,23 @@ class ExactTruncatedGaussian(_Truncated):
         return -((distance / self.sigma) ** 2) / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return the probability of outputs <= y at input x; arguments in [0, 1] broadcast."""
+        """Return P(output <= y) at input x, both in [0, 1]; shapes are broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         low, here = (scipy.special.log_ndtr((end - x) / self.sigma) for end in (0, y))
         return (np.exp(here) - np.exp(low)) / np.exp(self._log_mass(x))
 
     @property
     def lipschitz(self) -> float:
-        """C, the largest slope of the density in the output, at x = 0 and y = min(sigma, 1)."""
+        """Lipschitz constant C of the density in the output.
+
+        The slope is largest at x = 0 and y = min(sigma, 1).
+        """
         y = min(self.sigma, 1.0)
         return y / self.sigma**2 * math.exp(float(self.log_density(0.0, y)))
 
     @property
     def input_lipschitz(self) -> float:
-        """D, the largest slope of the density in the input, at x = y = 0."""
+        """Lipschitz constant D of the density in the input; the slope is largest at x = y = 0."""
         at_zero = math.exp(float(self.log_density(0.0, 0.0)))
         at_one = math.exp(float(self.log_density(0.0, 1.0)))
         return at_zero * (at_zero - at_one)
@@ -193,7 +201,8 @@ class ExactTruncatedGaussian(_Truncated):
         return 1 / (2 * self.sigma**2)
 
     def _divergence(self, p: float, q: float, order: float) -> float:
-        # Completing the square gives a Gaussian kernel around `centre`, times a constant.
+        # By completing the square, p(y)^alpha q(y)^(1 - alpha) is a Gaussian kernel around
+        # `centre`, times a constant.
         centre = order * p + (1 - order) * q
         log_integral = self._log_mass(centre) - order * self._log_mass(p)
         log_integral -= (1 - order) * self._log_mass(q)

@@ -34,7 +34,7 @@ from dpjax.sources.libraries import knows
 
 
 def as_source(subject: object) -> Source:
-    """Return the subject as a source; mechanisms, functions and library objects are wrapped."""
+    """Convert a subject to a source; mechanisms, functions and library objects are wrapped."""
     if isinstance(subject, Source):
         return subject
     return LibraryMechanism(subject) if knows(subject) else Drawn(subject)
@@ -44,4 +44,4 @@ SOURCES = {
     kind.kind: kind
     for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism, Member)
 }
-"""Map from the `kind` that recipes name to its class of sources."""
+"""Class of sources for each `kind` that a recipe may name."""

@@ -1,4 +1,4 @@
-"""Outputs that arrive in chunks, and those that a sequential audit still needs."""
+"""Outputs that arrive in chunks, and the outputs that a sequential audit keeps of them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,14 +20,15 @@ from dpjax.sources._source import Request
 
 
 class Chunk(NamedTuple):
-    """Chunk of outputs that arrived together.
+    """A chunk of outputs that arrived together.
 
     Attributes:
         name: Name for display; names of later chunks sort after it.
         sides: Outputs [n] or [n, d] at the database and at its neighbor; n may differ.
         hashes: Hashes of the outputs of each side, uint64 [n].
-        digests: Digest of each side, "" where the side is empty.
-        telling: Whether each side's sequence is too long to occur twice by chance.
+        digests: Digest of the outputs of each side; "" if the side is empty.
+        telling: For each side, whether its sequence of outputs is too long to occur twice by
+            chance.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Chunk(NamedTuple):
 
     @classmethod
     def of(cls, name: str, x: object, y: object) -> Self:
-        """Make a chunk of arrays or lists.
+        """Create a chunk from arrays or lists of outputs.
 
         Raises:
             ValueError: When a side does not have shape [n] or [n, d].
@@ -51,7 +52,7 @@ class Chunk(NamedTuple):
 
     @property
     def kinds(self) -> list[str | None]:
-        """Kinds of outputs in words, for each side that is not empty."""
+        """Kind of the outputs, in words, for each side that is not empty."""
         return [kind_of(side) for side in self.sides if len(side)]
 
 
@@ -77,7 +78,7 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """Outputs that a sequential audit of arriving outputs needs: the first ones and the new ones.
+    """The part of a running system's outputs that its audit needs: the first and the newest ones.
 
     Attributes:
         gone: Number of outputs of each side that were counted and dropped; the first
@@ -90,7 +91,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse methods other than the sequential one, which need all outputs; see `Source`."""
+        """Refuse all methods except the sequential one, since they need all outputs in advance."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."
@@ -102,5 +103,5 @@ class Arriving(Recorded):
         yield OpenedInOrder(self, request, self.gone)
 
     def to_plain(self) -> JsonObject | None:
-        """Return None: the state of a watch holds the outputs, which no recipe can name."""
+        """Return None: no recipe can name these outputs, which the state of the watch holds."""
         return None

@@ -1,4 +1,4 @@
-"""Calls of a user's function, each with its own copy of the database and a deadline."""
+"""Calls of a user's function; each call has its own copy of the database, and a deadline."""
 
 import inspect
 import os
@@ -33,16 +33,16 @@ def draw_batch(
 
     Args:
         function: Function of the user.
-        catch: Whether exceptions and timeouts are outcomes.
+        catch: Whether exceptions and timeouts are outcomes instead of errors.
         deadline: Deadline of each call, or None.
-        saw: Function to call with 1 after every single output, or None.
+        saw: Function to call with 1 after every output that is drawn by a call of its own, or None.
         database: Database at which to draw.
         num_samples: Number of outputs.
-        seed: Seed of the batch, or seeds of the outputs if they are drawn one by one.
+        seed: Seed of the batch; or the seeds of the outputs, if they are drawn one by one.
 
     Raises:
-        ValueError: When the function fails, takes too long or returns anything but `num_samples`
-            outputs.
+        ValueError: When the function raises an exception, takes too long, or does not return
+            `num_samples` outputs.
     """
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)
@@ -88,7 +88,7 @@ def draw_batch(
             )
         try:
             batch = as_array(batch)
-        except Exception as error:  # Code of other libraries may raise anything.
+        except Exception as error:  # Other libraries may raise any exception.
             raise BadValue(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}, which "
                 f"is no array for NumPy: {text_of(error)}."
@@ -129,7 +129,7 @@ def _draw_one(
         ) from None
     except BaseException as error:  # This includes sys.exit(), which must not end the audit.
         if catch:
-            # Keep only the exception's type: its message may be confidential, or not picklable.
+            # Keep only the exception's type. Its message may be confidential, or not picklable.
             return Raised(f"error: {type(error).__name__}")
         raise BadValue(
             f"the function {name} raised {type(error).__name__} at the database "
@@ -144,7 +144,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function; end any process that it forks, which would continue as a second audit."""
+    """Call a function; end any process that it forks, which would otherwise continue the audit."""
     process = os.getpid()
     try:
         with callers_floats():
@@ -163,7 +163,7 @@ def _seed_given(kind: str | None, seed: int) -> JsonObject:
 
 
 def seed_argument(function: Callable[..., object]) -> str | None:
-    """Return the name of the parameter for randomness, "seed" or "rng"; None if there is none."""
+    """Return the parameter by which a function takes randomness, "seed" or "rng", or None."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -38,14 +38,14 @@ class CommandMechanism(OnHost):
     Attributes:
         command: Command line, in which {database} stands for the database (a string as it is,
             anything else as JSON) and {num_samples} for the number of outputs to print. Without
-            {num_samples} the program runs once per output; an exit code other than 0, a timeout and
-            printing nothing are then outcomes of their own. With {seed} the program gets an integer
-            seed, and the audit can be replayed; otherwise it must draw fresh randomness in every
-            run.
+            {num_samples}, the program runs once per output; an exit code other than 0, a timeout
+            and an empty output are then outcomes of their own. With {seed}, the program gets an
+            integer seed, and the audit can be replayed; otherwise, it must draw fresh randomness in
+            every run.
         workers: Number of simultaneous runs.
-        batch_size: Number of outputs per run; without {num_samples}, the number of outputs counted
-            together.
-        timeout: Longest duration of one run and its children, in seconds; None for no limit.
+        batch_size: Number of outputs per run; without {num_samples}, the number of outputs that are
+            counted together.
+        timeout: Maximum duration of one run and its children, in seconds; None for no limit.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
@@ -108,7 +108,7 @@ class CommandMechanism(OnHost):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the source if the program may be run; see `Source`."""
+        """Create the source if the program may be run; see `Source`."""
         command = content.pop("command", None)
         if not isinstance(command, str):
             raise BadType(f"command must be a text, but was {command!r}.")
@@ -130,13 +130,14 @@ class CommandMechanism(OnHost):
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
         """Return a context in which batches of raw outputs are drawn."""
-        # Threads suffice, since each waits for a process of its own.
+        # Use threads, since each only waits for a process of its own.
         programs = Programs()
         with ThreadPoolExecutor(self.workers) as pool:
             try:
                 yield partial(self._batches, pool, programs)
             finally:
-                # An interrupt reaches only this process; the pool would then wait for the programs.
+                # Kill the programs, which an interrupt does not reach, so that the pool does not
+                # wait for them.
                 programs.stop()
 
     def _batches(
@@ -156,7 +157,8 @@ class CommandMechanism(OnHost):
                 yield batch
             return
         single = ((text, 1, int(seed)) for _, seeds in calls for seed in np.atleast_1d(seeds))
-        # All batches share one queue, so that no worker waits for the last run of a batch.
+        # Submit the runs of all batches to one queue, so that no worker waits at the end of a
+        # batch.
         run = partial(self._run_one, programs)
         lines = _told(in_order(run, single, pool, 2 * self.workers), span.saw)
         while batch := list(islice(lines, span.cut or self.batch_size)):
@@ -219,7 +221,7 @@ def _told(lines: Iterator[str], saw: Callable[[int], None]) -> Iterator[str]:
 
 
 def _filled(word: str, places: dict[str, str]) -> str:
-    # Replace in one pass, so that braces in a database are left as they are.
+    # Replace all places in one pass, so that braces in a database are not replaced.
     return re.sub(r"\{(database|num_samples|seed)\}", lambda found: places[found[1]], word)
 
 
@@ -228,7 +230,7 @@ def _saying(last: str) -> str:
 
 
 def _argument(text: str) -> str:
-    """Return the string if the system accepts it as an argument of a program."""
+    """Return a string unchanged; raise if the system cannot pass it as an argument to a program."""
     try:
         taken = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:

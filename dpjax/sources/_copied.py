@@ -1,12 +1,14 @@
 """Detection of copies within one side: repeated files, doubled rows, or resamples.
 
-Bounds assume that the outputs of a side are independent. Copies of one output lie in both the
-search set and the confirmation set, so the confirmation repeats what the search found by chance.
+Bounds assume that the outputs of a side are independent. If an output has copies, they lie in the
+search set and in the confirmation set, so the confirmation repeats what the search found by chance.
+Copies are detected in four ways.
 
-Counts: if a value occurs, its count is divisible by d >= 2 with a probability of at most 1/2 under
-every distribution. Counts are nearly Poisson, so that P(even | not 0) is at most (cosh a - 1) /
-(e^a - 1) <= 1/2, and P(divisible by d | not 0) is less for d > 2. Evidence is collected as in
-`_shared_draws`, and a recording whose values all occur d times is refused.
+Counts: if a value occurs, its count is divisible by d >= 2 with a probability of at most 1/2,
+whatever the distribution. For counts are nearly Poisson with some mean a, so that P(even | not 0)
+is at most (cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is less for d > 2. The
+evidence of many values is combined as in `_shared_draws`. For example, a recording is refused if
+all its values occur d times.
 
 Order: a long sequence of outcomes does not occur twice by chance.
 
@@ -14,7 +16,7 @@ Spacings: copies with a little noise lie close to each other; see `_spacings`.
 
 Sides: resamples show none of these patterns. But a value that repeats on one side because it is
 likely usually occurs on the other side too, unless the two distributions are far apart. If many
-repeated values occur on one side alone, a note says so. It is a doubt if there are many such
+repeated values occur on one side only, a note says so. The note is a doubt if there are many such
 values, and they are spaced as irregularly as draws from a density.
 """
 
@@ -24,13 +26,16 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Largest probabilities of refusing independent outputs, and of a note on them (given `_RATIO`)."""
+"""Maximum probabilities of refusing independent outputs, and of adding a note about them.
+
+`_NOTE_CHANCE` holds if no value's probabilities on the two sides have a ratio above `_RATIO`.
+"""
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Numbers of copies to test for; their multiples are detected too."""
+"""Numbers of copies per output for which the counts are tested; multiples are detected, too."""
 
 _RATIO = 5.0
-"""Ratio of a value's probabilities on the two sides up to which no note is expected."""
+"""Largest ratio of a value's probabilities on the two sides at which no note is expected."""
 
 _ONCE = "Give every output once."
 
@@ -43,8 +48,8 @@ def refuse_copies(name: str, side: SideValues) -> None:
         side: Values of the side.
 
     Raises:
-        ValueError: When the side holds copies or repeats a sequence. Independent outputs are
-            refused with a probability below 1e-9.
+        ValueError: When the side holds copies or repeats a sequence. If its outputs are
+            independent, this happens with a probability below 1e-9.
     """
     if side.again is not None:
         raise ValueError(
@@ -64,7 +69,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
 
 
 def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
-    """Return a doubt if many outputs are near-copies of others of their side.
+    """Return a doubt if many outputs are almost equal to other outputs of the same side.
 
     Args:
         x: Values at the database.
@@ -84,7 +89,7 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
 
 
 def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
-    """Return a note or a doubt if values repeat on one side alone, as resamples do.
+    """Return a note or a doubt if many values repeat on one side only, as resampled values do.
 
     Args:
         x: Values at the database.
@@ -96,12 +101,14 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     counts = counts[:, counts.sum(axis=0) > 1]
     apart = counts.min(axis=0) == 0
     pooled = counts.sum(axis=0)
-    # Bound the chance that a value is on one side alone at both extremes of the ratio.
+    # Bound the chance that a value occurs on one side only. It is largest if the ratio of its
+    # probabilities is at either extreme.
     shares = np.array([x.total * r / (x.total * r + y.total) for r in (1 / _RATIO, _RATIO)])
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):
         return []
-    # A few outcomes on one side alone, or two different lattices, show a leak rather than copies.
+    # A few outcomes on one side only, or different lattices on the two sides, mean a privacy leak
+    # rather than copies.
     many = log_evidence(np.clip(chance, 0.5, 1 - 1e-9), apart) > -np.log(_NOTE_CHANCE)
     irregular = x.spacings.irregular or y.spacings.irregular
     return [

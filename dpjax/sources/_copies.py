@@ -15,16 +15,17 @@ _CONTAINERS = frozenset((list, dict, tuple, set))
 def copier(database: object) -> Callable[[], object]:
     """Return a function that returns a fresh copy of the database at each call.
 
-    Without copies, a function that sorts or fills its argument would change the database of later
-    outputs. Containers, arrays and objects that define their own copies (tables of pandas) are
-    copied; immutable objects, and any others, such as connections, are passed as they are.
+    Without copies, a function that sorts or fills its argument would change the database from which
+    later outputs are drawn. Containers, arrays and objects that define how they are copied (such as
+    pandas tables) are copied. All other objects, such as strings and connections, are passed as
+    they are.
 
     Args:
         database: Database of any kind.
     """
     if _is_fixed(database):
         return lambda: database
-    # Copy common types directly, since a deep copy visits every entry in Python.
+    # Copy common types directly, since a deep copy would visit every entry in Python.
     if type(database) is list and all(map(_is_fixed, database)):
         return database.copy
     if type(database) is np.ndarray and database.dtype.kind != "O":
@@ -33,7 +34,7 @@ def copier(database: object) -> Callable[[], object]:
         try:
             return partial(pickle.loads, pickle.dumps(database))
         except Exception:
-            pass  # A deep copy handles this type.
+            pass  # Use a deep copy for this type.
     if type(database) not in _CONTAINERS and not hasattr(type(database), "__deepcopy__"):
         return lambda: database
     try:

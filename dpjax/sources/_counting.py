@@ -10,7 +10,9 @@ from dpjax.partitions._scored import fold_of
 
 
 def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArray[np.int64]:
-    """Count both halves of the search set: the even-numbered and the odd-numbered outputs.
+    """Count the outputs of both halves of the search set in each cell.
+
+    The halves are the even-numbered and the odd-numbered outputs.
 
     Args:
         cells: Partition of the outputs.
@@ -18,7 +20,7 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
             the counts.
 
     Returns:
-        int64 [2, 2, cells], halves first.
+        Counts, int64 [2 halves, 2 sides, cells].
     """
     halves = np.zeros((2, 2, cells.size), np.int64)
     for side, batches in enumerate(sides):
@@ -33,11 +35,11 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 def halves_of(
     cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count the even-numbered and the odd-numbered outputs of one side, int64 [2, cells].
+    """Count the even-numbered and the odd-numbered outputs of one side, int64 [2 halves, cells].
 
     Args:
-        cells: Partition; the cell of an output is chosen by what was learned without the output's
-            fold.
+        cells: Partition. If it was learned by cross-fitting, an output's cell comes from the score
+            that was fitted without the output's fold.
         outputs: Outputs [n] of one side.
         fold: Fold of each output, int [n].
         numbers: Number of each output, int [n].
@@ -49,11 +51,11 @@ def halves_of(
 def marks_counter(
     cells: Partition, marks: NDArray[np.int64], num_marks: int
 ) -> Callable[[Outputs], NDArray[np.int64]]:
-    """Return a function that counts outputs by the marks of their cells, int64 [num_marks].
+    """Return a function that counts the outputs of each mark, int64 [num_marks].
 
     Args:
         cells: Partition of the outputs.
-        marks: Mark of each cell, int64 [cells], below `num_marks`.
+        marks: Mark of each cell, int64 [cells], in [0, num_marks).
         num_marks: Number of marks.
     """
     narrow, of_cells = cells.narrowed(marks)
@@ -61,14 +63,15 @@ def marks_counter(
 
 
 class Tally:
-    """Counts of one audit so far, and its progress; both stay readable after an interrupt.
+    """Counts and progress of an audit so far, which are still available after an interrupt.
 
     Args:
-        progress: Function of (number of outputs so far, expected number), or None.
+        progress: Function to call with (number of outputs so far, expected number), or None.
 
     Attributes:
-        searched: Number of outputs searched so far, at both sides of all pairs.
-        confirmed: Counts of the confirmation set, int64 [2, marks]; None before its first outputs.
+        searched: Number of outputs of the search set so far, at both sides of all pairs.
+        confirmed: Counts of the confirmation set so far, int64 [2 sides, marks]; None before its
+            first outputs.
     """
 
     def __init__(self, progress: Callable[[int, int], None] | None = None):
@@ -77,11 +80,11 @@ class Tally:
         self._tell, self._seen, self._total = progress, 0, 0
 
     def confirm(self, counts: NDArray[np.int64]) -> None:
-        """Add counts of the confirmation set."""
+        """Add counts of further outputs of the confirmation set, int64 [2 sides, marks]."""
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """Announce how many outputs are still to come; 0 if unknown."""
+        """Set how many more outputs are expected, for the progress; 0 if unknown."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 

@@ -1,7 +1,7 @@
-"""Deadlines of calls that may hang, enforced by an alarm of the system.
+"""Deadlines of calls that may hang, enforced by an alarm signal.
 
-Python runs the handler between two instructions of the main thread, so a deadline cannot end C
-code that never returns to Python.
+Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
+C code that never returns to Python.
 """
 
 import signal
@@ -14,25 +14,27 @@ from typing import NoReturn
 from dpjax.core.wording import BadValue
 
 _AGAIN = 0.1
-"""Seconds until the alarm rings again, in case a callback swallowed the exception."""
+"""Seconds after which the alarm is repeated, in case a callback suppressed the exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Multiple of the time limit at which calls end; share of the limit and seconds left to late calls.
+"""Constants of the time at which calls are ended because of a time limit.
 
-The larger of this share and these seconds lets a slightly late audit still return a result."""
+Calls are ended when `_OVER` times the time limit has passed. So that a slightly late audit can
+still return a result, all calls after that have some time together: the share `_LEAST_SHARE` of the
+time limit, but at least `_LEAST` seconds."""
 
 
 class TookTooLong(BaseException):
-    """A call ended at its deadline; `except Exception` in the function does not catch this."""
+    """Exception that ends a call at its deadline; `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """Deadline of each call, and of all calls of an audit.
+    """Deadlines of each call, and of all calls of an audit.
 
     Attributes:
-        timeout: Longest duration of one call, in seconds, or None.
-        end: Time of `time.monotonic` at which all calls end, or None.
+        timeout: Maximum duration of one call, in seconds, or None.
+        end: Time, by `time.monotonic`, at which all calls end, or None.
         least: Seconds that all calls after `end` may take together.
     """
 
@@ -45,7 +47,7 @@ class Deadline:
         """Return the deadline of an audit that starts now; None if nothing limits it.
 
         Raises:
-            ValueError: When there is a timeout, but no alarm on this system or in this thread.
+            ValueError: When a timeout is set, but this system or this thread has no alarms.
         """
         here = threading.current_thread() is threading.main_thread()
         if not here and timeout is not None:
@@ -57,10 +59,10 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of calls in the main threads of workers, which share the clock.
+        """Return the deadline of calls in worker processes, whose clock is that of this process.
 
         Raises:
-            ValueError: When there is a timeout, but no alarm on this system.
+            ValueError: When a timeout is set, but this system has no alarms.
         """
         if not hasattr(signal, "setitimer"):
             if timeout is not None:
@@ -91,7 +93,7 @@ class Deadline:
             rest = self.end - time.monotonic()
             if rest <= -self.least:
                 _end()
-            # Late calls share these seconds, so that they cannot delay the audit again and again.
+            # All late calls share the seconds `least`, so that they cannot delay the audit forever.
             left.append(max(rest, min(self.least, rest + self.least)))
         running = True
 
@@ -111,7 +113,7 @@ class Deadline:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, handler)
             if other:
-                # Restore the caller's alarm with its remaining time.
+                # Restore the caller's alarm with the time that remained.
                 rest = max(other - (time.monotonic() - began), 1e-6)
                 signal.setitimer(signal.ITIMER_REAL, rest, again)
 

@@ -52,15 +52,17 @@ class Drawn(Source):
 
     @property
     def sampler(self) -> object:
-        """Mechanism or function."""
+        """The mechanism or function whose outputs JAX draws."""
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """Return the mechanism, checked at a database unless built in, and pairs that fit it.
+        """Return the mechanism and stacked pairs that it accepts.
+
+        Unless the mechanism is built in, its outputs are checked at the first database.
 
         Raises:
-            TypeError, ValueError: When the pairs do not fit the mechanism, or the subject is not a
-                mechanism.
+            TypeError, ValueError: When the mechanism does not accept the pairs, or the subject is
+                not a mechanism.
         """
         pairs = pairs_of(self.mechanism, pairs)
         mechanism = mechanism_at(self.mechanism, pairs)
@@ -69,13 +71,13 @@ class Drawn(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedDrawn"]:
-        """Open the mechanism at pairs; if None, at the standard pairs of a built-in mechanism."""
+        """Open the mechanism at `pairs`; if None, at the standard pairs of a built-in one."""
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(
         self, pairs: object, region: RegionLike | None, key: Array, smoothing: Smoothing | None
     ) -> DrawnArrays:
-        """Return the draws as streams of a kernel; see `Source`."""
+        """Return the draws as streams for compiled kernels; see `Source`."""
         return DrawnArrays(*self.at(pairs), region, key)
 
     def to_plain(self) -> JsonObject | None:
@@ -84,7 +86,7 @@ class Drawn(Source):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the mechanism from the catalog or from a permitted module; see `Source`."""
+        """Create the mechanism from the catalogue or a permitted module; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})
         return cls(mechanism_from_plain(name, parameters, database, trust.imports))

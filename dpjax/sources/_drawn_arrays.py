@@ -1,4 +1,4 @@
-"""Draws of a mechanism as streams of a kernel, and the region of the estimated densities."""
+"""Draws of a mechanism as streams for compiled kernels, and the region of estimated densities."""
 
 import numpy as np
 from jax import Array
@@ -16,7 +16,7 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Largest share of outputs outside the finite space that rounding may explain."""
+"""Largest share of outputs outside the finite space that rounding of shares can explain."""
 
 
 class DrawnArrays:
@@ -26,12 +26,12 @@ class DrawnArrays:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
         region: Region in the caller's form; if None, the standard region of a built-in mechanism,
-            the whole of a finite space, or the range of a pilot's outputs.
+            all of a finite space, or else the range of a pilot's outputs.
         key: Typed key of all runs.
 
     Raises:
-        ValueError: When the outputs have no density, are constant or not finite, or when integers
-            lie outside the finite space.
+        ValueError: When the outputs have no density, are constant or not finite, or are integers
+            outside the finite space.
     """
 
     sizes = None
@@ -58,11 +58,11 @@ class DrawnArrays:
             _refuse_lost_outcomes(pilot_outputs(mechanism, pairs, key), space.size)
 
     def relabel(self, output: object) -> object:
-        """Return the output as it is."""
+        """Return the output unchanged, since draws already have the caller's form."""
         return output
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return a note on the share of outputs outside the finite space."""
+        """Return a note on the share of outputs outside the finite space, if there are any."""
         space, region = self._space, self.region
         if not isinstance(space, FiniteSpace) or not isinstance(region, Outcomes):
             return []

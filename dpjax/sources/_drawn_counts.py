@@ -1,4 +1,4 @@
-"""Counts of the draws of a mechanism, in one compiled program or by NumPy."""
+"""Counts of the draws of a JAX mechanism, by one compiled program or by NumPy."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -50,10 +50,10 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Number of draws from which an audit uses the streamed layout, despite its compile time."""
+"""Minimum number of draws for the streamed layout, which is then faster despite compiling."""
 
 _FIRST_RUN = 0
-"""Number of the run whose first draws lay the cells of all runs."""
+"""Number of the run whose first draws determine the cells of all runs."""
 
 _BATCH = 2**22
 """Number of values (draws times dimension) in a batch that NumPy counts."""
@@ -62,18 +62,18 @@ _BATCH_SECONDS = 0.5
 """Target duration of a batch in seconds; signals and progress are handled between batches."""
 
 _SLOW_BLOCK = 0.01
-"""Duration of a block, in seconds, above which drawing by threads pays off."""
+"""Time to draw a block, in seconds, above which blocks are drawn by threads on all cores."""
 
 
 @dataclass
 class _Laid:
-    """Cells of one pair, with the draws that laid them.
+    """The cells of one pair, with the draws that determined them.
 
     Attributes:
         encoder: Encoder that numbers labels as the partition does.
         partition: Partition of the outputs into cells.
         first: First block of raw draws at the database.
-        pilots: Encoded draws of both sides, until they are counted.
+        pilots: Encoded draws of both sides that determined the cells; None once they are counted.
     """
 
     encoder: Encoder
@@ -83,10 +83,10 @@ class _Laid:
 
 
 class OpenedDrawn:
-    """Draws of a batch of runs; see `dpjax.sources.Opened`.
+    """Draws of a batch of runs, which are counted; see `dpjax.sources.Opened`.
 
-    The first draws of run 0 lay the cells of a pair, whichever runs are in the batch, so that one
-    compiled program can count every run.
+    The first draws of run 0 determine the cells of a pair, even if run 0 is not in the batch, so
+    that one compiled program can count all runs.
     """
 
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
@@ -119,11 +119,11 @@ class OpenedDrawn:
         self.tally.expect(draws)
         layout = request.execution.layout
         self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
-        # Scores of vectors are computed on the host.
+        # The scores of vectors are computed on the host, so the streamed layout is impossible.
         self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
 
     def search(self) -> list[Search]:
-        """Lay cells from the first draws of every pair, and count all draws in these cells."""
+        """Determine the cells of every pair by first draws, and count the first search round."""
         num_samples, num_pairs = self._rounds.num_samples, len(self.pairs)
         if self._streamed:
             for pair in range(num_pairs):
@@ -140,7 +140,7 @@ class OpenedDrawn:
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count draws of the second round; see `dpjax.sources.Opened`."""
+        """Count the draws of the second search round; see `dpjax.sources.Opened`."""
         num_again = self._rounds.num_again
         if self._streamed:
             return self._search_streamed(SEARCH_AGAIN, num_again, kept)
@@ -158,14 +158,14 @@ class OpenedDrawn:
     held = None
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay cells from the run's own draws; see `dpjax.sources.OpenedInTurn`."""
+        """Determine cells by this run's draws so far; see `dpjax.sources.OpenedInTurn`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
             np.concatenate([self._draw(run, pair, side, stage, n) for stage, n in parts if n])
             for side in (0, 1)
         ]
-        # Copy the dict, so that other runs do not use the cells of this one.
+        # Copy the dict of cells, so that the cells of other runs do not change.
         self._laid = dict(self._laid)
         laid = self._lay_by(pair, raw)
         assert laid.pilots is not None
@@ -194,10 +194,10 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> _Laid:
-        """Return the cells of a pair, which the first call lays from the first draws of run 0."""
+        """Return the cells of a pair; the first call determines them by draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
-        # The pilot fills whole blocks or holds all draws, so that other draws begin at a new block.
+        # The pilot has whole blocks, or all draws, so that the next draws begin with a new block.
         most = PILOT if self._region is not None else pilot_size(self._width)
         number = min(self._rounds.num_samples, most)
         return self._lay_by(
@@ -205,8 +205,8 @@ class OpenedDrawn:
         )
 
     def _lay_by(self, pair: int, raw: list[np.ndarray]) -> _Laid:
-        """Lay the cells of a pair from the raw draws of both sides."""
-        # Each pair has its own encoder, so that its cells do not depend on other pairs.
+        """Determine the cells of a pair by raw draws of both sides."""
+        # Create a new encoder, so that the cells of a pair do not depend on other pairs.
         encoder = Encoder("the mechanism")
         pilots = [encode_drawn(encoder, side, self._space) for side in raw]
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
@@ -216,12 +216,12 @@ class OpenedDrawn:
         return self._laid[pair]
 
     def _search_gathered(self, pair: int, num_samples: int) -> NDArray[np.int64]:
-        """Count the first round of the search at one pair, int64 [runs, 2, 2, cells]."""
+        """Count the first search round of a pair, int64 [runs, 2 halves, 2 sides, cells]."""
         laid, found = self._lay(pair), []
         for run in self._request.runs:
             pilots, start = None, 0
             if run == _FIRST_RUN and laid.pilots is not None:
-                # The draws that laid the cells are still in memory, and begin run 0.
+                # The first draws of run 0 determined the cells and are still in memory.
                 pilots, start = laid.pilots, len(laid.pilots[0].labels)
                 self.tally.saw(sum(len(pilot.labels) for pilot in pilots))
             sides = [
@@ -238,7 +238,7 @@ class OpenedDrawn:
 
     @property
     def _table(self) -> Lookup:
-        """Cells of all pairs as a lookup table on the device."""
+        """The cells of all pairs, as a lookup table on the device."""
         kept = self._request.kept
         if "table" not in kept:
             laid = [self._laid[pair].partition for pair in range(len(self.pairs))]
@@ -248,7 +248,10 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a search round in one compiled program, int64 [runs, searched, 2, 2, cells]."""
+        """Count a search round of the pairs `searched` [runs, searched] by one compiled program.
+
+        The result is int64 [runs, searched, 2 halves, 2 sides, cells].
+        """
         table, counts = self._table, np.int64(0)
 
         def launch(blocks: Blocks) -> WideCount:
@@ -296,9 +299,9 @@ class OpenedDrawn:
         num_draws: int,
         first: int = 0,
     ) -> Iterator[NDArray[np.int64]]:
-        """Yield counts of successive parts of the streams, of at most `num_draws` draws each.
+        """Yield the counts of successive parts of streams of up to `num_draws` draws each.
 
-        A batch of several runs is a single part, since a sweep handles signals between batches.
+        Several runs are counted in a single part, since a sweep handles signals between batches.
         """
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
@@ -312,11 +315,11 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Refuse a sampler that ignores its key, so that both stages begin with equal blocks."""
+        """Refuse a sampler that ignores its key: search and confirmation begin with equal draws."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
-        # The search has compiled the program already, so this measures drawing alone.
+        # The search has already compiled the program, so this measures only the time to draw.
         self._block_seconds = time.perf_counter() - began
         self._last[run, pair, 0, CONFIRM] = 0, fresh
         size = min(len(first), len(fresh), self.num_confirm)
@@ -349,7 +352,7 @@ class OpenedDrawn:
                 )
             )
         if self._keeps_last:
-            # Keep the last block, since the next draws of the stream often begin in it.
+            # Keep the last block, since the next request for this stream often begins within it.
             last = blocks[-1][-self._block :]
             self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
         return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
@@ -369,7 +372,7 @@ class OpenedDrawn:
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
-            # Give all cores equally many blocks, so that none waits at the end of a batch.
+            # Give every core the same number of blocks, so that none waits at the end of a batch.
             rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
             step = min(step, rounds * cores())
         if first >= num_draws:
@@ -383,11 +386,11 @@ class OpenedDrawn:
 
 
 def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
-    """Return the options of `lay` for outputs of a space.
+    """Return the options of `dpjax.partitions.lay` for outputs in a space.
 
     Args:
         space: Space of the outputs.
-        region: Region whose boundaries are also boundaries of cells, or None.
+        region: Region whose boundaries must be boundaries of cells, or None.
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,

@@ -1,4 +1,4 @@
-"""Families of mechanisms: functions of parameters, and the values of these parameters."""
+"""Families of mechanisms: functions from parameters to mechanisms, with ranges of parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -21,13 +21,13 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Largest number of members to try at the beginning."""
+"""Maximum number of members to try before parameters are varied."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Interval(NamedTuple):
-    """Interval of numbers; its ends and its middle are tried first."""
+    """An interval of values of a parameter; its ends and its middle are tried first."""
 
     low: float
     high: float
@@ -38,11 +38,14 @@ class _Interval(NamedTuple):
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def values(self) -> list[object]:
-        """Return the ends and the middle, on a logarithmic scale if both ends are positive."""
+        """Return both ends and the middle; if both ends are positive, it is the geometric mean."""
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> float:
-        """Return the number at a fraction `share` of the way from the lower to the upper end."""
+        """Return the value at a fraction `share` of the way from the lower to the upper end.
+
+        The scale is logarithmic if both ends are positive; integer ends give an integer.
+        """
         low, high = self
         value = low + share * (high - low)
         if low > 0:
@@ -90,14 +93,14 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return why no method takes a family: audits and assertions search it for one member."""
+        """Return why no method audits a family: audits and assertions first choose a member."""
         return (
             f"the family {self.name} cannot be audited as a whole: give it to dpjax.audit or "
             "assert_private, or use one of its members."
         )
 
     def tried(self, rng: np.random.Generator) -> list[dict[str, object]]:
-        """Return the combinations of parameters to try at the beginning.
+        """Return the combinations of parameter values to try first.
 
         Args:
             rng: Generator that selects some of the combinations if there are too many.
@@ -109,7 +112,7 @@ class Family(Source):
         return [every[place] for place in sorted(rng.permutation(len(every))[:_MOST_MEMBERS])]
 
     def varied(self, chosen: Mapping[str, object], rng: np.random.Generator) -> dict[str, object]:
-        """Return the combination after redrawing one parameter, which is chosen at random."""
+        """Return a copy of a combination in which one random parameter has a new random value."""
         name = list(self._ranges)[int(rng.integers(len(self._ranges)))]
         among = self._ranges[name]
         if isinstance(among, _Interval):
@@ -122,7 +125,7 @@ class Family(Source):
         """Return the member with the given parameters.
 
         Raises:
-            TypeError: When the function returns anything but a source of the host.
+            TypeError: When the function does not return a host mechanism or a library object.
         """
         made = self.make(**chosen)
         source = LibraryMechanism(made) if knows(made) else made
@@ -141,12 +144,12 @@ class Family(Source):
 
 @dataclass(frozen=True)
 class Member(OnHost):
-    """Mechanism of a family, with its parameters.
+    """A mechanism of a family, with its parameters.
 
     Attributes:
-        source: Source that the function of the family returned.
-        make: Function of the family.
-        chosen: Parameters of the member.
+        source: Source that the family's function returned.
+        make: The family's function.
+        chosen: Parameters with which the function was called.
     """
 
     source: OnHost
@@ -156,12 +159,12 @@ class Member(OnHost):
 
     @property
     def name(self) -> str:
-        """Name of the function of the family."""
+        """Name of the family's function."""
         return name_of_function(self.make)
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters; values that JSON cannot hold are converted to strings."""
+        """Parameters of the member; values that JSON cannot hold are converted to strings."""
         return {
             name: value if isinstance(value, _PLAIN) else text_of(value)
             for name, value in self.chosen.items()
@@ -178,7 +181,7 @@ class Member(OnHost):
         return self.source.usual_pairs
 
     def __getattr__(self, name: str) -> Any:
-        """Return an option of the mechanism, such as `batched` or `time_limit`."""
+        """Return an attribute of the mechanism's source, such as `batched` or `time_limit`."""
         if name.startswith("__") or name == "source":
             raise AttributeError(name)
         return getattr(self.source, name)

@@ -1,4 +1,4 @@
-"""Outputs in memory, which are validated and read like recordings."""
+"""Outputs in memory, which are validated and then read in chunks like recordings."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -28,16 +28,19 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Map from each origin of the outputs to its name; two recordings must not share one."""
+        """Names of the origins of the outputs, such as files, by an identifier of each origin.
+
+        The recordings of the two sides must not share an origin.
+        """
         ...
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """Yield arrays [n] or [n, d] of all outputs in order, the same ones at each call."""
+        """Yield all outputs in order, as arrays [n] or [n, d]; every call yields the same."""
         ...
 
 
 class Sides(Protocol):
-    """Recorded outputs of both sides with their options; see `dpjax.Recorded`."""
+    """Recorded outputs of both sides, and their options; see `dpjax.Recorded`."""
 
     @property
     def x(self) -> object: ...
@@ -63,10 +66,10 @@ class Sides(Protocol):
 
 @dataclass(frozen=True)
 class Held:
-    """Recording of outputs in memory.
+    """A recording whose outputs are in memory.
 
     Attributes:
-        outputs: Outputs [n] or [n, d]; the dtype is object if outputs are of several kinds.
+        outputs: Outputs [n] or [n, d]; the dtype is object if they are of several kinds.
         name: Name for display.
     """
 
@@ -75,7 +78,7 @@ class Held:
 
     @property
     def origins(self) -> dict[object, str]:
-        """Empty map, since the origin of an array is unknown."""
+        """Empty dict, since the origin of an array is unknown."""
         return {}
 
     def chunks(self) -> Iterator[np.ndarray]:
@@ -85,11 +88,11 @@ class Held:
 
 
 def held(name: str, outputs: object) -> Chunked:
-    """Return a recording unchanged, and wrap an array or a list as a recording.
+    """Return a recording unchanged; convert an array or a list to a recording.
 
     Raises:
         TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When they do not have shape [n] or [n, d].
+        ValueError: When the outputs do not have shape [n] or [n, d].
     """
     return outputs if isinstance(outputs, Chunked) else Held(as_outputs(name, outputs), name)
 
@@ -99,7 +102,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
     Raises:
         TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When they do not have such a shape.
+        ValueError: When the outputs have another shape.
     """
     if isinstance(outputs, str | os.PathLike):
         raise TypeError(
@@ -108,7 +111,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
         )
     try:
         array = _array(_rows_of_mixed(outputs))
-    except Exception as error:  # NumPy and code of other libraries may raise anything.
+    except Exception as error:  # NumPy and other libraries may raise any exception.
         raise BadValue(f"{name} must be one array of outputs: {text_of(error)}.") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -124,7 +127,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
 
 def _rows_of_mixed(outputs: object) -> object:
-    """Return the rows of a data frame with numbers and labels as dicts; leave others unchanged."""
+    """Return the rows of a data frame with labels as dicts; return other outputs unchanged."""
     names, kinds = getattr(outputs, "columns", None), getattr(outputs, "dtypes", None)
     if names is None or kinds is None or len(names) < 2:
         return outputs
@@ -134,7 +137,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Convert outputs to an array in which different outputs stay different."""
+    """Convert outputs to an array, so that outputs that differ still differ in the array."""
     if not isinstance(outputs, list | tuple):
         return as_array(outputs)
     if any(map(_is_masked, outputs)):
@@ -154,16 +157,16 @@ def _is_masked(output: object) -> bool:
 
 
 def _unmasked(output: object) -> object:
-    """Replace masked entries of an output by `MASKED`, and vectors by tuples."""
+    """Replace the masked entries of an output by `MASKED`, and vectors by tuples."""
     if isinstance(output, list | tuple):
         return tuple(map(_unmasked, output))
     return _unmasked(entries(output)) if isinstance(output, np.ndarray) else output
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
-    """Check whether NumPy merged different outputs when it made an array of a list.
+    """Check whether NumPy may have made different outputs equal when it converted a list.
 
-    NumPy drops NULs at the end of strings, and rounds integers above 2^53 if the list has floats.
+    NumPy drops NULs at the end of strings, and rounds integers above 2^53 if there are floats too.
     """
     if array.ndim != 1:
         return False

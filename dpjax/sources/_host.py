@@ -30,32 +30,33 @@ from dpjax.sources._source import Trust
 class HostMechanism(OnHost):
     """A Python function as a mechanism: NumPy, a library, a remote service.
 
-    `dpjax.audit` takes it in place of a mechanism. Outputs may be numbers, vectors of numbers,
-    labels, or nested dicts, lists and tuples of these. The numbers of a nested output form one
-    vector, in the order of keys and positions, and everything else forms a label next to it. NaN,
+    `dpjax.audit` accepts it like any mechanism. Outputs may be numbers, vectors of numbers, labels,
+    or nested dicts, lists and tuples of these. The numbers in a nested output form a vector, in the
+    order of keys and positions; everything else in it forms a label in addition to the vector. NaN,
     infinities, missing values (None, "", masked entries) and, if each call returns one output,
     exceptions are outcomes of their own.
 
     Attributes:
         function: Function (database, num_samples) -> outputs, as an array, a list, or a dict whose
             values each hold one part of every output; or, with `batched=False`, (database) -> one
-            output. A function with a parameter `seed` (an integer) or `rng` (a
-            `numpy.random.Generator`) is given one, and the audit can be replayed; otherwise it must
-            draw its own fresh randomness at every call. Every call gets its own copy of the
-            database, and may change it.
+            output. If the function has a parameter `seed` (an integer) or `rng` (a
+            `numpy.random.Generator`), dpjax provides it, and the audit can be replayed; otherwise,
+            the function must draw its own fresh randomness at every call. Every call gets its own
+            copy of the database, and may change it.
         batched: Whether one call returns many outputs.
         workers: Number of processes that call the function, each a fresh Python interpreter; 0 to
-            call it in this process. Workers need a picklable function, defined at the top level of
-            a module.
+            call it in this process. Workers need a picklable function, which is defined at the top
+            level of a module.
         batch_size: Number of outputs per call, or per task of a worker. It affects the seeds, and
             so the outputs.
         special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
         bits: "lowest" to observe the position of the lowest set bit of each float in addition to
             its value, or a number k <= 8 to observe its k lowest mantissa bits. Noise in floating
             point can leak through these bits. -0.0 then differs from 0.0.
-        time_limit: Seconds of drawing in one audit; None for no limit. The pace is measured first,
-            on draws that are then discarded, and the numbers of draws are reduced to fit.
-        timeout: Longest duration of one call, in seconds; None for no limit. A call that takes
+        time_limit: Maximum time that an audit spends on drawing, in seconds; None for no limit. The
+            pace is measured first, on draws that are then discarded, and the numbers of draws are
+            reduced if necessary.
+        timeout: Maximum duration of one call, in seconds; None for no limit. A call that takes
             longer is ended; if each call returns one output, this is an outcome of its own. Without
             a timeout, a call that still runs at the end of the time limit is an error. C code that
             never returns to Python cannot be ended.
@@ -139,7 +140,7 @@ class HostMechanism(OnHost):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Import the function if its module may be imported; see `Source`."""
+        """Create the source if the function's module may be imported; see `Source`."""
         function = imported(str(content.pop("name", "")), trust.imports)
         return cls(function, **known_options(cls, content))
 
@@ -174,19 +175,20 @@ class HostMechanism(OnHost):
             deadline = Deadline.of(self.timeout, self.time_limit)
             yield partial(self._batches, partial(call, deadline), None)
             return
-        # Alarms work in the main threads of workers, and all processes share the clock.
+        # Pass a deadline to the workers: alarms work in their main threads, and all processes share
+        # a clock.
         call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
         # Start fresh interpreters: a fork would copy JAX's threads, and the state of NumPy's global
         # generator into every worker.
         context = multiprocessing.get_context("spawn")
-        # Use the full name to import this module only here: it took a tenth of dpjax's import time.
+        # `futures` imports its process pool only here, which takes a tenth of dpjax's import time.
         with futures.ProcessPoolExecutor(
             self.workers, mp_context=context, initializer=end_with_parent
         ) as pool:
             try:
                 yield partial(self._batches, call, pool)
             except BaseException:
-                # The pool would otherwise wait for calls that may never return.
+                # Kill the workers; otherwise the pool would wait for calls that may never return.
                 for process in list((pool._processes or {}).values()):
                     process.kill()
                 raise
@@ -200,7 +202,7 @@ class HostMechanism(OnHost):
     ) -> Iterator[Raw]:
         seeds = seeds_of_calls(span, self.batch_size, self.batched)
         tasks = ((database, size, seed) for size, seed in seeds)
-        # Only this process can report each output; workers report whole batches.
+        # Report single outputs only if this process draws them; workers report whole batches.
         each = pool is None and not self.batched
         call = partial(call, span.saw) if each else partial(call, None)
         try:
@@ -219,7 +221,7 @@ def _check_arguments(function: Callable[..., object], name: str, batched: bool) 
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return  # C code has no signature, so only a call can check it.
+        return  # C code may have no signature; then only a call can check the arguments.
     seed = seed_argument(function)
     given = (None, 1) if batched else (None,)
     try:

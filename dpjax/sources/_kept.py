@@ -1,6 +1,6 @@
-"""First outputs of a sequential audit, kept so that each is drawn once and counted repeatedly.
+"""First outputs of a sequential audit, which are drawn once, kept, and counted repeatedly.
 
-Cells are laid again as draws arrive, and a continued audit begins with the same outputs.
+The audit counts them again when it determines new cells, and when it is continued later.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ from dpjax.partitions import Encoder, Outputs, part_of
 
 
 class _Stream(NamedTuple):
-    """Batches of one side of a pair, and the number of outputs in them."""
+    """Kept batches of one side of a pair, and the total number of their outputs."""
 
     batches: list[Outputs]
     number: int
 
 
 class Kept:
-    """First outputs of each side of each pair, up to a maximum.
+    """The first outputs of each side of each pair, up to a maximum number.
 
     Args:
         encoder: Encoder that numbers the labels of the outputs.
-        most: Largest number of outputs to keep per side.
+        most: Maximum number of outputs to keep per side.
     """
 
     def __init__(self, encoder: Encoder, most: int):
@@ -33,11 +33,11 @@ class Kept:
         self._streams: dict[tuple[int, int], _Stream] = {}
 
     def number(self, pair: int, side: int) -> int:
-        """Return the number of outputs kept of one side."""
+        """Return how many outputs of one side are kept."""
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep the outputs from number `first` on, if they follow those already kept."""
+        """Keep a batch that begins with output number `first`, if it follows the kept ones."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return
@@ -52,7 +52,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return those of outputs start, ..., stop - 1 that are kept; None if there are none."""
+        """Return the kept ones of outputs start, ..., stop - 1, or None if none is kept."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -64,7 +64,7 @@ class Kept:
         return part._replace(values=widened(part.values, width))
 
     def to_plain(self) -> JsonObject | None:
-        """Return all outputs and labels, bit for bit; None if JSON cannot hold the labels."""
+        """Return the kept outputs as JSON, bit for bit; None if JSON cannot hold the labels."""
         encoder = self._encoder.to_plain()
         if encoder is None or not self._streams:
             return None
@@ -75,10 +75,10 @@ class Kept:
         return {"encoder": encoder, "streams": streams}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore what `to_plain` wrote, before anything is drawn.
+        """Restore the outputs from the values that `to_plain` returned, before any draw.
 
         Raises:
-            ValueError: When the content is damaged.
+            ValueError: When the values are damaged.
         """
         try:
             self._encoder.restore(plain["encoder"])
@@ -103,5 +103,5 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return the values [n, width], with zeros if the outputs are labels without numbers."""
+    """Return `values` [n, width]; if outputs are labels without numbers, fill them with zeros."""
     return values if values.shape[1] == width else np.zeros((len(values), width))

@@ -1,4 +1,4 @@
-"""Refusal of labels that hardly ever repeat, so that nothing can be compared."""
+"""Refusal of labels that hardly ever repeat, whose probabilities cannot be compared."""
 
 from collections.abc import Sequence
 
@@ -7,10 +7,11 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Share of unique labels at which outputs are refused; occurrences of one label that prevent it."""
+"""Labels are refused if at least the share `_ALONE_SHARE` of the outputs have labels that occur
+only once, unless one of the labels occurs `_RARE` times or more."""
 
 _LEAST_LOOKED_AT = 200
-"""Smallest number of outputs to check; in fewer, even common labels may occur once each."""
+"""Minimum number of outputs to check; among fewer, even common labels may occur only once."""
 
 
 def refuse_labels_alone(
@@ -21,8 +22,8 @@ def refuse_labels_alone(
     Args:
         pilots: Pilots of both sides.
         encoder: Encoder of the pilots.
-        names: Name of the outputs in messages.
-        num_outputs: Number of all outputs, if the pilots are only a part of them.
+        names: Plural noun for the outputs, for messages.
+        num_outputs: Total number of outputs, if the pilots are only a part of them.
 
     Raises:
         ValueError: When hardly any label occurs twice.
@@ -34,9 +35,15 @@ def refuse_labels_alone(
 
 
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
-    """Refuse outcomes if hardly any occurs twice; `counts` [k] sums both sides.
+    """Refuse outcomes if hardly any of them occurs twice.
 
-    A single outcome that repeats, such as an error among identifiers, suffices for an audit.
+    If a single outcome repeats often, such as an error among identifiers, it can be audited.
+
+    Args:
+        counts: Count of each outcome, over both sides, [k].
+        names: Plural noun for the outputs, for messages.
+        num_outputs: Total number of outputs.
+        example: One of the outcomes.
     """
     repeated = counts[counts > 1].sum()
     if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:

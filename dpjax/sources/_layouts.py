@@ -1,8 +1,9 @@
-"""Counts of drawn outputs: streamed through one compiled loop, or gathered on the host.
+"""Counts of drawn outputs, in two layouts.
 
-A streamed layout draws and counts in one kernel, which takes seconds to compile and then runs
-fastest. A gathered layout compiles the sampler alone, and NumPy counts. Both draw the same blocks
-under the same keys, folded from (run, pair, side, stage, block), so their counts are equal.
+The streamed layout draws and counts in one kernel, which takes seconds to compile but is the
+fastest. The gathered layout compiles only the sampler, gathers the draws on the host, and counts
+them by NumPy. Both draw the same blocks from the same keys, folded from (run, pair, side, stage,
+block), so their counts are equal.
 """
 
 from collections.abc import Sequence
@@ -30,19 +31,20 @@ from dpjax.sources.streams import CONFIRM, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
-"""Largest number of draws per block, unless a side has more than `_MANY` draws."""
+"""Maximum number of draws per block, unless a side has more than `_MANY` draws."""
 
 _CALL = 2**16
-"""Number of values (draws times dimension) per compiled call of the gathered layout."""
+"""Number of values (draws times dimension) that one compiled call draws in the gathered layout."""
 
 _MANY = 2**20
-"""Number of draws per side above which blocks have MAX_BLOCK draws."""
+"""Number of draws per side above which a block has MAX_BLOCK draws."""
 
 
 def block_size(rounds: Rounds) -> int:
-    """Return the common size of an audit's blocks, a power of 2; one program draws them all.
+    """Return the number of draws per block, a power of 2, which all blocks of an audit share.
 
-    It depends only on the numbers of draws, since it determines which key draws which output.
+    It must depend only on the audit's numbers of draws, because it determines from which key each
+    output is drawn.
     """
     sizes = [rounds.num_samples, rounds.num_confirm]
     sizes += [rounds.num_again] if rounds.num_kept else []
@@ -53,26 +55,26 @@ def block_size(rounds: Rounds) -> int:
 
 
 def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return where streams end, int32 [..., 2]: number of blocks, and draws in the last block.
+    """Return the number of blocks of each stream, and of draws in its last block, int32 [..., 2].
 
     Args:
-        stops: Number of draws of each stream from its first block on, at least 1.
-        size: Draws of a block.
+        stops: Number of draws of each stream, at least 1.
+        size: Draws per block.
     """
     number = -(-stops // size)
     return np.stack([number, stops - (number - 1) * size], axis=-1).astype(np.int32)
 
 
 def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
-    """Fold integers into the words of a key, uint32 [2], as `fold_in` does, but on the host."""
+    """Fold integers into the words of a key, uint32 [2], like `jax.random.fold_in` but by NumPy."""
     return reduce(random.fold_words, parts, words)
 
 
 def blocks_at_once(size: int, width: int) -> int:
-    """Return the number of blocks per compiled call of the gathered layout.
+    """Return the number of blocks that one compiled call draws in the gathered layout.
 
     Args:
-        size: Draws of a block.
+        size: Draws per block.
         width: Dimension of a draw.
     """
     return max(_CALL // (size * width), 1)
@@ -94,12 +96,12 @@ def first_draws(
     Args:
         mechanism: Mechanism as in `sample_blocks`.
         words: Words of the stream's key, uint32 [2].
-        database: One database.
+        database: A single database.
         num_draws: Number of draws, at least 1.
-        size: Draws of a block.
-        at_once: Largest number of blocks per compiled call.
+        size: Draws per block.
+        at_once: Maximum number of blocks per compiled call.
         first: Number of the first block.
-        threads: Whether to draw block by block on all cores; see `side_by_side`.
+        threads: Whether threads on all cores draw one block each at a time; see `side_by_side`.
     """
     number, step = -(-num_draws // size), 1 if threads else at_once
     keys = random.fold_words(words, np.arange(first, first + number))
@@ -110,7 +112,7 @@ def first_draws(
         return sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
 
     calls = [keys[start : start + step] for start in range(0, number, step)]
-    # Signals can wait, since the caller asks for draws that take about a second.
+    # Delay signals until the end, since the draws of one call take about a second.
     with signals_wait():
         drawn = side_by_side(launch, calls) if threads else [launch(call) for call in calls]
         found = [np.asarray(d)[: len(c)] for d, c in zip(drawn, calls, strict=True)]
@@ -125,10 +127,10 @@ def sample_blocks(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Words of the blocks' keys, uint32 [most, 2].
-        number: Number of blocks to draw, int32; the remaining blocks are zeros.
-        database: One database.
-        size: Draws of a block.
+        words: Words of the key of each block, uint32 [most, 2].
+        number: Number of blocks to draw, int32; all other blocks of the result are zeros.
+        database: A single database.
+        size: Draws per block.
     """
 
     def draw(block: Array) -> Array:
@@ -152,20 +154,20 @@ def search_counts_runs(
     *,
     execution: Execution,
 ) -> WideCount:
-    """Count how often each cell occurs at both sides of pairs, in a round of the search.
+    """Count the draws in each cell, at both sides of the searched pairs, in a round of the search.
 
     Args:
         streams: Streams of all runs.
-        cells: Partitions, stacked over the pairs.
+        cells: Partitions as a lookup table, stacked over the pairs.
         stage: Stage of the round, int32.
-        num_samples: n, draws at each side of each pair, as blocks from `blocks_of`.
-        runs: Run numbers, int32 [runs], from which each run's key is folded; and numbers of the
-            pairs that each run searches, int32 [runs, searched].
+        num_samples: Draws per side of each pair, as blocks from `blocks_of`.
+        runs: Two arrays: the number of each run, int32 [runs], which is folded into its key; and
+            the numbers of the pairs that it searches, int32 [runs, searched].
         execution: Layout of the computation on the machine, which does not affect the counts.
 
     Returns:
-        Counts [runs, searched, 2, 2 * cells]: cells of even-numbered draws, then of odd-numbered
-        ones.
+        Counts [runs, searched, 2 sides, 2 * cells]. On the last axis, the counts of even-numbered
+        draws in all cells come first, then those of odd-numbered draws.
     """
 
     def one_run(of_run: tuple[Array, Array]) -> WideCount:
@@ -191,20 +193,20 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """Count how often marked cells occur in the confirmation set of one pair.
+    """Count the fresh draws of each mark in the confirmation sets of runs, for one pair per run.
 
     Args:
         streams: Streams of all runs.
-        cells: Partitions, stacked over the pairs.
-        num_confirm: Fresh draws of the longest stream, as blocks from `blocks_of`.
-        runs: Run numbers, int32 [runs]; pair of each run, int32 [runs]; ends of its two streams
-            from `ends_of`, int32 [runs, 2, 2]; and marks, int32 [runs, cells], where cells of one
-            mark are counted together.
-        num_marks: Number of different marks.
-        execution: Layout of the computation on the machine.
+        cells: Partitions as a lookup table, stacked over the pairs.
+        num_confirm: Draws of the longest stream, as blocks from `blocks_of`.
+        runs: Four arrays: the number of each run, int32 [runs]; its pair, int32 [runs]; where its
+            streams of both sides end, by `ends_of`, int32 [runs, 2 sides, 2]; and the mark of each
+            cell, int32 [runs, cells]. Cells with the same mark are counted together.
+        num_marks: Number of marks.
+        execution: Layout of the computation on the machine, which does not affect the counts.
 
     Returns:
-        Counts [runs, 2, num_marks].
+        Counts [runs, 2 sides, num_marks].
     """
 
     def one_run(of_run: tuple[Array, Array, Array, Array]) -> WideCount:
@@ -235,7 +237,17 @@ def _counts(
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Count the draws of both sides, [2, categories], by mark if marked, else by half and cell."""
+    """Count the draws of both sides, [2 sides, categories].
+
+    Args:
+        streams: Streams of one run.
+        pair: Number of the pair.
+        stage: Stage of the run.
+        num_draws: Draws of each side, as blocks.
+        cells: Partitions, stacked over the pairs.
+        marked: Mark of each cell, and number of marks: draws are counted by mark. If None, they are
+            counted by half and cell.
+    """
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size
 

@@ -1,4 +1,4 @@
-"""Choice of cells; for vector outputs, by the most informative score."""
+"""Choice of the cells of a pair; vectors are reduced to the score with the best expected bound."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,13 +12,13 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""Share of the largest expected bound from which a simpler score is preferred."""
+"""A simpler score is preferred if its expected bound is at least this share of the largest one."""
 
 _MOST_BOXES = 3
-"""Largest dimension of outputs that are cut into boxes."""
+"""Maximum dimension of vectors that are divided into boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64]], float]
-"""Function of (cells, counts of both halves at both sides) that returns the expected bound."""
+"""Function from a partition and counts [2 halves, 2 sides, cells] to the expected bound."""
 
 
 def lay_best(
@@ -29,17 +29,18 @@ def lay_best(
     parts: tuple[str, ...] = (),
     **options: Any,
 ) -> Partition:
-    """Lay the cells of a pair that have the largest expected bound.
+    """Return the partition of a pair's outputs with (nearly) the largest expected bound.
 
-    Vector outputs are divided by a score, or into boxes if these have a larger expected bound.
-    Within a region they are always divided into boxes.
+    Vectors are divided by a score, or into boxes if boxes have a larger expected bound. With a
+    region, they are always divided into boxes.
 
     Args:
         pilots: First outputs of the search set, at the database and at its neighbor.
-        folds: Folds of the pilots, int [n] each.
+        folds: Fold of each output of the two pilots, int [n] each.
         names: Names of all labels in the pilots.
-        promise: Function that returns the expected bound of cells and counts.
-        parts: Path of each number in outputs of several parts, to describe events in words.
+        promise: Function from a partition and counts to the expected bound.
+        parts: For outputs of several parts, the path of each number within an output, by which
+            events are described in words.
         options: Options of `dpjax.partitions.lay`.
 
     Raises:
@@ -52,7 +53,7 @@ def lay_best(
     entries = [entry_partition(first, names, column) for column in range(dimension)]
     others: list[Partition] = [*score_partitions(pilots, folds)]
     if dimension <= _MOST_BOXES:
-        # Try boxes after the linear score, whose events are as easy to describe.
+        # Try boxes directly after the linear score, since their events are as easy to describe.
         others.insert(1, lay(first, names, **options))
 
     def promised(cells: Partition) -> float:

@@ -5,7 +5,7 @@ from dpjax.partitions import Search
 
 
 def lost_outcomes(found: list[Search], space: OutputSpace) -> list[str]:
-    """Return a note on the share of outputs outside a finite space."""
+    """Return a note on the share of outputs outside a finite space, or an empty list."""
     if not isinstance(space, FiniteSpace):
         return []
     share = 0.0

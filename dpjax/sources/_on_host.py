@@ -1,4 +1,4 @@
-"""Host mechanisms as sources; outputs are counted as they arrive, in constant memory."""
+"""Host mechanisms as sources; outputs are counted as they are drawn, in constant memory."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -37,30 +37,40 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Largest and smallest number of outputs of a new run; share of the time limit for such runs."""
+"""Constants of the comparison of two new runs.
+
+Each run has at most `_RESTARTED` and at least `_FEWEST_RESTARTED` outputs per side; the comparison
+may take the share `_RESTART_SHARE` of the time limit.
+"""
 
 _LEAST_TIME = 1e-3
-"""Seconds kept when a time limit is used up, so that the error can state the time needed."""
+"""Time limit, in seconds, that replaces one that is used up.
+
+It is positive, so that the audit can still measure and report how much time is needed.
+"""
 
 _CUT = 1000
-"""Outputs per batch if each needs a call; an interrupt loses at most one batch."""
+"""Maximum number of outputs per batch if each output needs a call of its own.
+
+An interrupt loses at most one batch.
+"""
 
 _EVERY = 2**31 - 1
-"""Maximum that keeps every output, since no audit draws so many."""
+"""Maximum number of outputs to keep that no audit reaches, so that every output is kept."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
 
 class OnHost(Source):
-    """Mechanism whose outputs come from the host: a Python function or a program.
+    """Base class of mechanisms on the host: Python functions, programs and library objects.
 
     Attributes:
         name: Name for display.
         replayable: Whether the same seeds give the same outputs.
-        batched: Whether one call returns many outputs, which then depend on the batch size.
+        batched: Whether one call returns many outputs; the outputs then depend on the batch size.
         batch_size: Number of outputs per call.
         workers: Number of simultaneous calls; 0 to call in this process.
-        time_limit: Seconds of drawing in one audit, or None.
+        time_limit: Maximum time, in seconds, that an audit spends on drawing, or None.
     """
 
     repeatable: ClassVar[bool] = True
@@ -71,7 +81,7 @@ class OnHost(Source):
         return not self.batched
 
     def with_time_used(self: Any, seconds: float) -> Any:
-        """Return the source with less time left; see `Source`."""
+        """Return the source with its time limit reduced by `seconds`; see `Source`."""
         if self.time_limit is None:
             return self
         return replace(self, time_limit=max(self.time_limit - seconds, _LEAST_TIME))
@@ -81,27 +91,27 @@ class OnHost(Source):
         raise NotImplementedError
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new runs, if the mechanism draws its own randomness.
+        """Draw from two new runs of the mechanism, if it draws its own randomness.
 
-        A run is a newly made object or a new process. It draws at the database first, and then at
-        its neighbor.
+        A run is a newly created object or a new process. It draws at the database first, and then
+        at its neighbor.
 
         Args:
             sides: Databases of a pair.
-            count: Largest number of outputs at each database.
+            count: Maximum number of outputs at each database.
 
         Returns:
-            Plural noun that names the runs in messages, and the raw outputs of both; None if the
-            mechanism cannot be run anew.
+            Plural noun for the runs, for messages, and the raw outputs of both runs; None if the
+            mechanism cannot be started again.
         """
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context that gives a `Draw`.
+        """Return a context whose value is a `Draw`: a function that yields batches of raw outputs.
 
-        If the span has a cut and each output needs a call, batches hold at most that many outputs.
-        The outputs themselves depend only on the database, the numbers of the outputs and the
-        words.
+        If each output needs a call of its own and the span has a `cut`, batches have at most that
+        many outputs. The outputs themselves depend only on the database, the numbers of the outputs
+        and the seed words.
         """
         raise NotImplementedError
 
@@ -114,7 +124,7 @@ class OnHost(Source):
 
 
 class _OpenedOnHost:
-    """Draws of one audit; see `dpjax.sources.Opened`."""
+    """Draws of a host mechanism during one audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Any, draw: Draw, pairs: AnyPairs, request: Request):
         self._start = time.perf_counter()
@@ -138,7 +148,7 @@ class _OpenedOnHost:
         self._cut: int | None = None
         self._counted: set[int] = set()
         self._said: list[str] = []
-        # Keep every output if each is expensive, and otherwise those that lay cells.
+        # Keep all outputs if each is expensive; otherwise, only those that determine cells.
         every = request.each and not source.batched
         self._kept = Kept(self._encoder, _EVERY if every else LAYING)
         if request.held is not None:
@@ -151,12 +161,12 @@ class _OpenedOnHost:
 
     @property
     def notes(self) -> list[str]:
-        """Notes for the reader so far."""
+        """Notes for the reader of the result, so far."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draw the search set, within its share of the time limit if there is one."""
+        """Draw the first search round; if there is a time limit, within its share of the time."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -182,7 +192,7 @@ class _OpenedOnHost:
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw more outputs of some pairs; see `dpjax.sources.Opened`."""
+        """Draw the second search round; see `dpjax.sources.Opened`."""
         wanted = self._rounds.num_again
         quota = self._plan(kept.size, wanted, 0)
         size = max(cells.size for cells in self._laid)
@@ -202,7 +212,8 @@ class _OpenedOnHost:
         Args:
             num_pairs: Number of pairs that the round searches.
             wanted: Samples per side of each pair, if time allows.
-            later: Samples per side of the later round, over all its pairs.
+            later: Samples per side of the next search round, over all its pairs; 0 if there is
+                none.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
         if (seconds is not None or self._request.each) and not self._source.batched:
@@ -218,7 +229,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Set the size of the confirmation set to fit the time left, at the pace of the search."""
+        """Fit the size of the confirmation set to the remaining time, by the search's pace."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -240,7 +251,8 @@ class _OpenedOnHost:
         if pair not in self._counted:
             self._counted.add(pair)
             self._refuse_same_runs(pair)
-        # Ignore the clock here: which outputs confirm must not depend on how long they take.
+        # Set no time limit here, since the outputs that are counted must not depend on how long
+        # they take.
         stops = marked.stops(self.num_confirm)[0].tolist()
         quotas = [Quota(stop - first, self._cut, None) for stop in stops]
         if self._request.in_order:
@@ -255,7 +267,7 @@ class _OpenedOnHost:
                 for side, quota in enumerate(quotas)
             ]
         counts = np.zeros((1, 2, num_marks), np.int64)
-        # Alternate between the sides, so that an interrupt leaves counts of both.
+        # Alternate between the sides, so that both have counts if an interrupt occurs.
         for batches in zip_longest(*sides):
             part = np.zeros((2, num_marks), np.int64)
             for side, batch in enumerate(batches):
@@ -269,10 +281,10 @@ class _OpenedOnHost:
         return counts
 
     def _refuse_same_runs(self, pair: int) -> None:
-        """Refuse a mechanism whose two new runs have equal outputs, if there is time to compare.
+        """Refuse a mechanism if two new runs have equal outputs; skip this if time is short.
 
         Raises:
-            Repeats: When both runs gave the same outputs.
+            Repeats: When both runs have the same outputs.
         """
         count, limit = _RESTARTED, self._source.time_limit
         if limit is not None:
@@ -286,7 +298,7 @@ class _OpenedOnHost:
             self._stream.refuse_same(pair, restarted)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay cells from kept outputs; see `dpjax.sources.OpenedInTurn`.
+        """Determine the cells of a pair by the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
             ValueError: When an earlier audit drew these outputs, but its file could not store them.
@@ -304,18 +316,19 @@ class _OpenedOnHost:
 
     @property
     def held(self) -> JsonObject | None:
-        """First outputs; see `dpjax.sources.OpenedInTurn`."""
+        """The kept outputs as JSON values; see `dpjax.sources.OpenedInTurn`."""
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Yield outputs start, ..., stop - 1 of one side, counting from the first of the search.
+        """Yield outputs start, ..., stop - 1 of one side, numbered from the first of the search.
 
-        Kept outputs are not drawn again. All requested outputs must belong to one stage.
+        Outputs that are kept are not drawn again. The requested outputs must all belong to the
+        search or all to the confirmation.
         """
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
         if done < stop - start and self._source.batched:
-            # A batch has one seed, and must be drawn whole or not at all.
+            # The outputs of a batch share a seed, so a batch cannot be drawn in part.
             self._kept.forget(pair, side, start)
             done = 0
         if known is not None and done:
@@ -337,9 +350,9 @@ class _OpenedOnHost:
         return time.perf_counter() - self._start
 
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
-        """Lay cells from the first outputs of both sides, and count all outputs in these cells."""
+        """Determine cells by the first outputs of both sides, and count all outputs in them."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
-        # The first outputs show how many numbers each output has.
+        # Encoding the first outputs has shown the dimension of an output.
         width = self._encoder.dimension or 1
         if self._box is None and (size := pilot_size(width)) > PILOT:
             sides = zip(pilots, rests, strict=True)
@@ -355,7 +368,7 @@ class _OpenedOnHost:
 
 
 def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """Split batches into the first `count` outputs and batches of the rest."""
+    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
     taken, size = [], 0
     for batch in batches:
         taken.append(batch)

@@ -15,10 +15,13 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
 
 FEWEST = 20
-"""Smallest number of canaries of a run."""
+"""Minimum number of canaries of a run."""
 
 _DEVIATIONS = 5.2
-"""Number of standard deviations that fair coins exceed once in five million runs."""
+"""Largest accepted deviation of the number of included canaries, in standard deviations.
+
+Fair coins exceed it once in five million runs.
+"""
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -31,12 +34,12 @@ class OneRun(Source):
     computed from the output in any way that does not use the coins, and may depend on each other.
 
     Attributes:
-        scores: Numbers [n], higher where a canary is more likely to have been included; or a
+        scores: Score of each canary, [n], which should be higher if it was included; or a
             `dpjax.Recording` of a file's column.
-        included: Booleans [n], whether each canary was included; or a `dpjax.Recording` of a
-            column of 0 and 1, or of true and false.
-        fair_coins: Whether the caller knows that every canary had its own coin; needed if exactly
-            half of them were included.
+        included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
+            of 0 and 1, or of true and false.
+        fair_coins: Whether the caller knows that every canary had its own coin; must be True if
+            exactly half of the canaries were included.
         name: Name of the run in the result.
 
     Raises:
@@ -149,11 +152,11 @@ def _scores(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Refuse coins that look unfair, or that may include a fixed number of canaries.
+    """Refuse coins that look unfair, or that may have included a fixed number of canaries.
 
     Raises:
-        ValueError: When too many or too few are included, or exactly one half is and the caller
-            does not confirm that this occurred by chance.
+        ValueError: When too many or too few canaries are included; or when exactly half of them
+            are, and the caller does not know (`known`) that every canary had its own coin.
     """
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:

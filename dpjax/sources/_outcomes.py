@@ -1,4 +1,4 @@
-"""Decision whether recorded outputs are discrete outcomes, and the numbering of outcomes."""
+"""Decision whether recorded outputs are discrete outcomes or reals; numbers of outcomes."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from dpjax.sources._labels_alone import refuse_alone
 from dpjax.sources._source import Smoothing
 
 MIN_REAL = 200
-"""Smallest number of samples per side from which densities can be estimated."""
+"""Minimum number of samples per side for an estimate of densities."""
 
 _ATOM_SHARE = 0.05
-"""Smallest share of outputs at which a single number counts as an atom."""
+"""Minimum share of a side's outputs that must have the same value for it to count as an atom."""
 
 _SEEN = 20
-"""Expected count in the search from which an outcome's ratio of probabilities is reliable."""
+"""Minimum count in the search set for a reliable ratio of an outcome's probabilities."""
 
 _STEPS = 3
-"""Smallest number of integer steps that a bandwidth must span to smooth integers."""
+"""Minimum bandwidth with which integers are smoothed, in multiples of their spacing."""
 
 _EXACT = 2**53
 _MAX_DISTINCT = 1000
@@ -27,14 +27,15 @@ _FREQUENT = 12
 def looks_discrete(
     x: np.ndarray, y: np.ndarray, size: int, smoothing: Smoothing | None, notes: list[str]
 ) -> bool:
-    """Decide whether outputs are discrete outcomes rather than reals, and note the decision.
+    """Decide whether outputs are discrete outcomes or reals.
 
     Args:
         x: Search set at the database, [n] or [n, d], numbers or labels.
         y: Search set at the neighbor, of the same kind.
         size: Total number of samples per side.
-        smoothing: Bandwidth that smooths integers; None if they must not be smoothed.
-        notes: Notes of the result.
+        smoothing: Function that returns the bandwidth with which integers would be smoothed; None
+            if they must not be smoothed.
+        notes: Notes of the result, to which a note on the decision is added.
     """
     if x.dtype.kind in "USO":
         return True
@@ -78,13 +79,13 @@ def looks_discrete(
 def _may_be_smoothed(
     x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, smoothing: Smoothing
 ) -> bool:
-    """Check whether a density with the bandwidth of the confirmation can represent integers.
+    """Check whether integers may be smoothed to a density by the bandwidth of the confirmation.
 
-    Smoothing is post-processing: it adds noise of the kernel's shape, and the ratio of the
-    resulting densities is still at most e^epsilon. If the bandwidth spans several integers, and
-    none of them is frequent, the kernel's values are as close to normal as those of reals. Integers
-    stay outcomes if smoothing would hide a difference: a single frequent value, such as an error
-    code, or a side whose values are all multiples of a larger step.
+    Smoothing adds noise of the kernel's shape. It is post-processing, so the ratio of the resulting
+    densities is still at most e^epsilon. If the bandwidth spans several integers, and none of them
+    is frequent, kernel sums over integers are as close to normal as kernel sums over reals.
+    Integers are not smoothed if that would hide a difference, such as a single frequent value (an
+    error code), or a side whose values are all multiples of a larger step.
     """
     count = len(x)
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
@@ -99,18 +100,18 @@ def _may_be_smoothed(
 
 
 def _step(values: np.ndarray) -> int:
-    """Return the largest integer that divides all differences between values."""
+    """Return the greatest common divisor of all differences between the values."""
     return int(np.gcd.reduce(np.diff(np.unique(values).astype(np.int64)), initial=0))
 
 
 def most_often(num_outputs: int) -> float:
-    """Return the largest count of a value that is not yet an atom, allowing for chance."""
+    """Return the count above which a value is an atom; random variation is allowed for."""
     usual = _ATOM_SHARE * num_outputs
     return usual + 3 * np.sqrt(usual)
 
 
 def _stands_out(side: np.ndarray, step: int) -> bool:
-    """Check whether a value is far more frequent than its three neighbors below and above."""
+    """Check whether some value is far more frequent than the three values on either side of it."""
     values, counts = np.unique(side.astype(float), return_counts=True)
     if counts.max() > most_often(len(side)):
         return True
@@ -123,10 +124,10 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert integers of both sides to a common type; leave anything else unchanged.
+    """Convert signed and unsigned integers of the two sides to one type; keep all other outputs.
 
     Raises:
-        ValueError: When no type holds all integers.
+        ValueError: When no 64-bit type can hold all integers.
     """
     if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
         return x, y
@@ -149,11 +150,12 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         y: Numbers or labels [m], of the same kind.
 
     Returns:
-        Outcome numbers, int32 [n] and int32 [m], and the outcomes in the order of their numbers.
+        The number of the outcome of each output, int32 [n] and int32 [m], and the outcomes in the
+        order of their numbers.
 
     Raises:
-        ValueError: When there is a single outcome or too many, hardly any repeats, or outputs are
-            vectors.
+        ValueError: When there is only one outcome, there are too many, hardly any outcome repeats,
+            or outputs are vectors.
     """
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
@@ -181,6 +183,6 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def in_python(label: object) -> object:
-    """Return an outcome as a plain Python object."""
+    """Convert a NumPy scalar to a plain Python object; return other objects unchanged."""
     item = getattr(label, "item", None)
     return label if item is None else item()

@@ -18,8 +18,8 @@ class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.
 
     Attributes:
-        sides: Databases of all pairs, and their neighbors.
-        labels: Names for display.
+        sides: Two sequences: the database of each pair, and its neighbor.
+        labels: Name of each pair, for display.
     """
 
     sides: tuple[Any, Any]
@@ -27,12 +27,12 @@ class AnyPairs(NamedTuple):
 
     @property
     def database(self) -> Any:
-        """Databases of the first side."""
+        """The database of each pair."""
         return self.sides[0]
 
     @property
     def neighbor(self) -> Any:
-        """Neighbors of the databases."""
+        """The neighbor in each pair."""
         return self.sides[1]
 
     def __len__(self) -> int:
@@ -40,9 +40,9 @@ class AnyPairs(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Any) -> "AnyPairs":
-        """Make pairs from `Pairs`, or from a list of (database, neighbor) tuples of any objects.
+        """Create pairs from `dpjax.Pairs`, or from a list of (database, neighbor) of any objects.
 
-        Pairs of this class are returned as they are.
+        Pairs of this class are returned unchanged.
 
         Raises:
             TypeError: When `pairs` has another form.
@@ -61,11 +61,7 @@ class AnyPairs(NamedTuple):
         return cls(([row[0] for row in written], [row[1] for row in written]), names)
 
     def refuse_equal(self) -> None:
-        """Refuse the pairs if database and neighbor are equal in every one of them.
-
-        Raises:
-            ValueError: When both databases are equal in every pair.
-        """
+        """Raise ValueError if database and neighbor are equal in every pair."""
         if all(map(_is_equal, *self.sides)):
             first = self.sides[0][0]
             shown = preview_database(first.tolist() if hasattr(first, "tolist") else first)
@@ -75,7 +71,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Return notes on pairs of equal databases, at which no audit can find anything."""
+        """Return notes on pairs whose databases are equal: no audit can find anything there."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
@@ -88,7 +84,8 @@ def _is_equal(database: object, neighbor: object) -> bool:
     try:
         return _holds_same(database, neighbor)
     except Exception:
-        return False  # Other libraries compare each entry, and lists may contain themselves.
+        # Comparison may raise: libraries compare entry by entry, and lists may contain themselves.
+        return False
 
 
 def _holds_same(first: object, second: object) -> bool:

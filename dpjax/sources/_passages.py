@@ -1,12 +1,13 @@
-"""Passages of outputs that arrived before, however they are cut into chunks.
+"""Detection of passages of outputs that have arrived before, possibly in other chunks.
 
-Of every window of `WINDOW` consecutive outputs on a side, the content alone decides whether its
-hash is kept (one of `_EVERY` on average). A passage that arrives again has the same windows, so it
-has the same kept hashes, whether it comes in one chunk or in several. A window counts only if it is
-too long to occur twice by chance; the tail of a side is kept, so that windows span chunks.
+A window is any `WINDOW` consecutive outputs of a side. Its content alone decides whether its hash
+is kept; on average, one in `_EVERY` is. If a passage arrives again, it has the same windows, and so
+the same kept hashes, whether it comes in one chunk or in several. Only windows that cannot occur
+twice by chance are used. The last outputs of each side are kept, so that windows may span chunks.
 
 References:
-    Manber, Finding similar files in a large file system, USENIX Winter 1994 (kept by content).
+    Manber, "Finding similar files in a large file system", USENIX Winter 1994 (for keeping hashes
+    by content).
 """
 
 from dataclasses import dataclass, replace
@@ -23,19 +24,19 @@ WINDOW = 128
 """Number of consecutive outputs in a window, a power of 2."""
 
 _EVERY = 2**8
-"""One window in this many is kept, on average."""
+"""On average, one in this many windows has a hash that is kept."""
 
 Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class Passages:
-    """Hashes of the kept windows of all chunks so far, and the ends of both sides.
+    """The kept hashes of windows of all chunks so far, and the last outputs of both sides.
 
     Attributes:
-        words: Hashes of windows, uint64 [k], ascending.
+        words: Hash of each kept window, uint64 [k], ascending.
         chunks: Number of the chunk in which each window ended, int32 [k].
-        tails: Hashes of the last outputs of each side, at most `WINDOW` - 1.
+        tails: Hashes of the last outputs of each side, at most `WINDOW` - 1 of them.
     """
 
     words: Words
@@ -44,20 +45,20 @@ class Passages:
 
     @classmethod
     def none(cls) -> Self:
-        """Return the passages before the first chunk."""
+        """Return the state before the first chunk, without any passages."""
         nothing = np.empty(0, np.uint64)
         return cls(nothing, np.empty(0, np.int32), (nothing, nothing))
 
     def after(self, number: int, sides: tuple[Words, Words]) -> tuple[Self, int | None]:
-        """Add a chunk.
+        """Add a chunk, and search earlier outputs for its passages.
 
         Args:
             number: Number of the chunk.
             sides: Hashes of the outputs at the database and at its neighbor, uint64 [n].
 
         Returns:
-            The passages after the chunk; and the number of the first chunk that has a passage of
-            this one (which may be this one), or None.
+            The passages after the chunk; and the number of the first chunk that contains a passage
+            of this one, or None. It may be the number of this chunk, if it repeats itself.
         """
         known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
         new = np.sort(np.concatenate([_kept(side) for side in known]))
@@ -73,7 +74,7 @@ class Passages:
         return replace(self, words=words[order], chunks=chunks[order], tails=tails), None
 
     def to_plain(self) -> list[JsonObject]:
-        """Return JSON values that `from_plain` reads."""
+        """Return the passages as JSON values, from which `from_plain` restores them."""
         return [packed(array) for array in (self.words, self.chunks, *self.tails)]
 
     @classmethod
@@ -93,7 +94,11 @@ class Passages:
 
 
 def _kept(outputs: Words) -> Words:
-    """Return the hashes of the kept windows of a sequence of hashed outputs, in ascending order."""
+    """Return the hashes of the kept windows of a sequence of outputs, in ascending order.
+
+    Args:
+        outputs: Hashes of the outputs, uint64 [n].
+    """
     words, width = outputs, 1
     while width < WINDOW:
         if len(words) <= width:

@@ -1,4 +1,4 @@
-"""Writing and reading of a source's options in recipes."""
+"""Conversion of a source's options to recipes and back."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -9,10 +9,10 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Where error messages locate an unknown name."""
+"""Place of an unknown name, as stated in error messages."""
 
 _OF_MACHINE = "workers"
-"""Option that affects only the speed of a source, and not its outputs."""
+"""Option that affects only the speed of a source, not its outputs; recipes leave it out."""
 
 
 def stated_options(source: object) -> JsonObject:
@@ -25,17 +25,17 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Return a recipe's options, after checking that the class of sources accepts them.
+    """Return a recipe's options if the class of sources has all of them.
 
     Raises:
-        ValueError: When a name is unknown.
+        ValueError: When the class has no option of a name.
     """
     check_names(WHERE, options, tuple(_options_of(kind)))
     return options
 
 
 def _options_of(kind: type) -> JsonObject:
-    """Return the defaults of a class's options; fields without a default are not options."""
+    """Return the default of each option of a class; fields without a default are no options."""
     assert is_dataclass(kind)
     return {
         f.name: f.default
@@ -45,14 +45,14 @@ def _options_of(kind: type) -> JsonObject:
 
 
 def files_of(side: object) -> list[object] | None:
-    """Return the files and the column of a recording; None for arrays and lists."""
+    """Return a recording's files and column as JSON values; None for outputs in memory."""
     if not isinstance(side, Recording):
         return None
     return [[str(path) for path in side.paths], side.column]
 
 
 def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | int] | None]:
-    """Read the files and the column from what `files_of` returned."""
+    """Convert a value that `files_of` returned to the files and the column of a recording."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")

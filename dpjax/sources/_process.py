@@ -1,4 +1,4 @@
-"""Processes that end with their parent: workers, and programs with their children."""
+"""Processes that end when their parent ends: workers, and programs with their children."""
 
 import ctypes
 import multiprocessing
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Option of prctl for the signal sent when the parent ends."""
+"""Option of prctl that sets the signal that a process receives when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
-"""Seconds to wait for a pipe to close after all its writers were killed."""
+"""Maximum seconds to wait until a pipe closes after its writers were killed."""
 
 
 _GUARD = """
@@ -33,26 +33,26 @@ for number in running:
     except OSError:
         pass
 """
-"""Source code of the guard, a process that outlives this one to kill programs left running."""
+"""Source code of the guard: a process that outlives this one, and kills programs left running."""
 
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
-"""Command that runs a program after sending its process number to the guard.
+"""Shell command that sends its own process number to the guard, and then becomes the program.
 
-If this process sent the number instead, a signal arriving before that could leave the program
+If this process sent the number instead, and a signal arrived before that, the program could be left
 running.
 """
 
 
 def end_with_parent() -> None:
-    """End this worker as soon as its parent ends for any reason.
+    """Arrange that this worker ends as soon as its parent ends, for whatever reason.
 
-    Interrupts from the terminal are left to the parent, which then ends its workers.
+    The worker ignores interrupts from the terminal: the parent handles them and ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     if sys.platform == "linux":
-        # The kernel can end even a call that never returns to Python.
+        # Ask the kernel, which can end even a call that never returns to Python.
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
     def watch() -> None:
@@ -63,11 +63,11 @@ def end_with_parent() -> None:
 
 
 class Ended(NamedTuple):
-    """Output and status of a completed run.
+    """Output and exit code of a program that has ended.
 
     Attributes:
         lines: Lines of the standard output, at most one more than requested.
-        code: Exit status; None after a timeout.
+        code: Exit code; None after a timeout.
         last: Last lines of the standard error.
     """
 
@@ -77,10 +77,11 @@ class Ended(NamedTuple):
 
 
 class Programs:
-    """Simultaneous programs, which are killed when this process ends for any reason.
+    """Simultaneous programs, which are killed when this process ends, for whatever reason.
 
-    Each program has its own session, which signals from the terminal do not reach. It therefore
-    registers with a guard, which kills all registered programs when its pipe closes.
+    Each program has a session of its own, which signals from the terminal do not reach. Programs
+    are therefore registered with a guard. When this process ends, the pipe to the guard closes, and
+    the guard kills all registered programs that are still running.
     """
 
     def __init__(self):
@@ -90,7 +91,7 @@ class Programs:
         self._guard: subprocess.Popen | None = None
 
     def stop(self) -> None:
-        """Kill all running programs, and start no more."""
+        """Kill all running programs, and start no further ones."""
         with self._lock:
             self._stopped = True
             for process in self._running:
@@ -101,9 +102,9 @@ class Programs:
                 self._guard = None
 
     def _start(self, words: Sequence[str], errors: int) -> subprocess.Popen:
-        """Start a program, guarded if the system has process groups."""
+        """Start a program; register it with the guard if the system has process groups."""
         stdin: object = subprocess.DEVNULL
-        # A missing program is started unguarded, to fail with the system's own error.
+        # Start a missing program without the guard, so that it fails with the system's own error.
         if hasattr(os, "killpg") and shutil.which(words[0]) is not None:
             if self._guard is None:
                 self._guard = subprocess.Popen(
@@ -114,7 +115,7 @@ class Programs:
                     start_new_session=True,
                 )
             words, stdin = [*_ANNOUNCED, *words], self._guard.stdin
-        # A session of its own lets a kill reach the children too.
+        # Start a new session, whose process group includes the program's children.
         return subprocess.Popen(
             words, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
         )
@@ -130,12 +131,12 @@ class Programs:
 
         Args:
             words: Program and its arguments.
-            num_lines: Number of lines expected; one more ends the program.
-            timeout: Longest duration, in seconds, or None.
+            num_lines: Expected number of lines; if the program prints more, it is ended.
+            timeout: Maximum duration, in seconds, or None.
 
         Raises:
             OSError: When the program cannot be started.
-            ValueError: When the program prints more than the limit.
+            ValueError: When the program prints more bytes than the limit.
         """
         with _Tail() as errors:
             with self._lock:
@@ -156,7 +157,7 @@ class Programs:
 
 
 class _Tail:
-    """Last lines of a program's standard error, however long that is."""
+    """Reader of a program's standard error that keeps only the last lines, in constant memory."""
 
     def __init__(self):
         self._kept = b""
@@ -175,7 +176,7 @@ class _Tail:
         return self._write
 
     def lines(self) -> list[str]:
-        """Return the last lines, once the program has ended."""
+        """Return the last lines; call this after the program has ended."""
         self._close()
         self._reader.join(_GRACE)
         last = self._kept.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
@@ -195,14 +196,14 @@ class _Tail:
 def _read(
     process: subprocess.Popen, name: str, num_lines: int, timeout: float | None
 ) -> tuple[list[str], int | None]:
-    """Return the lines and the exit status, which is None if it did not arrive in time."""
+    """Return the lines that a program prints, and its exit code; None if it took too long."""
     raw: list[bytes] = []
     pipe, most, size = process.stdout, validate.limit("program_bytes"), 0
     assert pipe is not None
 
     def read() -> None:
         nonlocal size
-        # One line more than expected shows that there are too many.
+        # Read at most one line more than expected, which shows that there are too many.
         while len(raw) <= num_lines and size <= most and (line := pipe.readline(most - size + 1)):
             raw.append(line)
             size += len(line)
@@ -211,7 +212,7 @@ def _read(
         pipe.close()
 
     start = time.monotonic()
-    # The thread may wait forever: a child that left the session can hold the pipe open.
+    # Read in a thread, which may wait forever if a child that left the session keeps the pipe open.
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(timeout)
@@ -226,22 +227,22 @@ def _read(
         _kill(process)
         process.wait()
         reader.join(_GRACE)
-    # Copy the lines, since the reader may still be running.
+    # Copy the lines, since the thread may still be reading.
     taken = list(raw)
     validate.within_limit("program_bytes", size, f"the program {name!r} printed too many bytes")
-    # Keep invalid UTF-8 distinct, and \r in the line except on Windows.
+    # Decode invalid UTF-8 so that different bytes stay different. Keep \r, except on Windows.
     end = os.linesep.encode()
     lines = [line.removesuffix(end).decode("utf-8", "surrogateescape") for line in taken]
     return lines, 0 if len(lines) > num_lines else code
 
 
 def _kill(process: subprocess.Popen) -> None:
-    """Kill a program and, except on Windows, which lacks process groups, its children."""
+    """Kill a program and, where the system has process groups (not on Windows), its children."""
     if not hasattr(os, "killpg"):
         process.kill()
         return
     try:
-        # The program leads its session, which has the same number.
+        # The program leads its process group, which therefore has the same number.
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass

@@ -27,28 +27,30 @@ from dpjax.sources.readers._recording import Recording
 class Recorded(Source):
     """Outputs that were recorded at two neighboring databases.
 
-    They may be larger than memory: a first pass lays the cells, and a second one counts outputs.
+    They may be larger than memory: a first pass determines the cells, and a second one counts the
+    outputs in them.
 
     Attributes:
-        x: Independent outputs at the database: numbers of shape [n] or [n, d], labels, or both,
-            NaN and infinities included; or a `dpjax.Recording` of files.
+        x: Independent outputs at the database: numbers of shape [n] or [n, d] (which may include
+            NaN and infinities), labels [n], or both; or a `dpjax.Recording` of files.
         y: Independent outputs at its neighbor, of the same form, and drawn separately from `x`.
-        discrete: Whether every number is an outcome (True) or none is (False); if None, frequent
-            numbers are outcomes.
-        bits: "lowest" or a number, to observe bits of floats in addition to their values; as in
-            `dpjax.HostMechanism`.
+        discrete: Whether every number is an outcome of its own (True) or none is (False); if None,
+            frequent numbers are.
+        bits: "lowest" or a number of bits, to observe bits of floats in addition to their values;
+            as in `dpjax.HostMechanism`.
         search_fraction: Share of the outputs that form the search set, below one half.
         blocks: Number of successive outputs per block, for outputs of a Markov chain; None for
             independent outputs. Outputs within a block may depend on each other, but blocks must be
-            long enough to be independent of each other. The confirmation counts one random output
-            of each of its blocks, so the bound rests on one independent output per block.
+            so long that random outputs of different blocks are independent. The confirmation counts
+            one random output of each of its blocks.
         independent: Whether the caller knows that the outputs are independent draws, even if they
-            do not look so. Doubts then become notes, and the verdict stands.
+            do not look so. Doubts then become mere notes, and do not change the verdict.
         name: Name of the outputs in the result.
 
     Raises:
-        ValueError: When an option is out of range, or both sides are one object or share a file.
-        TypeError: When an option is of the wrong kind.
+        ValueError: When an option is out of range, or both sides are the same object or share a
+            file.
+        TypeError: When an option has the wrong type.
     """
 
     x: object
@@ -96,17 +98,17 @@ class Recorded(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
-        """Open the outputs for one audit; they come with their own pair of databases.
+        """Open the outputs for one audit, which gives no pairs.
 
         Raises:
             ValueError: When pairs were given, there are too few outputs, or both sides share draws.
-            TypeError: When outputs are of two kinds or dimensions.
+            TypeError: When the sides differ in the kind or the dimension of their outputs.
         """
         self.refuse_pairs(pairs)
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
     def refuse_pairs(self, pairs: object) -> None:
-        """Refuse pairs of databases, since recorded outputs come with their own."""
+        """Raise ValueError if pairs are given, since recorded outputs have a pair of their own."""
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for recorded outputs: x was recorded at the database and y "
@@ -116,7 +118,7 @@ class Recorded(Source):
     def arrays(
         self, pairs: object, region: RegionLike | None, key: Array, smoothing: Smoothing | None
     ) -> RecordedArrays:
-        """Return the outputs in memory, split once; see `Source`.
+        """Return the outputs as arrays, split into search and confirmation sets; see `Source`.
 
         Raises:
             ValueError: When pairs were given, or the outputs have no density, are too few, or are
@@ -133,7 +135,7 @@ class Recorded(Source):
         return recorded_arrays(self, region, key, smoothing)
 
     def _repr_html_(self) -> str:
-        """Show the recordings in a notebook; files are not read."""
+        """Return HTML that describes the recordings in a notebook, without reading files."""
         sides = [(name, _told(side)) for name, side in (("x", self.x), ("y", self.y))]
         stated = stated_options(self).items()
         options = [(name, str(value)) for name, value in stated if name != "name"]

@@ -1,4 +1,4 @@
-"""Recorded outputs as arrays: validated, with numbered labels, and split once in two."""
+"""Recorded outputs as arrays for kernels: validated, numbered if labels, and split in two sets."""
 
 import math
 from typing import Any
@@ -34,12 +34,12 @@ _TAIL = 0.005
 
 
 class RecordedArrays:
-    """Outputs of both sides, ready for kernels; see `dpjax.sources.Arrays`.
+    """Recorded outputs of both sides in the form that kernels use; see `dpjax.sources.Arrays`.
 
     Attributes:
         space: Space of the outputs.
-        labels: Outcomes in the caller's form, by number; None for reals.
-        origin: Location [d] subtracted from reals before the conversion to float32.
+        labels: Outcomes in the caller's form, in the order of their numbers; None for reals.
+        origin: Median [d], which is subtracted from reals before they are rounded to float32.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RecordedArrays:
         return as_region(self._shifted(region), self.space)
 
     def _shifted(self, region: Any) -> RegionLike:
-        """Subtract the origin from a box or (low, high); `as_region` handles anything else."""
+        """Subtract the origin from a box or (low, high); return anything else unchanged."""
         ends, num_points = region, 0
         if isinstance(region, Box):
             ends, num_points = (region.low, region.high), region.num_points
@@ -92,14 +92,14 @@ class RecordedArrays:
         if not low.shape == high.shape == self.origin.shape:
             return region
         validate.increasing(low, high, name="region")
-        # Shift first: float32 separates ends near 0 that it would merge far from it.
+        # Subtract before rounding to float32, in which ends far from 0 could become equal.
         return Box(low - self.origin, high - self.origin, num_points)
 
     def text_of(self, region: Region) -> str:
-        """Return the region in the caller's coordinates."""
+        """Describe the region in words, in the caller's coordinates."""
         if isinstance(region, Box):
             ends = zip(region.low + self.origin, region.high + self.origin, strict=True)
-            # Not a Box: far from 0 its float32 ends would merge.
+            # Do not create a Box, whose float32 ends could become equal far from 0.
             return " x ".join(_interval(float(low), float(high)) for low, high in ends)
         if self.labels is not None:
             chosen = [str(in_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
@@ -108,7 +108,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """Return an outcome or a point in the caller's form."""
+        """Convert an outcome's number, or a point, to the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):
@@ -116,7 +116,7 @@ class RecordedArrays:
         return output + float(self.origin[0])
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return no notes: every recorded outcome has a number."""
+        """Return no notes, since no recorded outcome is outside the finite space."""
         return []
 
 
@@ -131,11 +131,12 @@ def recorded_arrays(
         recorded: Outputs in memory.
         region: Region in the caller's form, or None.
         key: Typed key of the audit.
-        smoothing: Bandwidth that smooths integers of a wide range; None to keep them as outcomes.
+        smoothing: Function that returns the bandwidth with which integers of a wide range are
+            smoothed; None to keep them as outcomes.
 
     Raises:
-        ValueError: When the outputs are too few, constant or copies of each other, or hold atoms.
-        TypeError: When they are in files, or of several kinds or dimensions.
+        ValueError: When the outputs are too few, constant or copies of each other, or have atoms.
+        TypeError: When the outputs are in files, or of several kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
@@ -147,11 +148,12 @@ def recorded_arrays(
     x, y = in_one_type(x, y)
     size, fraction = min(len(x), len(y)), recorded.search_fraction
     count, notes = int(size * fraction), list[str]()
-    # Shuffle before the longer side is cut: files are often sorted, or drift in time.
+    # Shuffle before cutting the longer side, since files may be sorted, or drift in time.
     mixed = [_shuffled(outputs, key, side)[:size] for side, outputs in enumerate((x, y))]
     discrete = recorded.discrete
     if discrete is None:
-        # Use the search set alone: the confirmation set must not decide its own treatment.
+        # Decide by the search set only, since the confirmation set must not affect how it is
+        # treated.
         discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smoothing, notes)
     if len(x) != len(y):
         notes.append(
@@ -168,7 +170,7 @@ def recorded_arrays(
         side.add(outputs)
     notes += weighed(notes_of_new_draws("xy", values), recorded)
     for name, outputs in zip("xy", (x, y), strict=True):
-        # Vectors are ordered by their first number, labels by their names.
+        # Rank vectors by their first number, and labels by name.
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
         split = place >= max(np.median(place), 1)
         notes += weighed(notes_of_order(name, [split], place), recorded)
@@ -185,7 +187,7 @@ def recorded_arrays(
     else:
         _check_reals(x[:count], y[:count])
         dimension = 1 if x.ndim == 1 else x.shape[1]
-        # Subtract the location first, so that float32 keeps the digits of reals.
+        # Subtract the median before rounding to float32, so that reals keep their digits.
         origin = np.atleast_1d(np.median(np.concatenate([x, y]).astype(float), axis=0))
         x, y = x - origin, y - origin
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
@@ -204,7 +206,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Shuffle outputs by sorting the random words that belong to their positions."""
+    """Shuffle outputs by sorting random words, one for each position."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 
@@ -258,6 +260,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """Format an interval, with ends rounded to a thousandth of its width."""
+    """Format an interval, with its ends rounded to about a thousandth of its width."""
     digits = max(3 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

@@ -1,4 +1,4 @@
-"""Counts of recorded outputs, which are validated as they are read."""
+"""Counts of recorded outputs in cells; the outputs are validated as they are read."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
 
 LABEL = "recorded pair"
-"""Label of the only pair of recorded outputs."""
+"""Label of the single pair of databases of recorded outputs."""
 
 
 class OpenedRecorded:
@@ -52,10 +52,10 @@ class OpenedRecorded:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
-        """Lay cells from a pilot of the search set, and count the outputs of both sets in them."""
+        """Determine cells by a pilot, and count the search and the confirmation set in them."""
         parts, encoder = self._parts, self._encoder
         raw = [part.pilot(self.tally) for part in parts]
-        # Counting reads all outputs once more.
+        # Counting will read all outputs once more.
         self.tally.expect(sum(part.values.total for part in parts))
         refuse_two_kinds([part.name for part in parts], raw)
         pilots = [encoder.encode(outputs) for outputs in raw]
@@ -100,7 +100,7 @@ class OpenedRecorded:
         """Count the confirmation set; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When only some of the outputs are requested; all must be counted together.
+            ValueError: When only a part of the confirmation set is requested.
         """
         if marked.first or marked.size is not None:
             raise ValueError("recorded outputs that confirm are counted all at once.")
@@ -108,8 +108,8 @@ class OpenedRecorded:
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
             cells = self._parts[side].in_order
-            # Test the order of marks, and also of two halves of the cells, since an event may be
-            # rare.
+            # Test the order of the marks. Since an event may be rare, also test a split of the
+            # cells at the median.
             splits = [
                 v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
             ]
@@ -121,16 +121,16 @@ class OpenedRecorded:
 
 
 def weighed(doubts: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return doubts unchanged, or as notes if the caller states that outputs are independent."""
+    """Return doubts unchanged; if the caller states that outputs are independent, as mere notes."""
     return [str(doubt) for doubt in doubts] if source.independent else doubts
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
-    """Refuse sides that share draws or hold copies, and return notes on possible resamples.
+    """Refuse sides that share draws or hold copies; return notes on possible resamples.
 
     Args:
         names: Names of both sides.
-        values: Counts of the values on each side.
+        values: Values of each side, with their counts.
 
     Raises:
         ValueError: When the two sides share draws, or one side holds copies.
@@ -147,17 +147,17 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
 
 
 def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
-    """Refuse sides of different kinds, since no output of one could equal one of the other.
+    """Refuse sides with outputs of different kinds, since no output could occur on both sides.
 
     Args:
         names: Names of both sides.
         raw: Outputs of each side.
 
     Raises:
-        TypeError: When the sides hold different kinds of outputs, or vectors of different lengths.
+        TypeError: When the sides hold outputs of different kinds, or vectors of different lengths.
     """
     kinds = [kind_of(outputs) for outputs in raw]
-    # Skip Python objects, which may be of several kinds on either side.
+    # Accept Python objects (kind None), which may be of several kinds on either side.
     if None in kinds or kinds[0] == kinds[1]:
         return
     held = [
@@ -168,7 +168,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
 
 
 def kind_of(outputs: np.ndarray) -> str | None:
-    """Return the kind of an array of outputs in words; None for objects of several kinds."""
+    """Describe the kind of the outputs in words; None if they are objects other than strings."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":
@@ -177,11 +177,11 @@ def kind_of(outputs: np.ndarray) -> str | None:
 
 
 def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note on the number of NaNs among numeric outputs; they may be missing values.
+    """Return a note on the number of NaNs, which may be missing values, among numeric outputs.
 
     Args:
         cells: Partition of the outputs.
-        counts: Counts of outputs at the database and at its neighbor, int64 [2, cells].
+        counts: Number of outputs of both sides in each cell, int64 [2 sides, cells].
     """
     places = [place for place, name in enumerate(cells.names) if "NaN" in name]
     if not len(cells.boxed) or not counts[:, places].any():
@@ -196,7 +196,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Return notes on frequent numbers with cells of their own, if other numbers share cells."""
+    """Return notes on frequent values that have cells of their own, if other values share cells."""
     notes = []
     sides = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in enumerate(cells.atoms):

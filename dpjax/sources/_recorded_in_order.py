@@ -1,7 +1,7 @@
-"""Recorded outputs in the order in which they were recorded.
+"""Recorded outputs, counted in the order in which they were recorded.
 
-The first outputs lay the cells, and each later one is counted once. A sequential audit that
-continues with longer recordings therefore counts only the new outputs.
+The first outputs determine the cells, and each later output is counted once. If a sequential audit
+continues with longer recordings, it therefore counts only the new outputs.
 """
 
 from collections.abc import Iterator
@@ -27,15 +27,18 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Samples per side that the choice of cells assumes, however many there are."""
+"""Number of confirmation samples per side that the choice of cells assumes.
+
+It is fixed, so that the cells do not depend on the length of the recordings.
+"""
 
 
 class _Side:
-    """Outputs of one side, read once to examine all of them and once to count them.
+    """The outputs of one side; a first pass examines all of them, and a second one counts them.
 
     Attributes:
         name: Name for display.
-        values: Counts of the values.
+        values: Values of the side, with their counts.
     """
 
     def __init__(self, recording: Chunked, name: str):
@@ -48,10 +51,10 @@ class _Side:
         self._kept = np.empty(0)
 
     def first(self, number: int, tally: Tally) -> np.ndarray:
-        """Return the first `number` outputs, after examining the values of all outputs.
+        """Read all outputs and add them to `values`; return the first `number` outputs.
 
         Raises:
-            ValueError: When there are fewer outputs, or none is left to count.
+            ValueError: When there are no further outputs to count.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
@@ -68,11 +71,11 @@ class _Side:
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
-        """Return the first `number` outputs once more, at most LAYING of them."""
+        """Return the first `number` outputs again; `number` must be at most LAYING."""
         return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
-        """Return the first outputs of the side, to test their order."""
+        """Return the first outputs of the side whose order is tested."""
         kept, total = [], 0
         for chunk in self._recording.chunks():
             kept.append(chunk[: _ORDERED - total])
@@ -82,7 +85,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1, which must follow the last call's."""
+        """Yield outputs start, ..., start + number - 1; successive calls must go forward."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -99,8 +102,8 @@ class OpenedInOrder:
     Args:
         source: Outputs of both sides.
         request: Request of the method.
-        gone: Number of outputs of each side after the first `dpjax.inference.LAYING` that were
-            counted and that the source no longer holds.
+        gone: Number of outputs per side that were counted and that the source no longer holds. They
+            followed the first `dpjax.inference.LAYING` outputs, which it holds.
     """
 
     held = None
@@ -123,7 +126,7 @@ class OpenedInOrder:
         self._cells: Partition | None = None
 
     def search(self) -> list[Search]:
-        """Lay cells from the first outputs of both sides, and examine the values of all outputs."""
+        """Determine cells by the first outputs of both sides, and examine all outputs."""
         self._first = self._request.rounds(1).num_samples
         raw = [side.first(self._first, self.tally) for side in self._sides]
         names = [side.name for side in self._sides]
@@ -142,7 +145,7 @@ class OpenedInOrder:
                 f"{names[1 - more]}: they wait for as many there."
             )
         for side in self._sides:
-            # Test the order here, since the audit may end long before the last output.
+            # Test the order of many outputs now, since the audit may count only a few of them.
             order = found.partition.index(self._encoder.encode(side.beginning()))
             likely = order >= max(np.median(order), order.min() + 1)
             self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
@@ -150,7 +153,7 @@ class OpenedInOrder:
         return [found]
 
     def _lay(self, pilots: list[Outputs]) -> Search:
-        """Lay cells from the first outputs of both sides, and count these outputs in the cells."""
+        """Determine cells by the first outputs of both sides, and count these outputs in them."""
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
@@ -163,18 +166,18 @@ class OpenedInOrder:
         return Search(cells, count_halves(cells, [[pilot] for pilot in pilots])[None], None)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay cells from outputs that are in memory; see `dpjax.sources.OpenedInTurn`."""
+        """Determine cells by the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
         return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Refuse a second round of the search, since a sequential audit has only one."""
+        """Raise NotImplementedError, since a sequential audit has only one search round."""
         raise NotImplementedError
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Count the next outputs; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When outputs before the last counted ones are requested.
+            ValueError: When outputs are requested that precede the last counted ones.
         """
         assert self._cells is not None and marked.size is not None
         counts = np.zeros((1, 2, marked.num_marks), np.int64)

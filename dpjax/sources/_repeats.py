@@ -1,9 +1,9 @@
 """Repeated noise: two runs at one database with the same outputs in the same order.
 
-Let a run be n independent draws from any distribution Q. No Q makes the outputs x_1 .. x_n more
-likely than their own frequencies f do, so their probability is at most prod f(x_i), and a second
-run agrees with them with at most that probability. Constant outputs have a probability of 1 and
-show nothing.
+Let a run consist of n independent draws from a distribution Q. Whatever Q is, the probability of
+the outputs x_1, ..., x_n is at most prod f(x_i), where f are their own relative frequencies. So a
+second run has the same outputs with at most that probability. If all outputs are equal, this bound
+is 1, and a repetition shows nothing.
 """
 
 import numpy as np
@@ -15,16 +15,16 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Surprise of outputs, in nats, above which their repetition is not chance (e^-40)."""
+"""Minimum surprise of outputs, in nats, for their repetition not to be chance (e^-40)."""
 
 
 class Repeats(ValueError):
-    """Two runs had equal outputs; an audit turns this error into a verdict.
+    """Error that two runs had equal outputs, which an audit turns into a verdict.
 
     Args:
         name: Name of the source, for display.
-        counted: Evidence of the comparison.
-        pairs: Pair at which the repetition occurred.
+        counted: Evidence that the comparison yielded.
+        pairs: The pair at which the repetition occurred.
         side: 0 at the database, 1 at its neighbor.
         settings: Options of the source that affect the result.
     """
@@ -48,10 +48,12 @@ class Repeats(ValueError):
 
 
 def nats_of(outputs: Outputs, size: int) -> float:
-    """Return the surprise of the first outputs in nats, by their labels and first numbers.
+    """Return the surprise of a sequence of outputs: minus the log of prod f(x_i), in nats.
+
+    Outputs are compared by their labels and their first numbers.
 
     Args:
-        outputs: Outputs, at least `size` of them.
+        outputs: At least `size` outputs.
         size: Number of first outputs to use.
     """
     values = outputs.values[:size, 0] + 1j * outputs.labels[:size]
@@ -60,5 +62,5 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:
-    """Return bytes that are equal if and only if the first outputs are equal bit for bit."""
+    """Return bytes that are equal if and only if the first `size` outputs are equal bit for bit."""
     return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

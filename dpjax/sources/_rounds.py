@@ -1,30 +1,30 @@
-"""Division of draws between search and confirmation, and between rounds for many pairs.
+"""Division of draws between search and confirmation, and between the rounds of a search.
 
-Most pairs have small bounds. A first round of the search finds them with few draws; the rest of
-the search goes to the better pairs.
+If there are many pairs, most have small bounds. A first round of the search identifies them with
+few draws, and a second round spends the remaining draws on the better pairs.
 """
 
 from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Share of all draws that the search takes: with several pairs, and with a single pair."""
+"""Share of all draws that the search uses: for several pairs, and for a single pair."""
 
 _FIRST_SHARE = 5 / 11
-"""Share of the search's draws that its first round takes, over all pairs."""
+"""Share of the search's draws that the first round uses, over all pairs."""
 
 _ALWAYS_KEPT, _KEPT_SHARE = 2, 0.25
-"""Smallest number of pairs in the second round, and their usual share of all pairs."""
+"""Minimum number of pairs in the second round, and their usual share of all pairs."""
 
 
 class Rounds(NamedTuple):
-    """Samples per side of one audit.
+    """Numbers of samples per side in the stages of one audit.
 
     Attributes:
-        num_samples: Draws of every pair in the first round of the search.
+        num_samples: Samples per side of every pair in the first round of the search.
         num_kept: Number of pairs in the second round; 0 if there is only one round.
-        num_again: Draws of each of these pairs in the second round.
-        num_confirm: N, the number of fresh draws at the chosen pair.
+        num_again: Samples per side of each of these pairs in the second round.
+        num_confirm: Fresh samples per side of the chosen pair, N.
     """
 
     num_samples: int
@@ -33,7 +33,7 @@ class Rounds(NamedTuple):
     num_confirm: int
 
     def searched(self, num_pairs: int) -> int:
-        """Return the samples per side of both rounds of the search, over all pairs."""
+        """Return the number of samples per side of the whole search, over all pairs."""
         return num_pairs * self.num_samples + self.num_kept * self.num_again
 
 
@@ -43,7 +43,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
     Args:
         num_pairs: Number of pairs, at least 1.
         num_search: Samples per side of the search, over all pairs.
-        num_confirm: N.
+        num_confirm: Fresh samples per side of the chosen pair, N.
     """
     if num_pairs <= _ALWAYS_KEPT:
         return Rounds(num_search // num_pairs, 0, 0, num_confirm)
@@ -54,7 +54,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
 
 
 def rounds_within(num_pairs: int, num_draws: int) -> Rounds:
-    """Divide `num_draws` samples per side into rounds of search and confirmation."""
+    """Divide `num_draws` samples per side, over all pairs, among search and confirmation."""
     share = _OF_ONE_PAIR if num_pairs == 1 else _SEARCH_SHARE
     search = round(share * num_draws)
     return rounds_of(num_pairs, search, num_draws - search)

@@ -18,10 +18,11 @@ class _Hash(Protocol):
 
 
 def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
-    """Number the databases of all pairs, int64 [pairs, 2]; equal databases have equal numbers.
+    """Return an ID of each database and each neighbor, int64 [pairs, 2 sides].
 
-    Arrays, numbers, strings, lists, tuples and dicts of these are compared by content and type,
-    since a mechanism may treat 1 and 1.0 differently. Other objects are equal only to themselves.
+    Equal databases have equal IDs. Arrays, numbers, strings, and lists, tuples and dicts of these
+    are equal if their contents and types are, since a mechanism may treat 1 and 1.0 differently.
+    Other objects are equal only to themselves.
 
     Args:
         pairs: Pairs of databases of any kind.
@@ -36,7 +37,7 @@ def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
 
 
 def _fingerprint(database: object) -> object:
-    """Return a digest of the content, or the identity of an object with unknown content."""
+    """Return a digest of a database's content; if the content is unknown, the object's identity."""
     digest = blake2b(digest_size=16)
     try:
         known = _fed(digest, database)
@@ -46,7 +47,7 @@ def _fingerprint(database: object) -> object:
 
 
 def _fed(digest: _Hash, value: Any) -> bool:
-    """Feed a value to a hash; return False if its content cannot be hashed."""
+    """Update a hash by the content of a value; return False if the content cannot be hashed."""
     if isinstance(value, jax.Array):
         value = np.asarray(value)
     if isinstance(value, np.ndarray | np.generic):

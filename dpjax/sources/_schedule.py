@@ -1,4 +1,4 @@
-"""Batches drawn in order, in this process or by several workers simultaneously."""
+"""Batches of outputs, which this process or several workers draw, yielded in a fixed order."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,21 +11,22 @@ from numpy.typing import NDArray
 Result = TypeVar("Result")
 
 Raw = np.ndarray | Sequence[object]
-"""Batch of raw outputs."""
+"""A batch of raw outputs, as a mechanism returns them."""
 
 Seeds = int | Iterable[int]
-"""Seed of a batch, or the seed of each of its outputs."""
+"""The seed of a batch, or a seed for each of its outputs."""
 
 
 class Span(NamedTuple):
-    """Outputs to draw at one database.
+    """A range of outputs to draw at one database.
 
     Attributes:
-        outputs: Range of the numbers of the outputs.
-        words: Seed words.
-        saw: Function to call with the number of outputs of each batch.
-        cut: Largest number of outputs per batch if each output has its own seed, or None.
-        done: Number of first outputs that are known and skipped, if each output has its own seed.
+        outputs: Numbers of the outputs.
+        words: Words from which seeds are derived.
+        saw: Function to call with the number of outputs of each batch, for the progress.
+        cut: Maximum number of outputs per batch, if each output has its own seed; or None.
+        done: Number of outputs at the start of the range that are known and need not be drawn, if
+            each output has its own seed.
     """
 
     outputs: range
@@ -36,21 +37,24 @@ class Span(NamedTuple):
 
 
 Draw = Callable[[object, Span], Iterator[Raw]]
-"""Function of a database and a span that yields batches of raw outputs."""
+"""Function from a database and a span to an iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""Plural noun that names the runs in messages, and raw outputs [2 runs][2 sides]."""
+"""Plural noun for two runs, for messages, and the raw outputs of each run at both sides.
+
+The outputs are nested lists, [2 runs][2 sides].
+"""
 
 
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
-    """Return a seed below 2^63 for one batch, for any number of workers.
+    """Return a seed below 2^63 for one batch, which does not depend on the number of workers.
 
     Args:
-        words: Words of the audit, the pair, the side and the stage.
+        words: Seed words that specify the audit, the pair, the side and the stage.
         batch: Number of the batch.
 
     Returns:
-        Seed for `numpy.random.default_rng` or any other generator.
+        The seed, for `numpy.random.default_rng` or any other generator.
     """
     state = np.random.SeedSequence((*words, batch)).generate_state(1, np.uint64)
     return int(state[0] >> np.uint64(1))
@@ -62,10 +66,10 @@ def in_order(
     """Yield the result of `call` for each task, in the order of the tasks.
 
     Args:
-        call: Function of one task; picklable if the executor uses processes.
-        tasks: Arguments of the calls.
-        executor: Executor of the calls, or None for this thread.
-        ahead: Largest number of tasks under way, which bounds the results in memory.
+        call: Function to call for each task; picklable if the executor uses processes.
+        tasks: Arguments of each call.
+        executor: Executor that makes the calls; None to make them in this thread.
+        ahead: Maximum number of submitted tasks, which limits the results in memory.
     """
     if executor is None:
         for task in tasks:
@@ -80,8 +84,8 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     except KeyboardInterrupt:
-        # Leave these tasks to the owner of the workers: if a process pool is ended while its tasks
-        # are being canceled, one of its threads fails and prints a traceback.
+        # Do not cancel these tasks, since the owner of the workers ends them. If a process pool is
+        # ended while its tasks are being canceled, one of its threads prints a traceback.
         waiting.clear()
         raise
     finally:
@@ -92,17 +96,18 @@ def in_order(
 def seeds_of_calls(
     span: Span, batch_size: int, batched: bool
 ) -> Iterator[tuple[int, int | NDArray[np.int64]]]:
-    """Divide outputs into batches, and yield the seeds of each.
+    """Divide outputs into batches, and yield the size and the seeds of each batch.
 
     Args:
-        span: Outputs to draw. A span that does not begin at a multiple of `batch_size` has its own
-            sequence of seeds, since the seed of a batch draws the batch as a whole.
+        span: Outputs to draw. The seed of a batch belongs to the batch as a whole. Therefore, a
+            span that does not begin at a multiple of `batch_size` has a sequence of seeds of its
+            own.
         batch_size: Number of outputs that share the seed of a batch.
-        batched: Whether a batch is one call with one seed; otherwise each output has a seed, which
-            does not depend on the cut.
+        batched: Whether a batch is one call with one seed. If False, each output has its own seed,
+            derived from that of the batch, which does not depend on `span.cut`.
 
     Yields:
-        Pairs (outputs, seed), or (outputs, int64 array of their seeds), with seeds below 2^63.
+        Pairs of a number of outputs and a seed below 2^63, or an int64 array of the outputs' seeds.
     """
     outputs, words, cut = span.outputs, span.words, span.cut
     if outputs.start % batch_size:

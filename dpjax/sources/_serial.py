@@ -1,12 +1,13 @@
 """Tests whether outputs look independent in the order in which they were recorded.
 
-If an event occurs independently at every output, all orders of its 0s and 1s are equally likely
-given their counts. The number of runs of 1s then has a hypergeometric distribution (Wald and
-Wolfowitz). This also holds after a reordering that places every k-th output next to each other: few
-runs then show a dependence at distance k.
+Write 1 for each output at which an event occurs, and 0 for all others. If the event occurs
+independently at every output, all orders are equally likely, given the numbers of 0s and 1s. The
+number of runs of 1s then has a hypergeometric distribution (Wald and Wolfowitz). The same holds
+after a reordering that makes every k-th output adjacent; few runs then show a dependence between
+outputs at distance k.
 
-If outputs can be ranked, the sum of products of ranks at a distance has a known mean and variance
-over all orders. It shows a weak dependence that the runs of a single event miss.
+If outputs can be ranked, the sum of products of ranks at distance k has a known mean and variance
+over all orders. It shows weak dependence that the runs of a single event miss.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
@@ -23,18 +24,21 @@ import numpy as np
 from dpjax.core.wording import Doubt, term
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
-"""Distances at which dependence is tested."""
+"""Distances between outputs, in positions, at which dependence is tested."""
 
 _CHANCE = 1e-6
-"""Probability of a doubt about at least one of the two sides if all outputs are independent."""
+"""Maximum probability of a doubt about either side if all outputs are independent."""
 
 _FARTHEST = 2**16
-"""Largest distance at which correlations are summed; number of outputs whose ranks are compared."""
+"""Maximum distance up to which correlations are summed, and maximum number of ranked outputs."""
 
 _TWO_RUNS = 2
 
 _LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
-"""Smallest number and variance of ranks in [0, 1] for which sums of products are nearly normal."""
+"""Minimum number and minimum variance of ranks in [0, 1] for the test of products of ranks.
+
+If there are fewer ranks, or many ties, the sum of products is not nearly normal.
+"""
 
 
 def notes_of_order(
@@ -44,9 +48,9 @@ def notes_of_order(
 
     Args:
         name: Name of the side.
-        splits: Binary sequences in recorded order, bool [n] each, such as whether the event
-            occurred.
-        values: Numbers [n] that can be ranked, such as cells along a line, or None.
+        splits: Sequences of 0s and 1s in recorded order, bool [n] each; for example, whether the
+            event occurred.
+        values: Values [n] that can be ranked, such as the positions of cells on a line, or None.
     """
     ways: list[tuple[np.ndarray, Callable[[np.ndarray, int], float]]]
     ways = [(split, _chance_of_runs) for split in splits]
@@ -85,20 +89,21 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return the number of independent outputs that would estimate a share equally precisely.
+    """Return the number of independent outputs that would estimate a share with equal precision.
 
     Args:
-        correlation: Correlations [distances], with 1 at distance 0.
+        correlation: Autocorrelation of the outputs at distances 0, 1, ..., [distances].
         size: Number of outputs.
     """
-    # For a reversible chain, sums of two adjacent correlations are positive until noise dominates.
+    # Sum correlations in pairs of adjacent distances, up to the first pair that is not positive. In
+    # a reversible chain, the true sums of pairs are positive, so the rest is noise.
     pairs = correlation[: correlation.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else pairs.size
     return max(int(size / max(2 * pairs[:last].sum() - 1, 1.0)), 1)
 
 
 def _correlations(happened: np.ndarray) -> np.ndarray:
-    """Compute autocorrelations of the event at distances 0, 1, ... by Fourier transforms."""
+    """Compute the autocorrelations of a sequence at distances 0, 1, ... by Fourier transforms."""
     centred = happened - happened.mean()
     spectrum = np.abs(np.fft.rfft(centred, 1 << (2 * centred.size - 1).bit_length())) ** 2
     products = np.fft.irfft(spectrum)[: min(_FARTHEST, centred.size // 4)]
@@ -106,13 +111,16 @@ def _correlations(happened: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Return the ranks of values in (0, 1), with mean ranks for ties."""
+    """Return the ranks of values, scaled to (0, 1); tied values have their mean rank."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return ((np.cumsum(counts) - counts / 2) / len(values))[places]
 
 
 def _chance_of_ranks(ranks: np.ndarray, distance: int) -> float:
-    """Approximate the chance of such large products of ranks among independent outputs."""
+    """Approximate the probability of such a large sum of products of ranks at a distance.
+
+    The probability is that of independent outputs.
+    """
     centred = ranks - ranks.mean()
     size, pairs, variance = len(ranks), len(ranks) - distance, centred.var()
     products = float(centred[:-distance] @ centred[distance:])
@@ -125,13 +133,13 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
-    """Return the chance of so few runs of 1s, with every `distance`-th output made adjacent."""
+    """Return the probability of so few runs of 1s, with every `distance`-th output adjacent."""
     size = happened.size // distance * distance
     ordered = happened[:size].reshape(-1, distance).T.ravel()
     ones = int(ordered.sum())
     if ones in (0, size):
         return 1.0
-    # Import here, so that SciPy does not slow down the import of dpjax.
+    # Import here, since importing SciPy takes long.
     from scipy.stats import hypergeom
 
     return float(hypergeom.cdf(_num_runs(ordered), size, size - ones + 1, ones))

@@ -1,19 +1,20 @@
 """Detection of draws that both sides share: copies in any order, common rows, or one seed.
 
-A bound on the ratio of two probabilities assumes that the two sides are independent, and outputs
-counted on both make any mechanism look private. Shared draws show in two ways.
+A bound on the ratio of two probabilities assumes that the two sides are independent. Outputs that
+are on both sides make any mechanism look private. They are detected in two ways.
 
-Values: a value that occurs c times on both sides together occurs equally often on both with a
-probability of at most h(c) = C(c, c/2) / 2^c for an even c, whatever the two distributions are. So
-the product of s / h(c) for each value that does, and (1 - s) / (1 - h(c)) for each that does not,
-with s > h(c), has an expectation of at most 1, and is rarely large (Markov's inequality, at any
-time: Ville's). This holds if the counts of values are independent. Since they add up to the size of
-the side, the chance grows by a factor of at most n + m + 1 (Darroch: the size can be made the most
-likely of n + m + 1). Reals that occur twice, once on each side, have h = 1/2 each. The order of
-outputs is irrelevant.
+Values: consider a value that occurs c times in total, with an even c. Whatever the two
+distributions are, it occurs equally often on both sides with a probability of at most
+h(c) = C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two
+sides are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). Its expectation is at
+most 1, so it is rarely large (by Markov's inequality, or Ville's at any time). This holds if the
+counts of different values are independent. They are not, since they add up to the numbers n and m
+of outputs on the two sides. But this increases probabilities by a factor of at most n + m + 1
+(Darroch: the total can be made the most likely one of n + m + 1 totals). For example, a real that
+occurs once on each side has h = 1/2. The order of outputs does not matter.
 
-Order: the counts of few distinct outcomes show nothing, but a long sequence of outcomes does not
-occur twice by chance.
+Order: if there are few distinct outcomes, their counts show nothing, but a long sequence of
+outcomes does not occur twice by chance.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".
@@ -27,17 +28,13 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, order_nats
 
 _CHANCE = 1e-9
-"""Largest probability of refusing two sides that were drawn independently."""
+"""Maximum probability of refusing two sides that were drawn independently."""
 
 _ANEW = "Draw the outputs at the neighbor anew, with randomness of their own."
 
 
 def refuse_same_origin(x: object, y: object) -> None:
-    """Refuse one object for both sides, or recordings that share a file.
-
-    Raises:
-        ValueError: When both sides are one object, or share a file.
-    """
+    """Raise ValueError if both sides are the same object, or recordings that share a file."""
     if x is y:
         raise ValueError(f"x and y must be drawn apart, but were the same object. {_ANEW}")
     if isinstance(x, Chunked) and isinstance(y, Chunked):
@@ -52,8 +49,8 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     """Refuse two sides that share draws; see the module's docstring.
 
     Raises:
-        ValueError: When both sides share draws. Independent sides are refused with a probability
-            below 1e-9, whatever their distributions are.
+        ValueError: When both sides share draws. If the sides are independent, this happens with a
+            probability below 1e-9, whatever their distributions are.
     """
     hashes = np.union1d(x.hashes, y.hashes)
     hashes = hashes[hashes <= min(x.limit, y.limit)]

@@ -1,4 +1,4 @@
-"""Summary of one side's values in constant memory, which reveals repeated draws."""
+"""Summary of the values of one side, in constant memory, by which repeated draws are detected."""
 
 from hashlib import blake2b
 
@@ -8,40 +8,49 @@ from dpjax.core.errors import text_of
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Surprise in nats above which an order cannot recur: e^-60, or about e^-30 in sorted batches."""
+"""Surprise of a sequence, in nats, above which it cannot recur by chance.
+
+The probability of a recurrence is e^-60, or about e^-30 if batches are sorted.
+"""
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Values of s that `log_evidence` tries, as fractions of the way from h to 1."""
+"""Values of s to try in `log_evidence`, as fractions of the distance from h to 1."""
 
 _ONCE = 32
-"""Number of unique values that a second sequence shares with probability below 2^-60."""
+"""A sequence with at least this number of values that occur once cannot recur by chance.
+
+Independent draws contain the same values in the same order with a probability below 2^-60.
+"""
 
 _ORDERED = 2**14
-"""Number of first outputs that decide whether a sequence is too long to recur by chance."""
+"""Number of first outputs of a sequence that decide whether it can recur by chance."""
 
 _KEPT = 2**14
-"""Largest number of distinct values to count, and of first outputs whose order is compared."""
+"""Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Numbers of first outputs to look for later; the smallest that cannot recur by chance is used."""
+"""Lengths of the beginning of a side that is searched for in later outputs.
+
+The shortest beginning that cannot recur by chance is used.
+"""
 
 _ROWS = 2**18
 
 
 class SideValues:
-    """Counts of those values of one side that have the smallest hashes.
+    """Counts of the values of one side whose hashes are the smallest, in constant memory.
 
-    The other side counts the same values, so shared values are found in constant memory.
+    Since the selection depends only on hashes, the other side counts the same values.
 
     Attributes:
-        hashes: Hashes of the values, uint64 [k], ascending.
-        counts: Count of each value, int64 [k].
-        limit: Largest hash of the values that are counted.
+        hashes: Hashes of the k counted values, uint64 [k], ascending.
+        counts: Number of outputs with each counted value, int64 [k].
+        limit: Values with larger hashes are not counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
-        again: Numbers of the outputs at which a repeated sequence begins for the first and the
-            second time; None if no long sequence was repeated.
-        spacings: Spacings of values that are floats.
+        again: Numbers of the outputs at which a long repeated sequence begins for the first and for
+            the second time; None if there is no such sequence.
+        spacings: Spacings between values that are floats.
     """
 
     def __init__(self):
@@ -52,7 +61,7 @@ class SideValues:
         self._last, self._chunks = self.hashes, dict[bytes, int]()
 
     def add(self, outputs: np.ndarray) -> None:
-        """Count outputs of shape [n] or [n, d]: numbers, labels or objects."""
+        """Add outputs to the summary: numbers [n] or [n, d], labels [n] or objects [n]."""
         for start in range(0, len(outputs), _ROWS):
             self.spacings.add(outputs[start : start + _ROWS])
             hashes = hashes_of(outputs[start : start + _ROWS])
@@ -68,12 +77,12 @@ class SideValues:
                 self.limit = self.hashes[-1]
 
     def counts_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the counts of values with these hashes, int64 [n]."""
+        """Return the number of outputs with each of n hashes, int64 [n]."""
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Look for a repetition of the first outputs, or of a whole chunk such as a file."""
+        """Look for the first outputs in a new chunk, and for an earlier chunk that equals it."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()
@@ -94,28 +103,31 @@ class SideValues:
 
 
 def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
-    """Return the log of the evidence that something occurs more often than by chance.
+    """Return the log of the evidence that occurrences have larger probabilities than assumed.
 
-    The product of s / h for each occurrence and (1 - s) / (1 - h) for each other value, with s > h,
-    has an expectation of at most 1 if h is the largest chance (Ville's inequality). The result is
-    the log of the largest product over several s, less the log of their number.
+    The assumption is that each of n occurrences has a probability of at most h. The evidence is a
+    product of s / h for each one that happened, and of (1 - s) / (1 - h) for each one that did not,
+    with s > h. Under the assumption, its expectation is at most 1, so it is rarely large (Ville's
+    inequality). The result is the log of the largest product over several s, less the log of their
+    number.
 
     Args:
-        chance: Largest chance h of each occurrence, [n], below 1.
-        happened: Whether each occurred, bool [n].
+        chance: Maximum probability h of each occurrence, [n], below 1.
+        happened: Whether each occurrence happened, bool [n].
     """
     products = []
     for share in _SHARES:
-        # (1 - s) / (1 - h) is 1 - share for each value.
+        # Since s = h + share (1 - h), the factor (1 - s) / (1 - h) is 1 - share.
         gains = np.log1p(share * (1 / chance[happened] - 1))
         products.append(gains.sum() + (~happened).sum() * np.log1p(-share))
     return max(products) - np.log(len(_SHARES))
 
 
 def order_nats(hashes: np.ndarray) -> float:
-    """Return the surprise of a sequence in nats, under the Markov chain that fits it best.
+    """Return the surprise of a sequence, in nats: minus its log-likelihood.
 
-    Sorted and cyclic sequences therefore have little surprise, since a Markov chain predicts them.
+    The likelihood is that of the Markov chain that fits the sequence best. Sorted and cyclic
+    sequences therefore have little surprise.
     """
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
@@ -124,7 +136,7 @@ def order_nats(hashes: np.ndarray) -> float:
 
 
 def cannot_recur(hashes: np.ndarray) -> bool:
-    """Check whether a sequence of hashed outputs [n] is too long to occur twice by chance."""
+    """Return whether a sequence of outputs, given by hashes [n], is too long to recur by chance."""
     if len(hashes) < 2:
         return False
     counts = np.unique(hashes, return_counts=True)[1]
@@ -132,16 +144,19 @@ def cannot_recur(hashes: np.ndarray) -> bool:
 
 
 def hashes_of(outputs: np.ndarray) -> np.ndarray:
-    """Return hashes, uint64 [n]; equal outputs have equal hashes in any process or number type."""
+    """Return a hash of each output, uint64 [n].
+
+    Equal outputs have equal hashes, in all processes, and whatever the types of the numbers are.
+    """
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)
         for column in outputs.reshape(len(outputs), -1).T:
-            # -0.0 + 0.0 is 0.0, so both zeros become one number.
+            # Add 0.0 to convert -0.0 to 0.0.
             hashes ^= (column.astype(np.float64) + 0.0).view(np.uint64)
             mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
-        # A string in an array of objects equals the same string in an array of strings.
+        # Hash a string in an array of objects like the same string in an array of strings.
         numbers: dict[str, int] = {}
         texts = (str.__str__(o) if isinstance(o, str) else text_of(o) for o in outputs)
         places = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
@@ -154,7 +169,7 @@ def hashes_of(outputs: np.ndarray) -> np.ndarray:
 
 
 def mix(words: np.ndarray) -> None:
-    """Scramble uint64 [n] in place by the last steps of SplitMix64, a bijection."""
+    """Scramble words, uint64 [n], in place, by the last steps of SplitMix64 (a bijection)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

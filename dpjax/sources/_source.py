@@ -1,4 +1,7 @@
-"""Interface of sources: outputs for every run, pair, side and stage, as counts or arrays."""
+"""Interface of sources, which provide outputs for every run, pair, side and stage of an audit.
+
+They provide outputs either as counts in cells or as arrays.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
@@ -19,34 +22,34 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Run numbers of an audit outside a sweep: run 0 alone."""
+"""Run numbers of an audit outside of a sweep: a single run with the number 0."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int], float]
-"""Function of (cells, counts of both halves at both sides, N) that returns the expected bound."""
+"""Function from a partition, counts [2 halves, 2 sides, cells] and N to the expected bound."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Request of a counting method to a source.
+    """What a counting method requests of a source.
 
     Attributes:
-        rounds: Function that maps the number of pairs to the numbers of draws in search and
+        rounds: Function from the number of pairs to the numbers of draws in search and
             confirmation.
         region: Region of outputs that events may contain, in the caller's form; None for all
             outputs.
-        promise: Function that returns the lower bound to expect from a pilot's counts.
+        promise: Function that returns the lower bound to be expected, given a pilot's counts.
         key: Typed key of all runs.
         execution: Layout of the computation on the machine.
         runs: Run numbers, int32 [runs].
-        kept: State that the source fills, and that later batches of runs reuse.
+        kept: Dict that the source fills, and that later batches of runs reuse.
         block: Draws per block, a power of 2; 0 to derive it from the numbers of draws.
-        in_order: Whether a sequential audit lays cells again as outputs arrive, and counts recorded
-            outputs in their order rather than splitting them at random.
-        each: Whether every output is expensive: single calls are then reported and kept one by
-            one.
-        held: Outputs of an audit that this one continues, from `Opened.held`, or None.
-        seconds: Seconds of drawing for each side of each searched pair, after which a host source
-            stops; None for no limit. It replaces the source's own limit.
+        in_order: Whether the audit is sequential: cells are determined anew as outputs arrive, and
+            recorded outputs are counted in their order instead of being split at random.
+        each: Whether every output is expensive; then progress is reported after each output, and
+            every output is kept.
+        held: Outputs of the audit that this one continues, from `OpenedInTurn.held`, or None.
+        seconds: Maximum seconds of drawing for each side of each pair in the search of a host
+            source; None for no limit. It replaces the source's own limit.
     """
 
     rounds: Callable[[int], Rounds]
@@ -64,18 +67,18 @@ class Request:
 
 
 class Marked(NamedTuple):
-    """Fresh outputs to count, and the marks of their cells.
+    """The fresh outputs that a source should count, and a mark for each cell.
 
     Attributes:
-        pairs: Pair number of each run, int64 [runs].
+        pairs: Number of the pair of each run, int64 [runs].
         marks: Mark of each cell, int64 [runs, cells]; cells with the same mark are counted
             together.
         num_marks: Number of marks; every mark is in [0, num_marks).
-        first: Number of the first fresh output; a multiple of the source's block if the source is
-            streamed.
-        size: Samples per side to count; if None, all from `first` up to N.
-        sides: Numbers of outputs to count at the database and at its neighbor, int64 [runs, 2].
-            They replace `size`, and need a source whose `shares` is true.
+        first: Number of the first fresh output to count; in the streamed layout, a multiple of the
+            block size.
+        size: Number of outputs to count per side; if None, all from `first` up to N.
+        sides: Number of outputs to count at the database and at its neighbor, int64 [runs, 2].
+            If given, it replaces `size`; the source must have `shares`.
     """
 
     pairs: NDArray[np.int64]
@@ -86,7 +89,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return where the outputs to count end at both sides, int64 [runs, 2], exclusive."""
+        """Return the number of the last output to count, plus 1, at both sides, int64 [runs, 2]."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size
@@ -94,10 +97,10 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """A source that is open for a batch of runs at some pairs of databases.
+    """A source that was opened for a batch of runs, at some pairs of databases.
 
     Attributes:
-        pairs: Pairs to compare.
+        pairs: Pairs of databases to compare.
         settings: Options of the source that affect the result.
     """
 
@@ -106,11 +109,11 @@ class AtPairs(Protocol):
 
 
 class Opened(AtPairs, Protocol):
-    """Source that counts outputs.
+    """An open source that counts outputs in cells.
 
     Attributes:
-        tally: Counts so far.
-        num_confirm: N, which may be smaller than requested once the search is over.
+        tally: Counts and progress so far.
+        num_confirm: Fresh samples per side, N; after the search, it may be smaller than requested.
         shares: Whether the two sides may have different numbers of fresh outputs, 2 N in total.
         region: Region in words.
     """
@@ -122,14 +125,14 @@ class Opened(AtPairs, Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Notes for the reader so far."""
+        """Notes for the reader of the result, so far."""
         ...
 
     def search(self) -> list[Search]:
-        """Lay the cells of every pair, and count the first round of the search in them.
+        """Determine the cells of every pair, and count the first round of the search in them.
 
         Returns:
-            One search per pair, with halves [runs, 2, 2, cells].
+            One search per pair; its `halves` are counts [runs, 2 halves, 2 sides, cells].
         """
         ...
 
@@ -137,44 +140,43 @@ class Opened(AtPairs, Protocol):
         """Count the second round of the search at some pairs, in the cells of the first round.
 
         Args:
-            kept: Pair numbers, int64 [runs, kept].
+            kept: Numbers of the pairs of each run, int64 [runs, kept].
 
         Returns:
-            Counts of only these outputs, int64 [runs, kept, 2, 2, cells], where `cells` is the size
-            of the largest partition.
+            Counts of the second round alone, int64 [runs, kept, 2 halves, 2 sides, cells], where
+            `cells` is the size of the largest partition.
         """
         ...
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Count fresh outputs of one pair per run; repeated calls count the same outputs.
+        """Count fresh outputs of one pair per run; equal requests count the same outputs.
 
         Returns:
-            Counts of only these outputs, int64 [runs, 2, marks], at the database and at its
-            neighbor.
+            Counts of the requested outputs alone, int64 [runs, 2 sides, marks].
         """
         ...
 
 
 class OpenedInTurn(Opened, Protocol):
-    """Source during a sequential audit, which lays cells again as outputs arrive."""
+    """An open source in a sequential audit, which determines cells anew as outputs arrive."""
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Lay the cells of a pair again, from the search set and the first fresh outputs.
+        """Determine the cells of a pair anew, by the search set and the first fresh outputs.
 
-        Only for a single run with outputs in order. Later calls of `count` use these cells.
+        Later calls of `count` use these cells. There must be a single run with `Request.in_order`.
 
         Args:
             pair: Number of the pair.
-            size: Fresh samples per side.
+            size: Number of fresh outputs per side that determine the cells.
 
         Returns:
-            Cells, with the counts of all outputs from which they were laid.
+            The cells, with the counts of the outputs that determined them.
         """
         ...
 
     @property
     def held(self) -> JsonObject | None:
-        """First outputs as JSON, which a continued audit does not draw again.
+        """First outputs as JSON values, so that a continued audit need not draw them again.
 
         None if a continued audit draws or reads them again.
         """
@@ -182,12 +184,12 @@ class OpenedInTurn(Opened, Protocol):
 
 
 class Arrays(AtPairs, Protocol):
-    """Outputs as arrays that a kernel draws or reads.
+    """Outputs as arrays that a compiled kernel draws or reads.
 
     Attributes:
-        region: Region in the kernels' coordinates.
-        region_text: Region in the caller's words.
-        notes: Notes for the reader.
+        region: Region in the kernel's coordinates.
+        region_text: Region in words, in the caller's coordinates.
+        notes: Notes for the reader of the result.
     """
 
     region: Region
@@ -196,33 +198,42 @@ class Arrays(AtPairs, Protocol):
 
     @property
     def streams(self) -> Streams:
-        """Streams of all runs."""
+        """Streams of the outputs of all runs."""
         ...
 
     @property
     def sizes(self) -> tuple[int, int] | None:
-        """(n, N) of recorded outputs; None if the method decides."""
+        """Samples per side (n, N) in search and confirmation; None if the method decides."""
         ...
 
     def relabel(self, output: object) -> object:
-        """Return an outcome or a point of a kernel in the caller's form."""
+        """Convert an outcome or a point from a kernel's form to the caller's form."""
         ...
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return notes on outputs outside the finite space, from a pair's shares [2, outcomes]."""
+        """Return notes on outputs outside the finite space.
+
+        Args:
+            shares: Share of the outputs with each outcome, at both sides of a pair, [2, outcomes].
+        """
         ...
 
 
 class Smoothing(Protocol):
-    """Bandwidth of the confirmation, which decides whether integers are smoothed."""
+    """Function that returns the bandwidth of the confirmation, by which integers are smoothed."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
-        """Return the bandwidth from the search sets [n] of both sides and the size N."""
+        """Return the bandwidth.
+
+        Args:
+            pilots: Search sets of both sides, [n] each.
+            num_confirm: Confirmation samples per side, N.
+        """
         ...
 
 
 class Trust(NamedTuple):
-    """Permissions of a recipe that names code.
+    """What a recipe that names code may do.
 
     Attributes:
         imports: Modules that may be imported, with their submodules.
@@ -234,7 +245,7 @@ class Trust(NamedTuple):
 
 
 class Source:
-    """Subject of an audit: outputs at two databases, for every run, pair and stage.
+    """Base class of the subjects of audits: sources of outputs at pairs of databases.
 
     Attributes:
         kind: Name of this class in recipes, and on the command line if `asked` is set.
@@ -243,12 +254,12 @@ class Source:
         takes_pairs: Whether the caller gives pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
         has_canaries: Whether the source holds scores of canaries from one run instead of outputs.
-        repeatable: Whether another run draws new outputs, so that a sweep can repeat it.
-        side_by_side: Whether many runs are computed simultaneously rather than one after the other.
-        stacks_pairs: Whether databases are stacked into arrays.
+        repeatable: Whether another run draws new outputs, as a sweep requires.
+        side_by_side: Whether many runs are computed simultaneously instead of one after the other.
+        stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
-        counts_again: Whether the source still holds the outputs that an earlier audit counted; a
-            continued audit then counts them again.
+        counts_again: Whether a continued audit counts the outputs of the earlier audit again; if
+            False, the source may no longer hold them.
     """
 
     kind: ClassVar[str] = ""
@@ -269,7 +280,7 @@ class Source:
 
     @property
     def sampler(self) -> object:
-        """Mechanism or function whose outputs JAX draws; None if there is none."""
+        """Mechanism or function whose outputs JAX draws; None if JAX does not draw them."""
         return None
 
     @property
@@ -284,7 +295,7 @@ class Source:
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """Notion and claim that the source states; None for most sources."""
+        """Notion and claim that the subject itself states; None for most sources."""
         return None
 
     @property
@@ -293,11 +304,11 @@ class Source:
         return None
 
     def with_time_used(self, seconds: float) -> Self:
-        """Return the source with its time limit, if any, reduced by the seconds used."""
+        """Return the source with its time limit, if it has one, reduced by `seconds`."""
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return why a method cannot audit the source, whatever the request; None if it can."""
+        """Return why a method cannot audit the source, in a sentence; None if it can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -313,8 +324,8 @@ class Source:
             pairs: Pairs in the caller's form.
             region: Region in the caller's form, or None.
             key: Typed key of all runs.
-            smoothing: Bandwidth that smooths integers of a wide range; None if they must not be
-                smoothed.
+            smoothing: Function that returns the bandwidth with which integers of a wide range are
+                smoothed; None if they must not be smoothed.
         """
         raise NotImplementedError
 
@@ -327,25 +338,25 @@ class Source:
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject | None:
-        """Return the source's name and options for a recipe; None if it cannot be named."""
+        """Return the source's name and options as JSON values; None if a recipe cannot name it."""
         return None
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Make the source that `to_plain` wrote, if `trust` permits it.
+        """Create the source from the values that `to_plain` returned, if `trust` permits it.
 
         Args:
-            content: Plain content without the kind.
+            content: The values without the kind.
             database: Database of the first pair, or None.
-            trust: Permissions to import and run.
+            trust: Permissions to import code and to run programs.
 
         Raises:
-            ValueError: When the source is not permitted, is unknown, or cannot be made.
+            ValueError: When the source is not permitted, is unknown, or cannot be created.
             TypeError: When the content has an invalid form.
         """
         raise NotImplementedError
 
 
 def parts_note(entries: Sequence[str]) -> str:
-    """Return a note on the order in which the parts of an output form a vector."""
+    """Return a note that lists the parts of an output in their order in the vector of features."""
     return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."

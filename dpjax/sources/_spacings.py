@@ -1,17 +1,19 @@
 """Detection of near-copies within one side, such as resamples with a little noise.
 
-If outputs have a density, two neighboring spacings a and b of the sorted values are exchangeable
-and nearly exponential, so that min(a, b) / (a + b) is below t with probability 2t. Near-copies lie
-far closer to each other than to anything else. Disjoint pairs of spacings are nearly independent,
-so the number of pairs below t = 1/1000 is compared with a binomial distribution of 3/1000 per pair.
+Sort the outputs of both sides. If they have a density, two adjacent spacings a and b are
+exchangeable and nearly exponential, so that min(a, b) / (a + b) is below t with probability 2t.
+Near-copies are far closer to each other than to other outputs, so they make this ratio small.
+Disjoint pairs of spacings are nearly independent. The number of pairs whose ratio is below
+t = 1/1000 is therefore compared with a binomial distribution, with a probability of 3/1000 per
+pair.
 
-A distribution may itself form clouds around some numbers, as rounded values with a little noise do.
-Two outputs in a cloud then come from both sides as often as from one, unless the distributions are
-far apart, whereas near-copies always come from one side.
+A distribution may itself form clouds around some values, as rounded values with a little noise do.
+But then, unless the two distributions are far apart, two outputs of a cloud come from different
+sides about as often as from the same side, whereas near-copies always come from the same side.
 
-Values that differ by a few units in the last place are merged first, since rounding moves sums of
-floats off their lattice. Spacings are also compared on a logarithmic scale, on which those of very
-heavy tails are regular.
+Values that differ by a few units in the last place are merged first, since rounding may move equal
+sums of floats apart. Spacings are also compared on a logarithmic scale, on which very heavy tails
+have regular spacings.
 """
 
 from typing import NamedTuple
@@ -20,32 +22,35 @@ import numpy as np
 import scipy
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""Ratio of spacings below which values are near-copies, and bound on its chance under a density."""
+"""Ratio of spacings below which two values count as near-copies, and its probability.
+
+If outputs have a density, a ratio below `_RATIO` has a probability of at most `_SHARE`.
+"""
 
 _APART = 5.0
-"""Largest ratio of a cloud's probabilities on the two sides that is allowed for."""
+"""Largest ratio of a cloud's probabilities on the two sides for which the test is valid."""
 
 _FEWEST = 20
-"""Smallest number of pairs of spacings that can reveal a lattice."""
+"""Minimum number of pairs of spacings for deciding whether values lie on a lattice."""
 
 _ULPS = 16
-"""Distance up to which values count as equal, in units in the last place."""
+"""Difference up to which values count as equal, in units in the last place."""
 
 _KEPT, _WINDOWS = 2**15, 2**10
-"""Largest number of values to keep per column, and number of windows."""
+"""Maximum number of values to keep per column, and number of windows of the real line."""
 
 _COLUMNS = 8
-"""Largest number of columns to examine."""
+"""Maximum number of columns of vectors to examine."""
 
 
 class NearCopies(NamedTuple):
-    """Evidence of near-copies in spacings.
+    """Evidence that outputs are near-copies of each other, from spacings of sorted values.
 
     Attributes:
-        pairs: Number of pairs of neighboring spacings.
-        close: Number of pairs with one spacing far smaller than the other.
-        alone: Number of these pairs whose two close values come from one side.
-        chance: Largest probability of so many close pairs among independent draws.
+        pairs: Number of pairs of adjacent spacings.
+        close: Number of these pairs in which one spacing is far smaller than the other.
+        alone: Number of pairs counted in `close` whose two close values come from the same side.
+        chance: Upper bound on the probability of such evidence for independent draws.
     """
 
     pairs: int
@@ -55,16 +60,17 @@ class NearCopies(NamedTuple):
 
 
 class Spacings:
-    """Values of one side that lie in selected windows of the real line.
+    """The values of one side that lie in selected windows of the real line.
 
-    Near-copies share a window, however far apart they were recorded, so memory is constant.
+    The number of windows is reduced as values arrive, so that memory is constant. Near-copies are
+    in the same window, however far apart they were recorded.
     """
 
     def __init__(self):
         self._columns: list[_Column] = []
 
     def add(self, outputs: np.ndarray) -> None:
-        """Add values of float [n] or [n, d]; other outputs are ignored."""
+        """Add outputs that are floats, [n] or [n, d]; outputs of other types are ignored."""
         if outputs.dtype.kind != "f" or not len(outputs):
             return
         rows = outputs.reshape(len(outputs), -1)[:, :_COLUMNS]
@@ -75,11 +81,11 @@ class Spacings:
 
     @property
     def irregular(self) -> bool:
-        """Whether the distinct values of at least one column do not lie on a lattice."""
+        """Whether at least one column has distinct values that do not lie on a lattice."""
         return any(column.irregular for column in self._columns)
 
     def near_copies(self, other: "Spacings") -> NearCopies:
-        """Count near-copies on both sides, in the column with the strongest evidence.
+        """Return the evidence of near-copies, from the column in which it is the strongest.
 
         Args:
             other: Spacings of the other side.
@@ -93,12 +99,12 @@ class Spacings:
 
 
 class _Column:
-    """Distinct values of one column of a side.
+    """The distinct values of one column of a side that lie in selected windows.
 
     Attributes:
         values: Distinct values, float64 [n], ascending.
-        total: Number of values so far, with repetitions.
-        precision: Machine epsilon of the column's type, the largest if there are several.
+        total: Number of values so far, with repetitions and in all windows.
+        precision: Machine epsilon of the column's type; the largest one if there are several types.
     """
 
     def __init__(self):
@@ -106,13 +112,13 @@ class _Column:
         self.total, self.precision = 0, 0.0
 
     def add(self, values: np.ndarray) -> None:
-        """Add values that lie in the windows, which the first values define."""
+        """Add the values that lie in selected windows; the first call also sets the windows."""
         if not values.size:
             return
         self.total += values.size
         self.precision = max(self.precision, float(np.finfo(values.dtype).eps))
         values = values.astype(np.float64)
-        # Filter before sorting, since most values may be dropped.
+        # Select values before sorting, since most of them may be dropped.
         values = np.unique(values[self.holds(values)] if self._every > 1 else values)
         if not self._edges.size:
             self._edges = values[:: max(values.size // _WINDOWS, 1)].copy()
@@ -122,19 +128,19 @@ class _Column:
             self.values = self.values[self.holds(self.values)]
 
     def holds(self, values: np.ndarray) -> np.ndarray:
-        """Check whether values [n] lie in a window that is kept."""
+        """Return whether each value lies in a selected window, bool [n]."""
         return self.window_of(values) % self._every == 0
 
     @property
     def irregular(self) -> bool:
-        """Whether ratios of neighboring spacings hardly ever repeat."""
+        """Whether the ratios of adjacent spacings hardly ever repeat, unlike on a lattice."""
         steps = np.diff(self.values)
         first, second = steps[: steps.size // 2 * 2].reshape(-1, 2).T
         ratios = np.unique(np.round(first / (first + second), 6))
         return first.size >= _FEWEST and ratios.size > 0.9 * first.size
 
     def window_of(self, values: np.ndarray) -> np.ndarray:
-        """Return the window numbers of values [n]; while all values are kept, they are all 0."""
+        """Return the number of the window of each value, [n]; 0 as long as all windows are kept."""
         if self._every == 1:
             return np.zeros(len(values), np.int64)
         return np.searchsorted(self._edges, values, side="right")
@@ -157,7 +163,7 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
         return NearCopies(0, 0, 0, 1.0)
     size = (values.size - 1) // 2 * 2 + 1
     left, middle, right = (values[first : size - 2 + first : 2] for first in range(3))
-    # Values between two windows were not kept, so a triple must lie in a single window.
+    # Use only triples within a single window, since values between selected windows were dropped.
     whole = (x.window_of(left) == x.window_of(right)) & (y.window_of(left) == y.window_of(right))
     steps = np.stack([middle - left, right - middle])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -174,12 +180,16 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
 
 
 def _tail(number: int, trials: int, share: float) -> float:
-    """Return the probability that a binomial variable is at least `number`."""
+    """Return the probability of at least `number` successes in independent `trials`."""
     if number == 0:
         return 1.0
     return float(scipy.special.betainc(number, trials - number + 1, share))
 
 
 def _close(steps: np.ndarray) -> np.ndarray:
-    """Check whether one of two steps [2, n] is far smaller than the other."""
+    """Return whether one of two adjacent spacings is far smaller than the other, bool [n].
+
+    Args:
+        steps: Pairs of spacings, [2, n].
+    """
     return steps.min(axis=0) < _RATIO * steps.sum(axis=0)

@@ -1,4 +1,4 @@
-"""Recordings whose outputs are assigned for good to the search or the confirmation set."""
+"""Recordings whose outputs are split at random into a search set and a confirmation set."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""Smallest number of outputs (or blocks) per side, and of outputs in its search set."""
+"""Minimum number of outputs (or blocks) per side, and of outputs in the search set of a side."""
 
 _ORDERED = 2**18
-"""Number of first outputs per side whose order is tested."""
+"""Number of first outputs per side whose order is tested for independence."""
 
 
 def key_of_side(key: jax.Array, side: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def key_of_side(key: jax.Array, side: int) -> np.ndarray:
 
 
 def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Return words start .. start + count - 1 of a random stream, without drawing earlier words.
+    """Return words start, ..., start + count - 1 of a random stream; skip earlier words.
 
     Args:
         key: Key of the stream, uint64 [2].
@@ -42,32 +42,32 @@ def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
     Returns:
         Random words, uint64 [count].
     """
-    # Philox makes four words from each value of its counter.
+    # Philox generates four words for each value of its counter.
     generator = np.random.Philox(key=key, counter=start // 4)
     return generator.random_raw(start % 4 + count)[start % 4 :]
 
 
 class Split:
-    """Recording whose outputs each belong either to the search set or to the confirmation set.
+    """A recording whose outputs are split at random into a search and a confirmation set.
 
-    A random word decides to which set each output goes. A counter-based generator computes it from
-    the audit's key and the number of the output's block, so every pass has the same split, whatever
-    the chunks are.
+    A random word decides to which set an output belongs. A counter-based generator computes it from
+    the audit's key and the number of the output's block. The split is therefore the same in every
+    pass over the outputs, whatever the size of the chunks.
 
     Args:
-        recording: Outputs of the side.
+        recording: Outputs of one side.
         name: "x" or "y".
         key: Typed key of the audit.
-        place: Number of the side, and length of a block.
+        place: Number of the side, and length of a block of dependent outputs.
         fraction: Share of the outputs in the search set.
 
     Attributes:
         name: Name for display.
         fraction: Share of the outputs in the search set.
-        values: Counts of the values.
-        folds: Folds of the pilot, int64 [n].
-        in_order: Cells of the first outputs in order, integers [n]; with blocks, only those of the
-            confirmation set.
+        values: Values of the side, with their counts.
+        folds: Fold of each output of the pilot, int64 [n].
+        in_order: Cell of each of the first outputs, in recorded order, integers [n]; with blocks,
+            only outputs of the confirmation set.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
@@ -89,7 +89,7 @@ class Split:
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield chunks with the random word of each output; outputs of a block share their word."""
+        """Yield chunks, with the random word of each output; outputs of a block share a word."""
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
@@ -102,9 +102,9 @@ class Split:
             start += len(chunk)
 
     def pilot(self, tally: Tally) -> np.ndarray:
-        """Return a random part of the search set: the outputs with the smallest words.
+        """Return a random part of the search set: the outputs with the smallest random words.
 
-        Afterwards `values` holds the counts of all values.
+        All outputs are read and added to `values`.
         """
         kept: list[tuple[np.ndarray, np.ndarray]] = []
         size = total = searching = 0
@@ -134,7 +134,7 @@ class Split:
                 f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )
         if searching < MIN_SEARCH:
-            # Among few outputs, too few random words may be below the limit: raise it.
+            # If there are few outputs, too few random words may be below the limit, so raise it.
             self._limit = smallest[MIN_SEARCH] + np.uint64(1)
             numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
             kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
@@ -143,14 +143,14 @@ class Split:
         return pilot
 
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
-        """Count both halves of the search set, and the confirmation set, int64 [3, cells]."""
+        """Return the counts of the search set's two halves and the confirmation set, [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)
             part = np.where(words < self._limit, half, 2)
             if self._block > 1:
-                # Only one output of each confirmation block counts; other bits of its word decide
-                # which.
+                # In each block of the confirmation set, count a single output, which other bits of
+                # the random word select.
                 place = (number + np.arange(len(chunk))) % self._block
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3
@@ -171,14 +171,14 @@ class Split:
 
 
 def _fold(words: np.ndarray) -> np.ndarray:
-    """Return the fold of each output, from bits of its word that nothing else uses."""
+    """Return the fold of each output, from bits of its random word that have no other use."""
     return fold_of((words >> np.uint64(32)).astype(np.int64))
 
 
 def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     words = np.concatenate([words for _, words in parts])
     if len(words) > PILOT:
-        # Select before joining, since labels may be long.
+        # Select outputs before joining the parts, since labels may be long.
         last = np.partition(words, PILOT - 1)[PILOT - 1]
         parts = [(outputs[few], words[few]) for outputs, words in parts for few in [words <= last]]
     outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))

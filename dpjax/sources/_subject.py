@@ -1,4 +1,4 @@
-"""Subjects of an audit: a mechanism, its pairs, and a first look at its outputs."""
+"""Checks of a JAX mechanism and its pairs before an audit, and a pilot of its outputs."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def pairs_of(mechanism: object, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: object) -> None:
-    """Refuse data and models, which release nothing by themselves."""
+    """Refuse subjects that are data or models instead of mechanisms."""
     classes = type(mechanism).__mro__
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
         raise BadType(
@@ -61,7 +61,9 @@ def _refuse_outputs(mechanism: object) -> None:
 
 
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
-    """Return the mechanism, checked at the first database and, if its shape differs, the neighbor.
+    """Convert a subject to a mechanism, and check its outputs at the first pair.
+
+    It is checked at the database, and also at the neighbor if that has another shape.
 
     Raises:
         ValueError: When the outputs at the neighbor are of a different kind.
@@ -79,7 +81,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
 
 
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
-    """Return the subject as a mechanism, checked at a database unless it is built in."""
+    """Convert a subject to a mechanism; unless it is built in, check its outputs at a database."""
     if isinstance(mechanism, Mechanism):
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)
@@ -88,7 +90,7 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
-    """Refuse databases that do not fit the mechanism, before anything compiles."""
+    """Refuse databases whose shape the mechanism does not accept, before anything is compiled."""
     expected = getattr(mechanism, "num_queries", None)
     if expected is None and not hasattr(mechanism, "standard_pairs"):
         return
@@ -109,7 +111,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Draw outputs at all databases, [n] or [n, d], with keys that no other draws use."""
+    """Draw a pilot at all databases of all pairs, [n] or [n, d], with keys used nowhere else."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))
@@ -124,10 +126,10 @@ def _draw_pilot(mechanism: Mechanism, databases: Database, key: Array) -> object
 
 
 def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the range of the inner 99% of outputs.
+    """Return the ends of the central interval that holds 99% of the outputs, in each dimension.
 
     Raises:
-        ValueError: When an output is not finite, or all are the same.
+        ValueError: When an output is not finite, or all outputs are equal.
     """
     if not np.all(np.isfinite(outputs)):
         raise BadValue(

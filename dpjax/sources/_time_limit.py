@@ -1,8 +1,8 @@
 """Numbers of outputs within a time limit, planned from the measured pace of the mechanism.
 
-Part of the limit is spent on measuring the pace, with draws that are then discarded. A share of the
-rest is for the search, and the remainder for the confirmation. Each number of draws is fixed before
-the first of these draws is made.
+A part of the limit is spent on measuring the pace, by draws that are then discarded. The rest is
+divided between search and confirmation. The number of draws of each stage is fixed before its first
+draw.
 """
 
 import time
@@ -14,39 +14,46 @@ from dpjax.core.wording import BadValue, term
 from dpjax.sources._schedule import Draw, Span
 
 _MEASURE_SHARE = 0.25
-"""Largest share of the limit for measuring the pace."""
+"""Maximum share of the time limit that measuring the pace may take."""
 
 _PROBE_SHARE = 0.1
-"""Share of the limit; first outputs at a database that take longer are not timed again."""
+"""If the first outputs at a database take more than this share of the limit, they are the only
+measurement there."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Slowdown above which a database is measured in detail; largest number of databases tried."""
+"""Limits of measuring the pace at several databases.
+
+A database is measured in detail if its outputs take more than `_SLOWER` times the expected time.
+Only the first `_MOST_PROBED` databases are tried.
+"""
 
 _BATCH_SHARE = 0.01
-"""Target duration of a batch as a share of the limit, if batches may be cut anywhere."""
+"""Target duration of a batch, as a share of the limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""If the whole audit needs less than this share of the limit, measuring stops."""
+"""Measuring stops if the whole audit is expected to take less than this share of the limit."""
 
 _MARGIN = 0.85
-"""Share of the time left that is planned for; the rest is a margin for a varying pace."""
+"""Share of the remaining time for which draws are planned; the rest allows for a varying pace."""
 
 _ALIKE = 1.3
-"""Largest ratio of the two sides' paces at which they may have different numbers of outputs.
+"""Maximum ratio of the two sides' paces with which they may have different numbers of outputs.
 
-With 16/9 N and 2/9 N outputs, drawing takes at most 1.10 times as long, within the margin."""
+Even if the slower side has 16/9 N outputs and the other one 2/9 N, drawing then takes at most 1.10
+times as long, which is within the margin."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Smallest numbers of samples per side with which search and confirmation can find anything."""
+"""Minimum samples per side of the search and of the confirmation that can show anything."""
 
 
 class Quota(NamedTuple):
-    """Number of outputs of a round, and limits on drawing them.
+    """The number of outputs to draw in a round, and limits on drawing them.
 
     Attributes:
         num_samples: Number of outputs at each side of each pair.
-        cut: Largest number of outputs per batch; None if cutting batches would change the outputs.
-        seconds: Seconds for each side of each pair, after which no more batches are drawn.
+        cut: Maximum number of outputs per batch; None if the outputs depend on the batch size.
+        seconds: Seconds for each side of each pair, after which no further batch is drawn; None
+            for no limit.
     """
 
     num_samples: int
@@ -55,7 +62,7 @@ class Quota(NamedTuple):
 
 
 class Timed(Protocol):
-    """Mechanism with a time limit; see `dpjax.sources._on_host.OnHost`."""
+    """A mechanism with a time limit; see `dpjax.sources._on_host.OnHost`."""
 
     time_limit: float | None
     batched: bool
@@ -64,11 +71,11 @@ class Timed(Protocol):
 
 
 class Pace:
-    """Seconds that outputs take, as measured on a few draws and later on the search.
+    """The time that outputs take, measured on a few draws and later on the search.
 
     Args:
         source: Mechanism with a time limit.
-        draw: Function from its `drawing` context.
+        draw: Function that draws its outputs.
     """
 
     def __init__(self, source: Timed, draw: Draw):
@@ -78,20 +85,20 @@ class Pace:
         self._measured, self._share = 0.0, 0.0
 
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
-        """Measure the pace at the first database, and at every other one that is much slower.
+        """Measure the pace at the first database, and at other databases that are much slower.
 
-        The slowest pace is kept, so that plans meet the limit at every database.
+        Plans use the slowest pace, so that they meet the limit at every database.
 
         Args:
             databases: Databases of all pairs.
-            words: Seed words that nothing else uses.
+            words: Seed words that are used for nothing else.
             wanted: Number of outputs of the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
-        # Draw at least two: a function of batches need not support a single output.
+        # Draw at least two outputs, since a batched function may not support a single one.
         size = 2 * lanes if self._source.batched else lanes
-        # These draws are not part of the pace: they include one-time costs, such as imports in
-        # workers.
+        # Exclude the first draws from the pace, since they include one-time costs, such as imports
+        # in workers.
         spent = self._seconds(databases[0], words, size)
         for number, database in enumerate(databases[:_MOST_PROBED]):
             if number and spent > _MEASURE_SHARE * self.limit:
@@ -109,7 +116,7 @@ class Pace:
                 self._fixed, self._each = fixed, each
 
     def _seconds(self, database: object, words: tuple[int, ...], size: int) -> float:
-        """Measure the seconds that some outputs take at a database."""
+        """Draw `size` outputs at a database, and return the seconds that they take."""
         lanes, began = max(self._source.workers, 1), time.perf_counter()
         span = Span(range(size), words, lambda count: None, ceil(size / lanes))
         for _ in self._draw(database, span):
@@ -119,13 +126,13 @@ class Pace:
     def _measure_at(
         self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
     ) -> None:
-        """Draw growing batches until outputs, rather than startup, take most of the time.
+        """Draw ever larger batches, until most of the time is spent on outputs and not on startup.
 
         Args:
             database: Database at which to draw.
             words: Seed words.
             wanted: Number of outputs of the whole audit, if time allows.
-            first: Number of outputs already drawn there, and their seconds.
+            first: Number of outputs that were already drawn there, and the seconds they took.
         """
         (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
@@ -133,7 +140,8 @@ class Pace:
                 took = self._seconds(database, words, size)
             spent += took
             slope = (took - before[1]) / (size - before[0])
-            # Attribute some time to outputs, even if startup seems to take all of it.
+            # Attribute at least a tenth of the time to outputs, even if startup seems to take it
+            # all.
             self._each = max(min(slope, took / size), 0.1 * took / size)
             self._fixed = took - self._each * size
             mostly_start = before[0] > 0 and took < 1.5 * before[1]
@@ -143,7 +151,8 @@ class Pace:
                 return
             factor = 2 if before[0] == 0 else (16 if mostly_start else 4)
             expected = took if mostly_start else factor * took
-            # A single size cannot separate the startup time from the time per output.
+            # After one size, the startup time is unknown; then allow another size even if it may
+            # take twice as long.
             share = _MEASURE_SHARE * (1 if before[0] else 2)
             if spent + expected > share * self.limit:
                 return
@@ -157,12 +166,12 @@ class Pace:
         Args:
             num_pairs: Number of searched pairs.
             wanted: Samples per side and pair, if time allows.
-            share: Share of the time left.
+            share: Share of the remaining time that the round may take.
             num_confirm: Samples per side of the confirmation, if time allows.
             used: Seconds used so far.
 
         Raises:
-            ValueError: When the limit allows too few outputs to find anything.
+            ValueError: When the limit allows too few outputs to show anything.
         """
         left = max(self.limit - used, 0.0)
         seconds = share * left / (2 * num_pairs)
@@ -182,22 +191,22 @@ class Pace:
     def confirm(
         self, streams: Sequence[Sequence[tuple[int, float]]], wanted: int, used: float
     ) -> int:
-        """Return the samples per side that the time allows, by the pace of the search.
+        """Return how many samples per side the time allows, by the pace of the search.
 
         Args:
-            streams: Number of outputs drawn and the seconds they took, for each pair and side.
+            streams: For each pair and side, the number of outputs drawn and the seconds they took.
             wanted: Samples per side, if time allows.
             used: Seconds used so far.
 
         Raises:
-            ValueError: When the limit allows too few outputs to find anything.
+            ValueError: When the limit allows too few outputs to show anything.
         """
-        # Plan for the slowest pair, counting both of its sides, since it may be chosen.
+        # Plan for the pair whose two sides together are the slowest, since it may be chosen.
         slower = max(
             sum(seconds / self._taking(count) for count, seconds in pair) / 2 for pair in streams
         )
         drawing = sum(seconds for pair in streams for _, seconds in pair)
-        # Include the time of counting, which matters for fast mechanisms.
+        # Include the time that counting takes, which matters for fast mechanisms.
         slower *= max((used - self._measured) / max(drawing, 1e-9), 1.0)
         self._fixed, self._each = self._fixed * slower, self._each * slower
         possible = self._fitting(_MARGIN * max(self.limit - used, 0.0) / 2)
@@ -206,17 +215,20 @@ class Pace:
         return min(possible, wanted)
 
     def alike(self, streams: Sequence[Sequence[tuple[int, float]]]) -> bool:
-        """Check whether outputs take about as long at both sides of every pair.
+        """Return whether outputs take about as long at both sides of every pair.
 
         Args:
-            streams: Number of outputs drawn and the seconds they took, as in `confirm`.
+            streams: Numbers of outputs and seconds, as in `confirm`.
         """
         paces = [[s / max(self._taking(count), 1e-12) for count, s in pair] for pair in streams]
         return all(max(pair) <= _ALIKE * min(pair) for pair in paces)
 
     @property
     def _lanes(self) -> int:
-        """Number of simultaneous batches; 1 for single calls, whose pace includes all workers."""
+        """Number of batches drawn simultaneously.
+
+        For single calls, it is 1, since their pace already includes all workers.
+        """
         return max(self._source.workers, 1) if self._source.batched else 1
 
     def _fitting(self, seconds: float) -> int:
@@ -228,7 +240,7 @@ class Pace:
         return int(seconds / whole * self._lanes * batch)
 
     def _taking(self, count: int) -> float:
-        """Return the seconds that a number of outputs takes, the inverse of `_fitting`."""
+        """Return the seconds that `count` outputs take; the inverse of `_fitting`."""
         batch = self._source.batch_size
         if count <= batch or not self._source.batched:
             return self._fixed + self._each * count

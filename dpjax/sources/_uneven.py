@@ -1,14 +1,15 @@
-"""Detection of resampled counts: probability ratios that jump between neighboring outcomes.
+"""Detection of resampled outputs: count ratios that jump between neighboring outcomes.
 
-Values drawn again from a few recorded ones inherit the errors of the few, which their large counts
-then seem to prove. On integers and other lattices, no value gives this away. But under most
-mechanisms the log ratio of an outcome's probabilities is nearly linear in the outcome, except at a
-few places, and so its second differences are no larger than their standard errors.
+If many outputs are resampled from a few recorded ones, they repeat the random errors of the few,
+but their large counts make these errors look significant. If outputs are integers, or lie on
+another lattice, no single value shows that they are copies. But under most mechanisms, the log
+ratio of an outcome's probabilities is nearly linear in the outcome, except at a few places. The
+second differences of log ratios should then not exceed their standard errors.
 
-The statistic is the sum of squares of the standardized second differences of log ratios in disjoint
-triples of neighboring cells, without the largest fifth of the squares. Its null distribution is
-that of a trimmed sum of squares of normals, approximated by a gamma distribution with the
-asymptotic mean and variance (Stigler, The asymptotic distribution of the trimmed mean, 1973).
+The statistic is the sum of squares of the standardized second differences in disjoint triples of
+neighboring cells, without the largest fifth of the squares. Its null distribution is that of a
+trimmed sum of squares of normals, approximated by a gamma distribution with the asymptotic mean and
+variance (Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 
 import numpy as np
@@ -18,27 +19,28 @@ from numpy.typing import NDArray
 from dpjax.partitions import Partition
 
 _CHANCE = 1e-7
-"""Tail of the approximation below which a note is added; the true tail is at most ten times it."""
+"""Approximate tail probability below which a note is added; the true one is at most ten times as
+large."""
 
 _LEAST_COUNT = 20
-"""Smallest count of a cell whose log is nearly normal."""
+"""Minimum count of a cell, so that the log of the count is nearly normal."""
 
 _FEWEST = 5
-"""Smallest number of triples that are compared."""
+"""Minimum number of triples of cells for a comparison."""
 
 _MEAN, _VARIANCE = 0.350180, 0.390672
-"""Asymptotic mean and variance, per term, of a sum of squared normals without its largest fifth."""
+"""Asymptotic mean and variance, per term, of a sum of squared normals without the largest fifth."""
 
 
 def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note if ratios of counts jump between neighbors, as those of resamples do.
+    """Return a note if the ratio of counts jumps between neighboring outcomes, as in resamples.
 
     Mechanisms that treat neighboring outcomes differently, such as even and odd numbers, cause the
-    note as well.
+    note, too.
 
     Args:
         cells: Partition of the outputs.
-        counts: Counts of outputs that did not shape the cells, int64 [2, cells].
+        counts: Counts of outputs that did not determine the cells, int64 [2 sides, cells].
     """
     if len(cells.edges) != 1:
         return []
@@ -60,14 +62,14 @@ def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return squared standardized second differences of ln(x / y) in disjoint triples of bins."""
     large = np.minimum(x, y) >= _LEAST_COUNT
     triples = large.sum() // 3
-    # Half a count more removes most of the bias of a log (Haldane, Anscombe).
+    # Adding one half to each count removes most of the bias of its log (Haldane, Anscombe).
     first, second = (side[large][: 3 * triples].reshape(triples, 3) + 0.5 for side in (x, y))
     weights = np.array([1.0, -2.0, 1.0])
     return (np.log(first / second) @ weights) ** 2 / ((1 / first + 1 / second) @ weights**2)
 
 
 def _tail(squares: NDArray[np.float64]) -> float:
-    """Return the probability that normals have a trimmed sum of squares at least as large."""
+    """Return the probability that squares of normals have a trimmed sum at least as large."""
     kept = np.sort(squares)[: 4 * squares.size // 5]
     mean, variance = _MEAN * squares.size, _VARIANCE * squares.size
     return float(scipy.special.gammaincc(mean**2 / variance, kept.sum() * mean / variance))

@@ -1,4 +1,4 @@
-"""Outputs of a host mechanism, watched for noise that is not random."""
+"""Outputs of a host mechanism, in which noise that is not random is detected."""
 
 import time
 from collections.abc import Iterator
@@ -18,23 +18,22 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of first outputs of a batch that are compared with other batches."""
+"""Lengths of the beginning of a batch that is compared with the beginnings of other batches."""
 
 
 class Watched:
-    """Encoded batches of a mechanism, watched for noise that is not random.
+    """The encoded batches of a mechanism, in which noise that is not random is detected.
 
     Args:
         draw: Function that draws raw outputs.
         encoder: Encoder of the outputs.
         pairs: Pairs of databases.
         seed: Words of the key, and the run number.
-        tally: Tally of the audit.
+        tally: Counts and progress of the audit.
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Map from (pair, side) to the number of outputs drawn so far and the seconds they
-            took.
+        taken: Number of outputs drawn so far, and the seconds they took, by (pair, side).
     """
 
     def __init__(
@@ -51,19 +50,25 @@ class Watched:
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
-        # Map from (pair, side) to its first output, or to None once a different output occurred.
+        # The first output of each (pair, side), or None if a different output has occurred.
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Return the seed words of a stream of outputs."""
+        """Return the words from which the seeds of one side's outputs in a stage are derived."""
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(
         self, pair: int, side: int, stage: int, quota: Quota, first: int = 0, done: int = 0
     ) -> Iterator[Outputs]:
-        """Yield batches at one database, until all are drawn or the time is over.
+        """Yield batches of one side of a pair, until all are drawn or the time is over.
 
-        The first `done` of the planned outputs are skipped.
+        Args:
+            pair: Number of the pair.
+            side: 0 for the database, 1 for its neighbor.
+            stage: Stage of the run.
+            quota: Number of outputs, and limits on drawing them.
+            first: Number of the first output.
+            done: Number of outputs after that to skip, since they are known.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
@@ -75,7 +80,7 @@ class Watched:
             self._watch(encoded, pair, side, (stage, number))
             number += len(encoded.labels)
             self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
-            # Time this stream alone, since the two sides of a pair are drawn alternately.
+            # Measure only the time of this side, since the two sides are drawn alternately.
             spent += time.perf_counter() - last
             count += len(encoded.labels)
             self.taken[pair, side] = count, before + spent
@@ -85,11 +90,11 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """Return `taken` for both sides of every pair."""
+        """Return the number of outputs and their seconds, for both sides of every pair."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """Return notes on the outputs of the chosen pair."""
+        """Return a note if both databases of a pair have constant outputs."""
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
@@ -102,10 +107,10 @@ class Watched:
         ]
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
-        """Refuse a mechanism whose two runs had equal outputs; see `OnHost.restarted`.
+        """Refuse a mechanism whose two new runs have equal outputs; see `OnHost.restarted`.
 
         Raises:
-            Repeats: When both runs gave the same varying outputs at a database.
+            Repeats: When both runs have the same outputs at a database, and they vary.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):
@@ -124,8 +129,11 @@ class Watched:
         return Repeats(self._encoder.source, counted, pairs, side, self._settings)
 
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
-        """Refuse a batch that equals one at another position; a repeated request is allowed."""
-        # Compare with the side's very first output, since a batch may hold a single one.
+        """Refuse a batch that begins like a batch at another position of the same side.
+
+        The same position may be requested repeatedly.
+        """
+        # Compare with the first output of the side, since a batch may hold a single output.
         rows = np.column_stack([outputs.labels, outputs.values])
         only = self._constant.get((pair, side), tuple(rows[0].tolist()))
         same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))

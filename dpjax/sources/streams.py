@@ -1,7 +1,7 @@
-"""Streams of outputs inside compiled kernels: drawn by a mechanism, or stored in arrays.
+"""Streams of outputs for compiled kernels, which a mechanism draws or arrays store.
 
-Kernels use one interface: `draw(pair, side, stage, num_samples)` returns the blocks of a stream of
-one run.
+Kernels use one interface: `draw(pair, side, stage, num_samples)` returns a function that returns
+the blocks of a stream.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,20 @@ from dpjax.databases.trees import length
 from dpjax.mechanisms import Mechanism
 
 SEARCH, CONFIRM, MEASURE, SEARCH_AGAIN = range(4)
-"""Stages of a run, which share no outputs; a host mechanism is timed in stage `MEASURE`."""
+"""Stages of a run, which share no outputs.
+
+They are the search, the confirmation, the measurement of a host mechanism's pace, and the second
+round of the search.
+"""
 
 NUM_STAGES = 4
 
 
 class Streams(Protocol):
-    """Streams of outputs for every pair, side (0: database, 1: neighbor) and stage of a run."""
+    """Streams of outputs of a run: one for each pair, side and stage.
+
+    Side 0 is the database, and side 1 its neighbor.
+    """
 
     @property
     def num_pairs(self) -> int:
@@ -32,20 +39,20 @@ class Streams(Protocol):
         ...
 
     def of_run(self, run: Array) -> "Streams":
-        """Return the streams of one run, from those of a batch."""
+        """Return the streams of one run of a batch, by its number."""
         ...
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from block number to block of samples, as `reduce_samples` expects."""
+        """Return a function from a block's number to its outputs, for `reduce_samples`."""
         ...
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DrawnStreams:
-    """Draws of a mechanism; keys are folded from (run, pair, side, stage, block).
+    """Streams of draws of a mechanism; keys are folded from (run, pair, side, stage, block).
 
     Attributes:
         mechanism: Pytree with `sample(key, database, num_samples)`.
@@ -65,21 +72,23 @@ class DrawnStreams:
         return length(self.database)
 
     def of_run(self, run: Array) -> "DrawnStreams":
-        """Return the streams of one run, whose number is folded into the key."""
+        """Return the streams of one run; its number is folded into the key."""
         return replace(self, key=random.fold_in(self.key, run))
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from block number to block of draws."""
+        """Return a function from a block's number to its draws."""
         key = self.key
         for part in (pair, side, stage):
             key = random.fold_in(key, part)
-        # The two sides may differ in shape, but `side` is known when the program is traced.
+        # The databases of the two sides may have different shapes, which is possible because `side`
+        # is known when the program is traced.
         stacked = self.neighbor if side else self.database
         database = jax.tree.map(lambda leaf: jnp.asarray(leaf)[pair], stacked)
         size = blocks_of(num_samples).size
-        # One trace serves all readers of the stream: a user's mechanism may be slow to trace.
+        # Share one trace among all readers of the stream, since a user's mechanism may be slow to
+        # trace.
         return jax.jit(
             lambda block: self.mechanism.sample(random.fold_in(key, block), database, size)
         )
@@ -88,11 +97,11 @@ class DrawnStreams:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StoredStreams:
-    """Outputs of one pair, split once into disjoint search and confirmation sets.
+    """Streams of the recorded outputs of one pair, split into search and confirmation sets.
 
     Attributes:
-        search: Search sets, two arrays [n, ...], at the database and at its neighbor.
-        confirm: Confirmation sets, two arrays [N, ...].
+        search: Search sets at the database and at its neighbor, two arrays [n, ...].
+        confirm: Confirmation sets at the database and at its neighbor, two arrays [N, ...].
     """
 
     search: tuple[Array, Array]
@@ -100,16 +109,16 @@ class StoredStreams:
 
     @property
     def num_pairs(self) -> int:
-        """Number of pairs, always one."""
+        """Number of pairs, which is always 1."""
         return 1
 
     def of_run(self, run: Array) -> "StoredStreams":
-        """Return the same outputs, since recorded ones have a single run."""
+        """Return these streams unchanged, since recorded outputs have a single run."""
         return self
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from block number to block of recorded outputs."""
+        """Return a function from a block's number to its recorded outputs."""
         assert isinstance(stage, int)
         return stored_blocks((self.search, self.confirm)[stage][side])

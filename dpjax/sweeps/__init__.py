@@ -1,4 +1,4 @@
-"""Sweeps: many audits declared as a value, run anywhere, stored block by block."""
+"""Sweeps: many audits that are declared as one value and stored block by block."""
 
 from dpjax.methods import HistogramEstimate as HistogramEstimate
 from dpjax.methods import LocalSearch as LocalSearch

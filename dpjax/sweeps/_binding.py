@@ -1,7 +1,7 @@
 """The binding of a stored block: its sweep, entry and runs, and the versions that computed it.
 
-It is stored in the block's file. The hash in the file's name shows that the file is complete; the
-binding shows that the file belongs to the sweep.
+The binding is stored in the block's file. The hash in the file's name shows that the file is
+complete; the binding shows that it belongs to the sweep.
 """
 
 import json
@@ -12,10 +12,10 @@ from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
 
 FORMAT = 5
-"""Version of the format of stores and blocks."""
+"""Version number of the file format of stores and blocks."""
 
 PLACE = b"dpjax"
-"""Key of the binding in a Parquet file's metadata."""
+"""Key under which the metadata of a Parquet file holds the binding."""
 
 COLUMNS = {
     "entry": "string",
@@ -31,15 +31,15 @@ COLUMNS = {
     "processor": "string",
     "state": "binary",
 }
-"""Arrow types of a block's columns."""
+"""Columns of a block's file, with their Arrow types."""
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
     """Return the binding of a block that this process computes, as JSON values.
 
     Args:
-        entry: Entry that was run.
-        first: First run.
+        entry: Entry to which the runs belong.
+        first: Number of the first run.
         stop: Number of the last run, plus 1.
         key: Integer seed of the sweep.
         more: Draws per side in addition to those of the entry's method.
@@ -62,7 +62,7 @@ def read_binding(content: bytes) -> JsonObject:
     """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: When they are not a block, or do not hold the stated runs.
+        ValueError: When the bytes are not a block, or do not hold the runs that the binding states.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -83,7 +83,7 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe the first value of a binding that is not the expected one; None if all are."""
+    """Describe the first value in the binding `said` that differs from `expected`, if any."""
     for name, value in expected.items():
         if said.get(name) != value:
             return f"its {name} is {said.get(name)!r}, and not {value!r}"

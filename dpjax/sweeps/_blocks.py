@@ -1,4 +1,4 @@
-"""Finished blocks as bytes of Parquet files, which any worker computes and the store saves."""
+"""Blocks of runs, computed by any worker and returned as the bytes of a Parquet file."""
 
 import io
 import json
@@ -17,11 +17,11 @@ from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds", "processor")
-"""Columns that may differ when the same run is computed again."""
+"""Columns whose values may differ when the same run is computed again."""
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """Return the layout; if it names no devices, add all devices of this process."""
+    """Return the execution options; if they name no devices, use all devices of this process."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
@@ -37,22 +37,23 @@ def block_bytes(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute the runs first, ..., stop - 1 of an entry, and return the bytes of their file.
+    """Compute runs first, ..., stop - 1 of an entry, and return the bytes of their Parquet file.
 
     Args:
         entry: Entry to run.
-        first: First run.
+        first: Number of the first run.
         stop: Number of the last run, plus 1.
-        size: Runs per launch, at least stop - first; surplus runs are dropped. All blocks of an
-            entry use the same size, so that their program is compiled once.
+        size: Number of runs that the compiled program computes, at least stop - first; surplus runs
+            are dropped. It is the same for all blocks of an entry, so that the program is compiled
+            only once.
         key: Integer seed of the sweep.
-        execution: Layout on the machine.
+        execution: How the work is laid out on the machine.
         more: Draws per side in addition to those of a sequential entry.
-        states: States of the same runs after fewer draws, from which they continue; or None.
+        states: States of the same runs after fewer draws, from which they continue, or None.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:
-        # These runs are computed one by one, so no program depends on the size.
+        # Runs of this source are computed one by one, so no compiled program depends on the size.
         size = stop - first
     runs = range(first, first + size)
     whole = compute(entry, runs, key, execution=execution, more=more, states=states)
@@ -71,7 +72,7 @@ def compute_block(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute a block on all devices of an executor's worker; `entry` is JSON."""
+    """Compute a block on all devices of an executor's worker, from the entry as JSON."""
     found, layout = _entry_from_json(entry), on_all_devices(execution)
     options: JsonObject = {"execution": layout, "more": more, "states": states}
     return block_bytes(found, first, stop, size, key, **options)
@@ -80,7 +81,7 @@ def compute_block(
 @lru_cache(maxsize=256)
 def _entry_from_json(text: str) -> Entry:
     content = json.loads(text)
-    # The process that runs the sweep has already checked that this module may be imported.
+    # The import is allowed, since the process that runs the sweep has checked the module.
     return Entry.from_dict(content, [content["mechanism"].partition(":")[0]])
 
 

@@ -1,7 +1,7 @@
-"""Compute runs of an entry: a batch of audits by the entry's method, with a row for each.
+"""Computation of an entry's runs: each run is an audit by the entry's method, and yields a row.
 
-A run's draws depend only on (key, entry, run number), so neither the devices nor the block in which
-it is computed can change its row.
+The draws of a run depend only on (key, entry, run number), so its row is the same whichever devices
+compute it, and in whichever block.
 """
 
 import dataclasses
@@ -26,10 +26,10 @@ from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
 
 Columns = JsonObject
-"""Columns by name, with one value per run."""
+"""Table of computed runs: each column, by name, holds one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""The `basis` of statements whose bounds hold at every sample size."""
+"""Values of `basis` that mark statements whose bounds hold at every sample size."""
 
 
 @own_floats()
@@ -42,21 +42,21 @@ def compute(
     more: int = 0,
     states: Sequence[bytes] | None = None,
 ) -> Columns:
-    """Compute runs of an entry on the devices.
+    """Compute runs of an entry on the devices of the layout, and return their rows.
 
     Args:
         entry: Entry to run.
-        runs: Run numbers.
+        runs: Numbers of the runs.
         key: Integer seed or typed key; the entry's identity is folded into it.
-        execution: Layout on the machine; never changes a row.
+        execution: How the work is laid out on the machine; never changes a row.
         more: Draws per side in addition to those of a sequential entry.
-        states: Column `state` of the same runs after fewer draws, from which they continue; None to
-            draw from the start, which gives the same rows.
+        states: Column `state` of the same runs after fewer draws, from which they continue. If
+            None, the runs start with their first draw, which gives the same rows.
 
     Returns:
         Columns `run`, `lower_bound` (NaN for methods without one), `estimate` (NaN where it is
         infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`, `status`,
-        `verdict` (None where nothing is claimed) and `state` (of sequential entries, or None).
+        `verdict` (None without a claim) and `state` (None except for sequential entries).
 
     Raises:
         ValueError, TypeError: When the method cannot audit the mechanism; the message names the
@@ -65,7 +65,7 @@ def compute(
     numbers = np.asarray(list(runs), np.int32)
     layout = execution or default_execution()
     if layout.layout == "auto":
-        # The streamed program is compiled once for all blocks.
+        # Choose the streamed layout, whose program is compiled only once for all blocks.
         layout = dataclasses.replace(layout, layout="streamed")
     if layout.devices is not None:
         layout = dataclasses.replace(layout, devices=layout.devices[: len(numbers)])
@@ -85,13 +85,14 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms that an entry's blocks share, so that all use the first block's cells."""
+    """Return the terms of an entry, which all its blocks share, so that they have equal cells."""
     return entry.terms(key_of(list(words)))
 
 
 def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
     """Return a row per run; runs of a host source are computed one after the other."""
-    # Pad to the same number of runs per device; surplus rows are dropped below.
+    # Repeat the last run until all devices have the same number of runs; the surplus rows are
+    # dropped below.
     missing = -len(numbers) % len(terms.layout.devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
     size = len(padded) if entry.source.side_by_side else 1

@@ -1,4 +1,4 @@
-"""An entry of a sweep: a method that audits a source many times, as a plain value."""
+"""An entry of a sweep: a source that a method audits many times, as a plain value."""
 
 import hashlib
 import json
@@ -37,20 +37,20 @@ from dpjax.sources import SOURCES, AnyPairs, Drawn, Source, Trust, as_source
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A method, the mechanism that it audits, and the number of runs.
+    """A mechanism, the method that audits it, and the number of runs.
 
     Attributes:
         mechanism: Mechanism of the catalogue, importable class or function, or a
             `dpjax.HostMechanism` of such a function.
-        method: Method of `dpjax.audit` with its options; or `LocalSearch` or `HistogramEstimate`,
-            which give estimates without a bound.
+        method: A method of `dpjax.audit` with its options; or `LocalSearch` or `HistogramEstimate`,
+            which yield estimates without a bound.
         pairs: Pairs to search; None for a mechanism's standard pairs. Histogram methods that
             compare all of their inputs take no pairs.
         notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
         claim: Level to compare every run with, as in `dpjax.audit`, or None.
-        confidence: Confidence of the bounds, where the method has one.
+        confidence: Confidence of the bounds, if the method yields bounds.
         distance: Number k of records in which each pair differs; bounds are for one record.
-        num_runs: Number of runs 0, ..., num_runs - 1.
+        num_runs: Number of runs; they are numbered 0, ..., num_runs - 1.
         label: Label for display; the entry's identity does not depend on it.
 
     Raises:
@@ -80,7 +80,7 @@ class Entry:
         validate.positive_int(num_runs=self.num_runs)
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         self._look()
-        # Store regions in one form, so that equal regions give the same identity.
+        # Store equal regions in the same form, so that they give the same identity.
         if self.region is not None and getattr(self.method, "region", None) is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
         if not isinstance(self.label, str):
@@ -88,11 +88,11 @@ class Entry:
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
     def terms(self, key: int | Array) -> Terms:
-        """Return the terms of all runs under a key."""
+        """Return the terms of the entry's audits, with a given key."""
         return Terms(self.notion, self.claim, self.confidence, 1, key, None, self.distance)
 
     def _look(self) -> None:
-        """Check that the method can audit the mechanism, and set the mechanism and its pairs."""
+        """Check that the method can audit the mechanism; convert the mechanism and its pairs."""
         if reason := self.method.accepts(self.source):
             raise TypeError(reason)
         if not self.source.repeatable:
@@ -115,12 +115,15 @@ class Entry:
 
     @cached_property
     def source(self) -> Source:
-        """Source to audit."""
+        """Source of outputs that the mechanism defines."""
         return as_source(self.mechanism)
 
     @cached_property
     def region(self) -> Region | None:
-        """`Box` or `Outcomes` in which outputs are compared; None for all or a pilot's range."""
+        """`Box` or `Outcomes` within which outputs are compared.
+
+        None means all outputs or, for densities, the range of a pilot.
+        """
         given = getattr(self.method, "region", None)
         if not self.source.stacks_pairs:
             return as_box(given)
@@ -145,7 +148,7 @@ class Entry:
 
     @property
     def mechanism_name(self) -> str:
-        """A name of the catalogue, or MODULE:NAME."""
+        """Name of the mechanism in the catalogue, or MODULE:NAME."""
         if self.source.stacks_pairs:
             return mechanism_name(self.mechanism)
         content = self.source.to_plain() or {}
@@ -168,11 +171,11 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether its runs can be continued with more draws."""
+        """Whether the runs can be continued with more draws, as in a sequential audit."""
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:
-        """Return the method with more draws per side."""
+        """Return the sequential method with `more` additional draws per side."""
         assert isinstance(self.method, Sequential)
         return self.method.longer(more) if more else self.method
 
@@ -181,7 +184,7 @@ class Entry:
         return random.fold_in(random.as_key(root), random.stable_hash(self.id))
 
     def to_dict(self) -> JsonObject:
-        """Return the entry as JSON values, which `from_dict` reads back."""
+        """Return the entry as JSON values, from which `from_dict` restores it."""
         drawn = self.source.stacks_pairs
         content = {
             "label": self.label,
@@ -209,7 +212,7 @@ class Entry:
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "Entry":
-        """Read an entry that a user or `to_dict` wrote; only the mechanism is required.
+        """Read an entry that a user or `to_dict` wrote; only `mechanism` is required.
 
         Args:
             content: The entry as JSON values.
@@ -268,4 +271,4 @@ class Entry:
 
 _NAMES = ("label", "mechanism", "source", "parameters", "method", "options", "notion", "claim")
 _NAMES = (*_NAMES, "confidence", "distance", "runs", "pairs")
-"""Names that an entry may contain in a file."""
+"""Names of the values that an entry in a file may have."""

@@ -1,4 +1,4 @@
-"""The folder of a sweep's store: its manifest, its files, and the checks before it is used."""
+"""The folder of a sweep's store: its manifest, its files, and checks before it is used."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -12,18 +12,19 @@ from dpjax.sweeps._binding import FORMAT
 from dpjax.sweeps._spec import SweepSpec
 
 MANIFEST, BLOCKS = "manifest.json", "blocks"
-"""Names of the manifest and of the folder of blocks in the folder of a store."""
+"""Names, within a store's folder, of the manifest file and of the folder of blocks."""
 
 
 class Contents(NamedTuple):
     """The files in the folder of blocks of a store, classified.
 
     Attributes:
-        finished: Complete files, keyed by the names of their blocks.
-        broken: Files named as a block, whose bytes do not match the hash in the name.
-        strange: For each other file, why it is not a block of this sweep; it is left alone.
+        finished: Complete files, by the names of their blocks.
+        broken: Files with the name of a block whose bytes do not match the hash in the name.
+        strange: All other files, each with the reason why it is not a block of this sweep; they are
+            left alone.
         beginnings: Incomplete files that are being written or were left by killed processes.
-        earlier: Blocks of sequential entries with fewer draws, from which later ones continue.
+        earlier: Blocks of sequential entries with fewer draws, from which this sweep continues.
     """
 
     finished: dict[str, Path]
@@ -34,7 +35,7 @@ class Contents(NamedTuple):
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:
-    """Return the manifest of a new store: the sweep, and all that can change its rows bitwise."""
+    """Return the manifest of a new store: the sweep, and all that can change the bits of a row."""
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),
@@ -48,7 +49,7 @@ def manifest_of(spec: SweepSpec) -> JsonObject:
 
 
 def refuse_damaged(manifest: JsonObject) -> None:
-    """Reject a manifest if its versions, dtype, generator or processors are not strings."""
+    """Reject a manifest whose versions, dtype, generator or processors are not strings."""
     versions, processors = manifest.get("versions"), manifest.get("processors")
     texts = [manifest.get("dtype"), manifest.get("generator")]
     decisive = provenance.DECISIVE
@@ -59,9 +60,9 @@ def refuse_damaged(manifest: JsonObject) -> None:
 
 
 def refuse_strangers(folder: Path) -> None:
-    """Reject a folder that holds other files than those of a new store.
+    """Reject a folder that holds files other than those of a new store.
 
-    Such files are accepted because another process may be creating the same store at this moment,
+    The files of a new store are accepted, because another process may be creating the same store,
     or may have been killed while doing so.
     """
     held = folder.iterdir() if folder.exists() else ()
@@ -70,7 +71,7 @@ def refuse_strangers(folder: Path) -> None:
         for path in held
         if path.name not in (BLOCKS, MANIFEST) and not path.name.startswith(f".{MANIFEST}.")
     ]
-    # The manifest is written before any block, so look for blocks first.
+    # Look for blocks before looking for the manifest, since the manifest is written first.
     blocks = any((folder / BLOCKS).glob("*"))
     if strange or (blocks and not (folder / MANIFEST).exists()):
         raise ValueError(
@@ -79,7 +80,7 @@ def refuse_strangers(folder: Path) -> None:
 
 
 def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
-    """Reject a store of another sweep, or one with finished blocks that the new sweep lacks.
+    """Reject a store that holds another sweep, or finished blocks that the new sweep lacks.
 
     Args:
         folder: Folder of the store.
@@ -103,7 +104,7 @@ def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collec
 
 
 def refuse_other_numbers(folder: Path, old: JsonObject, new: JsonObject) -> None:
-    """Reject a store made with other versions, another dtype or another generator.
+    """Reject a store whose versions, dtype or generator differ from those of this process.
 
     Args:
         folder: Folder of the store.

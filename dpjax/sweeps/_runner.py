@@ -1,4 +1,4 @@
-"""Compute a store's missing blocks: in this process, on an executor, or as one shard of many."""
+"""Computation of a store's missing blocks, in this process, on an executor, or in shards."""
 
 import json
 from collections import deque
@@ -15,23 +15,23 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Blocks to start before the current one is stored, by platform; 1 for platforms not listed.
+"""Number of further blocks to start before the current one is stored, by platform.
 
-On CPU, concurrent blocks would share the cores."""
+The CPU starts none, since blocks would share its cores. All other platforms start one."""
 
 _SUBMITTED = 256
-"""Maximum number of unfinished blocks that are submitted to an executor."""
+"""Maximum number of unfinished blocks that an executor has at any time."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a sweep, passed to the caller after every block.
+    """The progress of a sweep, which the caller receives after every block.
 
     Attributes:
         block: Block that was just stored, or None at the start.
-        num_runs: Number of runs stored so far, by any process.
-        num_computed: Number of runs computed by this call.
-        total_runs: Number of runs of this share of the sweep.
+        num_runs: Number of runs that are stored so far, whichever process computed them.
+        num_computed: Number of runs that this call computed.
+        total_runs: Number of runs in this shard of the sweep.
     """
 
     block: Block | None
@@ -58,21 +58,21 @@ def run_sweep(
     Args:
         store: Store of the finished blocks.
         executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
-            .get_executor()`; its workers compute on their own devices and send blocks here, where
-            they are stored. None computes in this process.
-        shard: (i, k) with 0 <= i < k: compute only blocks i, i + k, i + 2k, .... If None and jax
-            runs in several processes (`jax.distributed`), k is their number and i the index of this
-            one; otherwise all blocks.
-        execution: Layout on the machine, and the devices that share the runs of a block (by
-            default, all devices of this process). It never changes a row.
+            .get_executor()`. Its workers compute blocks on their own devices and send them to this
+            process, which stores them. If None, this process computes them.
+        shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If None, all
+            blocks, unless jax runs in several processes (`jax.distributed`): then k is the number
+            of processes, and i the index of this one.
+        execution: How the work is laid out on the machine, including the devices that share the
+            runs of a block (by default, all devices of this process). It never changes a row.
         progress: Function called after every block.
         report: Function called with a sentence about each problem in the store, such as a corrupt
             block.
-        should_stop: Function called between blocks; once it returns True, no block is started, and
-            those in progress are finished and stored.
+        should_stop: Function called between blocks. Once it returns True, no further block is
+            started, and those in progress are finished and stored.
 
     Returns:
-        The progress of this share of the sweep.
+        The progress of this shard of the sweep.
 
     Raises:
         ValueError: When the shard is out of range.
@@ -102,7 +102,8 @@ def run_sweep(
         state = Progress(block, state.num_runs + size, state.num_computed + size, total)
         progress(state)
 
-    # Put entries of the same shape next to each other, so that a program is compiled only once.
+    # Compute entries that share a compiled program one after the other, so that it is compiled
+    # only once.
     todo.sort(key=lambda block: _shape(block))
     if executor is None:
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
@@ -115,7 +116,7 @@ def run_sweep(
 
 def _share(blocks: list[Block], shard: tuple[int, int] | None) -> list[Block]:
     if shard is None:
-        # Without a cluster, these numbers are (0, 1).
+        # If jax runs in a single process, this is (0, 1).
         shard = (jax.process_index(), jax.process_count())
     index, count = shard
     if not 0 <= index < count:
@@ -131,7 +132,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return the runs per launch, the same for all blocks of an entry."""
+    """Return the number of runs that the compiled program computes, for all blocks of an entry."""
     return min(block_runs, block.entry.num_runs)
 
 
@@ -164,7 +165,7 @@ def _run_here(
                 return
             done(block, compute(block))
         return
-    # Start the next block on the device before the current one is stored.
+    # Start the next block before storing the current one, so that the device is never idle.
     with ThreadPoolExecutor(1 + ahead) as threads:
         begun: deque[tuple[Block, Future[bytes]]] = deque()
         for block in todo:

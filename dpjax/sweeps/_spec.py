@@ -1,4 +1,4 @@
-"""A sweep: its entries, its key, and its blocks of runs."""
+"""The specification of a sweep: its entries, its key, and its blocks of runs."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ from dpjax.sweeps._entry import Entry
 
 
 class Block(NamedTuple):
-    """Runs first, ..., stop - 1 of one entry, computed, stored and redone as a whole.
+    """Runs first, ..., stop - 1 of an entry, which are computed and stored together.
 
     Attributes:
         entry: Entry of the runs.
@@ -35,25 +35,25 @@ class Block(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name that is unique within a sweep and valid for a file."""
+        """Name of the block, which is unique within a sweep and valid as a file name."""
         runs = f"{self.entry.id}-{self.first:07d}-{self.stop:07d}"
         return f"{runs}-more{self.more}" if self.more else runs
 
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """A sweep, as a value: equal specs give equal rows, wherever and however they run.
+    """The specification of a sweep, which determines its rows, wherever and however it is run.
 
     Attributes:
         name: Name for display.
         entries: Entries to run.
         key: Integer seed of all draws; a run's key is folded from (key, entry, run).
-        block_runs: Number of runs per block; it does not change any row.
-        more: Draws per side of sequential entries, in addition to their own. Their runs continue
-            from the states in the store, and have the same draws as longer runs.
+        block_runs: Number of runs per block; it changes no row.
+        more: Draws per side that extend the runs of all sequential entries. The runs continue from
+            the states in the store, and equal runs with that many draws from the start.
 
     Raises:
-        ValueError: When there is no entry, two entries are the same, or a number is out of range.
+        ValueError: When there is no entry, two entries are equal, or a value is out of range.
     """
 
     name: str
@@ -76,7 +76,7 @@ class SweepSpec:
         random.as_key(self.key)
         if not self.entries:
             raise ValueError("entries must be at least one, but there was none.")
-        # Compare the hashes that keys are folded from: equal keys would give equal noise.
+        # Compare the hashes that are folded into the keys, since equal keys would give equal noise.
         seen: dict[int, str] = {}
         for entry in self.entries:
             number = random.stable_hash(entry.id)
@@ -90,12 +90,12 @@ class SweepSpec:
 
     @property
     def num_runs(self) -> int:
-        """Number of runs of all entries."""
+        """Total number of runs, over all entries."""
         return sum(entry.num_runs for entry in self.entries)
 
     @property
     def modules(self) -> set[str]:
-        """Modules of the mechanisms that are not in the catalogue."""
+        """Names of the modules from which mechanisms outside the catalogue are imported."""
         names = (entry.mechanism_name.partition(":") for entry in self.entries)
         return {module for module, colon, _ in names if colon}
 
@@ -120,15 +120,15 @@ class SweepSpec:
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
         """Read a spec that `to_dict` or a user wrote.
 
-        An entry may have a table `grid` of parameter -> list of values: it stands for one entry
-        per combination of values, which its label shows.
+        A table may have a `grid`, which maps parameters to lists of values. Such a table stands for
+        several entries: one for each combination of values, which the entry's label shows.
 
         Args:
             content: The spec as JSON values.
             allow_import: As in `Entry.from_dict`.
 
         Raises:
-            ValueError, TypeError: When `Entry.from_dict` raises; the message numbers the entry.
+            ValueError, TypeError: When `Entry.from_dict` raises; the message says for which entry.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
         entries: list[Entry] = []
@@ -143,7 +143,8 @@ class SweepSpec:
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None
             except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-                # The values are not validated yet, so reading them may raise any of these errors.
+                # Not all values are validated before they are used, so any of these exceptions may
+                # mean a wrong type.
                 raise TypeError(
                     f"entry {number} holds a value that is none of its kind "
                     f"({type(error).__name__}: {error})."
@@ -153,7 +154,7 @@ class SweepSpec:
 
     @classmethod
     def from_file(cls, path: str | Path, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Read a TOML file.
+        """Read the spec in a TOML file.
 
         Args:
             path: Path of the file.
@@ -161,7 +162,7 @@ class SweepSpec:
 
         Raises:
             FileNotFoundError: When the file does not exist.
-            ValueError: When it is not TOML, or not a sweep.
+            ValueError: When the file is not TOML, or does not describe a sweep.
         """
         path = Path(path)
         text = read_document("sweep file", path)
@@ -183,12 +184,12 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a TypeError or ValueError with the text; subclasses may need other arguments."""
+    """Return a plain TypeError or ValueError; a subclass may need other arguments than a text."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Return the number of entries that a table stands for; 1 if it is invalid (rejected later)."""
+    """Return how many entries a table with a `grid` stands for; 1 if it is invalid."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

@@ -1,9 +1,9 @@
 """The store of a sweep: a folder with a manifest and one Parquet file per finished block.
 
-A block's file has the hash of its bytes in its name and is renamed into place when complete, so
-incomplete files are recognized. The binding in the file says which runs it holds (`_binding.py`).
-No other state is kept: what remains to do is every block of the spec that is not stored.
-Only broken or incomplete files with exactly the name of a block are deleted.
+The name of a block's file includes the hash of its bytes, and the file gets this name when it is
+complete, so incomplete files are recognized. The binding in the file says which runs it holds
+(`_binding.py`). The folder holds no other state: every block of the spec that is not stored remains
+to be computed. No file is deleted unless it has the name of a block and is broken or incomplete.
 """
 
 import hashlib
@@ -46,9 +46,13 @@ if TYPE_CHECKING:
 _STALE_SECONDS = 3600
 
 _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
+"""Pattern of the names of finished block files: block name, hash, suffix."""
+
 _MORE = re.compile(r"-more\d+$")
+"""Pattern of the end of the name of a block whose runs have more draws."""
+
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
-"""Patterns of the names of block files, of their ending for more draws, and of incomplete files."""
+"""Pattern of the names of incomplete block files."""
 
 
 class Store:
@@ -57,7 +61,8 @@ class Store:
     Attributes:
         folder: Folder of the store.
         spec: The sweep.
-        manifest: Spec, versions, dtype, generator, processors, device and revision, as in the file.
+        manifest: Contents of the manifest file: spec, versions, dtype, generator, processors,
+            device and revision.
         any_processor: Whether blocks from processors that the manifest does not list are accepted.
     """
 
@@ -77,20 +82,20 @@ class Store:
     def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
         """Open the store of a sweep, or create it.
 
-        A sweep may continue the store of a smaller one if it has all of its entries and finished
-        blocks. So entries, runs, and draws of sequential entries can be added; `more` is never
-        reduced.
+        A sweep may continue the store of a smaller sweep, if it has all entries and all finished
+        blocks of the latter. So a sweep can grow by entries, by runs, and by draws of sequential
+        entries; `more` is never reduced.
 
         Args:
             folder: A new folder, or the folder of a store.
             spec: The sweep.
-            any_processor: Whether to continue a store made on a processor whose results may differ
-                bitwise. Each row names the processor on which it was computed.
+            any_processor: Whether to continue a store from another processor, whose results may
+                differ bitwise. Each row names the processor that computed it.
 
         Raises:
             ValueError: When the folder holds another sweep, was made by other versions or on
-                another processor, or is not a store at all.
-            OSError: When it cannot be written to.
+                another processor, or is not a store.
+            OSError: When the folder cannot be written to.
         """
         needs("sweeps", "sweeps", "pyarrow")
         folder = Path(folder)
@@ -148,7 +153,7 @@ class Store:
         return store
 
     def _repr_html_(self) -> str:
-        """Show the progress of the sweep in a notebook."""
+        """Return HTML that shows the progress of the sweep in a notebook."""
         contents = self.contents()
         stored = sum(b.stop - b.first for b in self.spec.blocks() if b.name in contents.finished)
         rows = [
@@ -187,7 +192,7 @@ class Store:
         return found
 
     def _judge(self, path: Path, block: Block, found: Contents) -> None:
-        """Classify a file with the name of a block."""
+        """Classify a file that has the name of a block, and add it to `found`."""
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -214,7 +219,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Describe why a block does not belong to this store; None if it does."""
+        """Return why a file's content is not this block of this store; None if it is."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
@@ -234,8 +239,8 @@ class Store:
     def earlier_states(self, block: Block) -> list[bytes] | None:
         """Return the stored states from which a block's runs can continue, or None.
 
-        Of the stored blocks of the same runs with fewer draws, take the one with the most. Files
-        that are broken or belong elsewhere are ignored, and their runs are drawn again.
+        Among the stored blocks of the same runs with fewer draws, the one with the most is used.
+        Files that are broken or belong to another sweep are ignored.
         """
         if not block.more:
             return None
@@ -253,7 +258,7 @@ class Store:
         return states_of(found[max(found)]) if found else None
 
     def clear(self, contents: Contents) -> None:
-        """Remove broken blocks, and files that killed processes left half-written."""
+        """Remove broken blocks, and incomplete files that killed processes left."""
         # Keep recent files, which another process may still be writing.
         now = time.time()
         old = [p for p in contents.beginnings if now - p.stat().st_mtime > _STALE_SECONDS]
@@ -278,7 +283,7 @@ class Store:
         """Store a block.
 
         Raises:
-            ValueError: When it was computed by other versions, or on another processor.
+            ValueError: When the block was computed by other versions, or on another processor.
             OSError: When the file cannot be written, for instance on a full disk. The incomplete
                 file is removed, and stored blocks stay intact.
         """
@@ -306,8 +311,8 @@ class Store:
     def table(self) -> "pa.Table":
         """Return all stored rows as one pyarrow table, ordered by entry and run.
 
-        Columns: entry (id), run, lower_bound, estimate, pair, output, exact, status, verdict,
-        seconds (mean per run of its block), processor.
+        The columns are entry (its id), run, lower_bound, estimate, pair, output, exact, status,
+        verdict, seconds (mean over the runs of the block) and processor.
 
         Raises:
             ValueError: When a file is corrupt, or nothing is stored yet.
@@ -328,7 +333,7 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return NumPy arrays of the stored runs, in order, by entry id and column."""
+        """Return, for each entry id, the columns of its stored runs as NumPy arrays."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}
@@ -344,20 +349,20 @@ class Store:
 
 
 def rows_equal(first: Store, second: Store) -> bool:
-    """Return whether two stores hold the same rows, bit for bit (except time and processor)."""
+    """Return whether two stores hold bitwise equal rows, apart from seconds and processor."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
 
 
 def states_of(path: Path) -> list[bytes]:
-    """Return the states of the runs of a stored block."""
+    """Return the state of each run of a stored block."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path, columns=["state"])["state"].to_pylist()
 
 
 def _rows(path: Path) -> "pa.Table":
-    """Return all repeatable columns of a block."""
+    """Return the columns of a stored block whose values are the same in every computation."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path).drop_columns(list(UNREPEATABLE))

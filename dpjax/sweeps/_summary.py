@@ -1,4 +1,4 @@
-"""Summary of a sweep's stored runs by entry, for a notebook, a page or a figure."""
+"""Summary of the stored runs of each entry of a sweep, for a notebook, a page or a figure."""
 
 import datetime
 import json
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHARES = (0.05, 0.5, 0.95)
-"""Probabilities of the quantiles shown."""
+"""Probabilities of the quantiles of the bounds that a table shows."""
 
 _LABEL = 34
-"""Maximum characters of a label, so that a printed row has at most about 100."""
+"""Maximum number of characters of a label; a printed row then has at most about 100."""
 
 _LINES = 12
-"""Maximum number of entries in a figure; more could not be told apart."""
+"""Maximum number of entries in a figure; more lines could not be told apart."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class EntrySummary:
         return None if median is None or self.claim is None else median - self.claim
 
     def cells(self) -> tuple[str, ...]:
-        """Return the entry as a row of a table; see `SweepSummary.head`."""
+        """Return a table row of strings, for the columns of `SweepSummary.head`."""
         numbers = [*self.quantiles(), self.margin]
         texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
         above, claim = "-", "-"
@@ -73,14 +73,14 @@ class EntrySummary:
         )
 
     def quantiles(self) -> tuple[float | None, ...]:
-        """Return the bounds at 5%, 50% and 95% of the runs; None where nothing is stored."""
+        """Return the 5%, 50% and 95% quantiles of the bounds; None if no run is stored."""
         if not self.bounds:
             return (None,) * len(_SHARES)
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
 
 
 class Looked(Protocol):
-    """Protocol of a store's classified files; see `dpjax.sweeps._folder.Contents`."""
+    """Files of a store, as far as a summary needs them; see `dpjax.sweeps._folder.Contents`."""
 
     @property
     def finished(self) -> Collection[str]:
@@ -89,7 +89,7 @@ class Looked(Protocol):
 
 
 class Stored(Protocol):
-    """Protocol of a sweep's stored rows; see `dpjax.sweeps.Store`."""
+    """A store of a sweep, as far as a summary needs it; see `dpjax.sweeps.Store`."""
 
     spec: SweepSpec
 
@@ -98,7 +98,7 @@ class Stored(Protocol):
         ...
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return the values of the stored runs by entry id and column."""
+        """Return, for each entry id, the columns of its stored runs."""
         ...
 
 
@@ -108,7 +108,7 @@ class SweepSummary(Shown):
 
     Attributes:
         name: Name of the sweep.
-        entries: Summaries of the entries, in their order.
+        entries: Summaries of the entries, in the order of the sweep.
     """
 
     name: str
@@ -142,7 +142,7 @@ class SweepSummary(Shown):
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """Rows of cells, one per entry, in decreasing order of the margin over the claim."""
+        """Rows of the table, one per entry, in decreasing order of the margin over the claim."""
         order = sorted(self.entries, key=lambda e: math.inf if e.margin is None else -e.margin)
         return [entry.cells()[: len(self.head)] for entry in order]
 
@@ -157,7 +157,7 @@ class SweepSummary(Shown):
         return f"{stored} of {sum(entry.num_runs for entry in self.entries)} runs have a bound."
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the label of each entry, with its runs and bounds in words."""
+        """Return a pair of strings per entry: its label, and its runs and bounds in words."""
         return [
             (
                 entry.label,
@@ -168,7 +168,7 @@ class SweepSummary(Shown):
         ]
 
     def to_dict(self) -> JsonObject:
-        """Return nested dicts and lists for JSON."""
+        """Return the summary as nested dicts and lists, for JSON."""
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":

@@ -1,6 +1,6 @@
 """Privacy tests in one line: `assert_private(mechanism, epsilon)`.
 
-The pytest plugin of dpjax adds `--dpjax-budget SECONDS` and a table of all audits.
+The pytest plugin of dpjax adds the option `--dpjax-budget SECONDS` and prints a table of audits.
 """
 
 from typing import TYPE_CHECKING

@@ -22,10 +22,10 @@ from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
 
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
-"""Notions by the name of the argument that gives their claim."""
+"""Notion that each claim argument, such as `gdp=0.5`, refers to."""
 
 _CLAIMS = ("notion", "claim")
-"""Options that form a claim only if both are given."""
+"""Options that together specify a claim; neither may be given without the other."""
 
 
 class AuditOptions(TypedDict, total=False):
@@ -34,11 +34,12 @@ class AuditOptions(TypedDict, total=False):
     Attributes:
         region: Outputs that the event may contain, as in `dpjax.Events`.
         confidence: Minimum probability, over keys, that a correct mechanism passes.
-        num_samples: n, search draws per side and pair. If neither sizes nor seconds are given, the
-            audit draws `DEFAULT_DRAWS` in total, or as many as --dpjax-budget allows under pytest.
-            Given sizes also apply under a budget, and their time counts against it.
-        num_confirm: N, confirmation draws per side of the chosen pair.
-        seconds: Time to spend in seconds, including compilation, in place of sizes.
+        num_samples: Search draws per side and pair, n. If neither sizes nor seconds are given, the
+            audit draws `DEFAULT_DRAWS` in total or, under pytest with --dpjax-budget, as many as
+            the budget allows. Given sizes apply under a budget, too, and their time counts against
+            it.
+        num_confirm: Confirmation draws per side of the chosen pair, N.
+        seconds: Time to spend in seconds, including compilation, instead of sizes.
         key: Integer seed or typed key of all draws.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
@@ -77,20 +78,20 @@ def assert_private(
 
     The bound is exact at every sample size, so a mechanism that keeps its claim fails with
     probability at most 1 - confidence over keys. With fixed numbers of draws and a fixed key, the
-    outcome is always the same. With seconds, or a time budget, the audit is sequential if possible:
-    an incorrect mechanism fails as soon as its claim is refuted, and a correct one uses all the
-    time. The number of draws, and the outcome for a mechanism near its claim, then depend on the
-    machine.
+    outcome is always the same. With seconds, or under a time budget, the audit is sequential if
+    possible: an incorrect mechanism fails as soon as its claim is refuted, and a correct one uses
+    all the time. The number of draws then depends on the machine; for a mechanism near its claim,
+    so may the outcome.
 
     Args:
-        subject: Anything that `dpjax.audit` takes.
+        subject: Anything that `dpjax.audit` accepts.
         epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given, the
-            claim that a library object states.
+            claim that a library object itself states.
         pairs: Neighboring databases, or a space of `dpjax.neighbors`; if None, the standard pairs
             of a built-in mechanism, or those that a library object states.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
-            or another claim instead of epsilon: one of `gdp`, `zcdp` and `total_variation` with its
-            number, or `notion` and `claim` as in `dpjax.audit`.
+            or another claim instead of epsilon: one of `gdp`, `zcdp` and `total_variation`, or both
+            `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
         Result of the audit. `dpjax.testing.detectable_epsilon` returns the epsilon that the audit
@@ -98,8 +99,8 @@ def assert_private(
 
     Raises:
         AssertionError: When the mechanism is not private, or its recorded outputs do not look like
-            independent draws; the message has the witness and a replay.
-        ValueError, TypeError: As `dpjax.audit`, or when both sizes and seconds are given.
+            independent draws; the message shows the witness, and code that repeats the audit.
+        ValueError, TypeError: As in `dpjax.audit`, or when both sizes and seconds are given.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_private", options, Options.__annotations__)
@@ -131,8 +132,8 @@ def assert_not_private(
 
     Raises:
         AssertionError: When the claim was not refuted, or the outputs are doubtful; the message
-            says how far it was from being refuted.
-        ValueError, TypeError: As `assert_private`.
+            says how far the claim was from being refuted.
+        ValueError, TypeError: As in `assert_private`.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_not_private", options, Options.__annotations__)
@@ -152,26 +153,27 @@ def assert_not_private(
 def audit_in_test(
     subject: object, pairs: object = None, **options: Unpack[AuditOptions]
 ) -> AuditResult:
-    """Audit in a test without asserting anything; the function of the fixture `dpjax_audit`.
+    """Run an audit in a test without asserting anything.
 
-    Its time counts against --dpjax-budget, and it has a row in the final table.
+    The fixture `dpjax_audit` is this function. The time of the audit counts against
+    --dpjax-budget, and the final table has a row for it.
 
     Args:
-        subject: Anything that `dpjax.audit` takes.
+        subject: Anything that `dpjax.audit` accepts.
         pairs: Neighboring databases; if None, the standard pairs of a built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
             `seconds` and `key`, as in `assert_private`; by default, epsilon without a claim.
 
     Raises:
-        ValueError: As `dpjax.audit`, or when both sizes and seconds are given.
-        TypeError: As `dpjax.audit`, or when an option is unknown, such as `epsilon`.
+        ValueError: As in `dpjax.audit`, or when both sizes and seconds are given.
+        TypeError: As in `dpjax.audit`, or when an option is unknown, such as `epsilon`.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
 
 
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> Asked:
-    """Return the audit that an assertion asks for, with its claim in the form of `dpjax.audit`."""
+    """Return the audit that an assertion requests, with its claim as a notion and a level."""
     if isinstance(epsilon, list | tuple):
         raise BadType(
             f"epsilon must be a number, but was {preview(epsilon)}: pairs are given by their name, "
@@ -206,7 +208,7 @@ def _no_claim(given: list[str]) -> TypeError:
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
-    """Return the audit of the family's member whose expected bound exceeds its claim by most."""
+    """Search a family; return the audit of the member expected to exceed its claim the most."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed = given.get("notion"), given.get("claim")
     found = settled(family, asked.pairs, claimed, terms)
@@ -217,7 +219,7 @@ def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
 
 
 def _audit(asked: Asked) -> AuditResult:
-    """Run the audit, and count it in the session if there is one."""
+    """Run the audit; in a pytest run with the plugin, count it in the session."""
     __tracebackhide__ = True
     with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
         return run(asked)
@@ -261,7 +263,7 @@ def _sure(result: AuditResult) -> str:
 
 
 def _witness(result: AuditResult) -> str:
-    """Return lines about the witness, if there is one."""
+    """Return the lines of a message that describe the witness, or "" if there is none."""
     witness, totals = result.witness, result.evidence.trials
     if witness is None:
         return ""
@@ -291,7 +293,7 @@ def _detectable(result: AuditResult) -> str:
 
 
 def _replay(result: AuditResult, asked: Asked) -> str:
-    """Return lines with notes, the test, and code that draws the same outputs again."""
+    """Return the last lines of a message: notes, the test's id, and code that repeats the audit."""
     test = running_test()
     lines = [f"  note         {note}" for note in result.notes]
     lines += [f"  test         pytest {shlex.quote(test)}"] if test else []

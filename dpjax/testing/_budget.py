@@ -13,40 +13,49 @@ from dpjax.inference import Ratio
 from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
-"""Share of all draws for the search; the rest confirms, at one pair only."""
+"""Share of all draws that the search uses; the rest confirms the chosen pair."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum numbers of draws per side in each stage, and the maximum in both."""
+"""Minimum draws per side in the search and in the confirmation, and the maximum in either."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""Minimum total draws of an audit on the host, and draws of its first pilot."""
+"""Minimum number of draws of an audit that is not compiled, and number in its first pilot."""
 
 _GROWTH, _USED = 20, 0.85
-"""Maximum ratio of an audit's draws to its pilot's, and planned share of the remaining time."""
+"""An audit has at most `_GROWTH` times the draws of the last pilot.
+
+It is planned to take the share `_USED` of the remaining time.
+"""
 
 _WARM_SHARE = 0.25
-"""Longest expected time of a repeated, compiled audit, as a share of the first audit's."""
+"""Assumed maximum time of an audit whose program is compiled, as a share of the first audit's time.
+
+The first audit compiles the program.
+"""
 
 _LEAST_SLOPE = 0.2
-"""Minimum share of a pilot's time that is attributed to drawing, since timings vary."""
+"""Minimum share of a pilot's time that is attributed to drawing instead of fixed costs.
+
+Without it, a varying timing could make the time per draw seem close to 0.
+"""
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
-"""Number folded into an audit's key to make the key of its pilots."""
+"""Number that is folded into an audit's key to derive the key of its pilots."""
 
 
 class Sizes(NamedTuple):
     """Numbers of draws of one audit.
 
     Attributes:
-        num_samples: n, search draws per side and pair.
-        num_confirm: N, confirmation draws per side.
+        num_samples: Search draws per side and pair, n.
+        num_confirm: Confirmation draws per side, N.
     """
 
     num_samples: int
     num_confirm: int
 
     def draws(self, num_pairs: int) -> int:
-        """Return the total number of draws."""
+        """Return the total number of draws, over both stages, all pairs and both sides."""
         return 2 * (num_pairs * self.num_samples + self.num_confirm)
 
 
@@ -55,9 +64,9 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
     Args:
         num_draws: Total number of draws.
-        num_pairs: Number of pairs searched.
+        num_pairs: Number of pairs that are searched.
         whole_blocks: Whether to make both sizes positive multiples of the maximum block size, so
-            that all sizes share a compiled program.
+            that audits of all sizes share one compiled program.
     """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)
@@ -68,7 +77,7 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
 
 def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
-    """Return the minimum sizes of an audit; arguments as in `audit_within`."""
+    """Return the sizes of the smallest audit; the arguments are as in `audit_within`."""
     return sizes_of(0 if compiled else _FEWEST_DRAWS, num_pairs, whole_blocks=compiled)
 
 
@@ -82,17 +91,17 @@ def audit_within(
 ) -> AuditResult:
     """Run the largest audit that is expected to end within a given time.
 
-    Pilots measure the time of draws and the fixed costs. They use their own key and their results
-    are discarded, so the audit does not depend on earlier draws. Only the first pilot compiles. If
-    no time remains for a further audit, and the pilot has the size of the smallest audit, the
-    pilot's result is returned.
+    Pilots, which are smaller audits, measure the fixed cost and the time per draw. Only the first
+    one compiles. Pilots have a key of their own, and their results are discarded, so that the audit
+    does not depend on them. But if no time remains after a pilot that is as large as the smallest
+    audit, the result of that pilot is returned.
 
     Args:
         seconds: Total time, including pilots and compilation.
-        num_pairs: Number of pairs searched.
-        audit: Maps (sizes, key) to a result.
+        num_pairs: Number of pairs that are searched.
+        audit: Function from (sizes, key) to a result.
         key: Seed or typed key of the audit.
-        compiled: Whether JAX compiles the audit, to one program for all sizes in whole blocks.
+        compiled: Whether JAX compiles the audit. Sizes in whole blocks then share one program.
     """
     start = time.perf_counter()
     pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)
@@ -108,16 +117,17 @@ def audit_within(
     fewest = fewest_sizes(num_pairs, compiled=compiled)
     sizes = sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
     pilot, cold = timed(sizes)
-    # Stop here unless another pilot and the audit both fit.
+    # Make no further pilot unless there is time for it and for the audit.
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
         return pilot if sizes == fewest else audit(fewest, key)
     (_, took), draws = timed(sizes), sizes.draws(num_pairs)
-    # The fixed costs are still unknown: attribute the whole time to draws, and make the audit at
-    # most twice as large, unless another pilot follows.
+    # After one timing, the fixed cost is unknown. Until another pilot has measured it, assume that
+    # there is none, and let the audit have at most twice as many draws.
     fixed, each, most = 0.0, took / draws, 2
     while True:
         affordable = max(int((_USED * left() - fixed) / each), 0)
-        # A short pilot predicts poorly, so continue with a longer one that takes little time.
+        # A small pilot predicts the time of a large audit poorly, so make a larger pilot that still
+        # takes little time.
         growth = max((affordable / draws) ** 0.5, 2)
         larger = sizes_of(int(min(growth, _GROWTH) * draws), num_pairs, whole_blocks=compiled)
         if affordable <= most * draws or larger == sizes:
@@ -131,17 +141,17 @@ def audit_within(
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
     """Return the smallest true epsilon at which this audit was likely to refute a claim.
 
-    It concerns only the witness's event: other events may show more, and events with probability
-    below about one over the number of draws were not observed.
+    This concerns only the event of the witness. Other events may show a larger epsilon, and events
+    with a probability below about one over the number of draws were not observed.
 
     Args:
         result: Result of an audit by events.
         claim: Claimed epsilon, at the delta of the audit.
 
     Returns:
-        The epsilon for which the expected lower bound equals the claim, if the event has
-        probability p on the less likely side, as observed, and e^epsilon p + delta on the other;
-        infinity if there is none.
+        The smallest epsilon for which the expected lower bound reaches the claim, if the event has
+        its observed probability p on the less likely side, and e^epsilon p + delta on the other
+        side; infinity if there is none.
     """
     delta, draws, witness = result.delta, result.num_confirm, result.witness
     if not draws or witness is None or witness.densities is None:

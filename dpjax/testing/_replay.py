@@ -1,4 +1,4 @@
-"""Python code that reproduces the draws of a failed assertion, as far as possible."""
+"""Python code that repeats the audit of a failed assertion, as far as possible."""
 
 import dataclasses
 import os
@@ -11,14 +11,14 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs that are written out."""
+"""Maximum number of pairs that the code spells out."""
 
 _LONGEST = 2000
-"""Maximum number of characters of an argument that is written out."""
+"""Maximum number of characters of an argument that the code spells out."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """Return the lines of code, with `...` and a hint for values that have no literal.
+    """Return the lines of code; a value that cannot be written as code becomes `...` with a hint.
 
     Args:
         result: Result of the assertion.
@@ -46,14 +46,14 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
 
 
 def _region(region: object) -> object:
-    """Return bounds or outcomes, as `dpjax.Events` takes them."""
+    """Convert a region of a recipe to the bounds or outcomes that `dpjax.Events` accepts."""
     if not isinstance(region, dict):
         return region
     return region["outcomes"] if "outcomes" in region else (region["low"], region["high"])
 
 
 def _key(key: object) -> str:
-    """Return code for a seed, or for a typed key given by its two words."""
+    """Return code for an integer seed, or for a typed key from the two words that specify it."""
     if isinstance(key, int):
         return repr(key)
     return f"jax.random.wrap_key_data(jax.numpy.array({key}, 'uint32'), impl='threefry2x32')"
@@ -66,7 +66,7 @@ def running_test() -> str | None:
 
 
 def _mechanism(mechanism: object) -> tuple[list[str], str]:
-    """Return the import lines and the expression that create the mechanism."""
+    """Return lines of code that import the mechanism's class, and an expression that creates it."""
     kind = type(mechanism)
     parameters = parameters_of(mechanism)
     call = f"{kind.__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items())})"
@@ -94,9 +94,10 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """Return the pairs as Python code; None if that cannot reproduce them."""
+    """Return the argument `pairs` as code, if it is needed; its value is None if it has no code."""
     if pairs is None:
-        # A built-in mechanism has standard pairs, and recorded outputs include theirs.
+        # No argument is needed: built-in mechanisms have standard pairs, and recorded outputs have
+        # their own.
         return {}
     held = result.recipe["pairs"]
     if not held or len(held["labels"]) > _MOST_PAIRS_SHOWN:

@@ -1,4 +1,4 @@
-"""The audit behind an assertion: with given sizes, within a time limit, or of default size."""
+"""The audit that an assertion runs: with given sizes, within a time limit, or of default size."""
 
 import time
 from collections.abc import Sized
@@ -26,12 +26,12 @@ DEFAULT_DRAWS = 400_000
 """Total number of draws if neither sizes nor seconds are given."""
 
 _FEWEST_DRAWS = 20_000
-"""Total number of draws below which a sequential audit counts as having had too little time."""
+"""Total draws below which a sequential audit is reported as having had too little time."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Audit as requested by a test; see `dpjax.testing._assertions.Options`."""
+    """An audit that a test requests; see `dpjax.testing._assertions.Options` for the fields."""
 
     subject: object
     pairs: object
@@ -46,16 +46,16 @@ class Asked:
 
     @property
     def has_sizes(self) -> bool:
-        """Whether numbers of draws are given."""
+        """Whether `num_samples` or `num_confirm` is given."""
         return (self.num_samples, self.num_confirm) != (None, None)
 
 
 class _Ran(NamedTuple):
-    """Finished audit.
+    """A finished audit.
 
     Attributes:
         result: Result of the audit.
-        ready: Value of `time.perf_counter()` when the first draws arrived, after compilation.
+        ready: Value of `time.perf_counter()` when compilation and the first draws had finished.
         draws: Total number of draws.
         is_fewest: Whether the time allowed only the minimum number of draws.
     """
@@ -67,10 +67,10 @@ class _Ran(NamedTuple):
 
 
 def run(asked: Asked) -> AuditResult:
-    """Run the audit, and add a row to the table of the session if there is one.
+    """Run the audit; in a pytest run with the plugin, add a row to the session's table.
 
     Raises:
-        ValueError, TypeError: As `dpjax.audit`, or when both sizes and seconds are given.
+        ValueError, TypeError: As in `dpjax.audit`, or when both sizes and seconds are given.
     """
     if asked.seconds is not None:
         if asked.has_sizes:
@@ -107,7 +107,8 @@ def run(asked: Asked) -> AuditResult:
             detectable=detectable_level(result),
             draws=ran.draws,
             seconds=time.perf_counter() - start,
-            # With given sizes, all of the time is needed.
+            # An audit within the budget could be cut short after `ready`; any other audit needs
+            # all of its time.
             least=(ran.ready if budgeted else time.perf_counter()) - start,
             verdict=result.verdict,
             fewest=budgeted and ran.is_fewest,
@@ -129,13 +130,13 @@ def _pairs_of(source: Source, asked: Asked) -> object:
 
 
 def _written(notion: Notion) -> str:
-    """Return a notion as written on the command line."""
+    """Return a notion in the form of the command line, such as "renyi:8"."""
     order = getattr(notion, "order", None)
     return notion.name if order is None else f"{notion.name}:{order:g}"
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
-    """Return whether the audit can be sequential; see `dpjax.Sequential` for the requirements."""
+    """Return whether the audit can be sequential, as required by `dpjax.Sequential`."""
     has_limit = getattr(source, "time_limit", None) is not None
     one_event = asked.claim is not None and asked.notion.hypothesis() is not None
     return one_event and asked.region is None and not has_limit
@@ -157,7 +158,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """Audit with the given sizes, and the default for a size that is not given."""
+    """Audit with the given sizes; a size that is not given has its default."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -167,12 +168,12 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
-    """Audit by a method with fixed sizes, with as many draws as fit into the time."""
+    """Audit by a method with fixed sizes, which are as large as the time allows."""
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
     def audit_of(sizes: Sizes, key: int | Array) -> AuditResult:
-        # Another layout would be compiled again for larger sizes.
+        # Use the gathered layout, since the other one would be compiled again for larger sizes.
         execution = Execution(layout="gathered")
         result = _audit(source, asked, _method(source, asked, sizes), key, execution)
         drawn.append((sizes, time.perf_counter()))
@@ -205,10 +206,10 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Return `Events` with the given sizes, or the usual method of a source that has another.
+    """Return the usual method of the source; if that is `Events`, it gets the given sizes.
 
     Raises:
-        ValueError: When numbers of draws or a region are given for such a source.
+        ValueError: When numbers of draws or a region are given, but the method is a different one.
     """
     if source.usual_method == Events.name:
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)
@@ -219,7 +220,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """Return the sizes that an audit drew: the planned ones if its search had two rounds."""
+    """Return the numbers of draws of an audit; for a search in two rounds, the planned numbers."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)
@@ -233,7 +234,7 @@ def _num_pairs(subject: object, pairs: object) -> int:
 
 
 def detectable_level(result: AuditResult) -> float | None:
-    """Return the epsilon that the audit could have refuted; None for other notions."""
+    """Return the epsilon that the audit could have refuted; None if the notion is not epsilon."""
     counted = result.notion.takes_delta and result.num_confirm is not None
     if not counted or not isinstance(result.claim, float):
         return None

@@ -1,4 +1,4 @@
-"""The audits of one pytest run: their shared time budget and the rows of their table."""
+"""The audits of one pytest run: their shared time budget, and the rows of the final table."""
 
 import os
 import threading
@@ -9,24 +9,25 @@ from typing import TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 _LEAST_SHARE = 0.1
-"""Time in seconds for each further audit once the budget is spent."""
+"""Minimum time, in seconds, that an audit gets, even when the budget is spent."""
 
 
 class Measured(TypedDict):
-    """Numbers of one audit, in the form that pytest sends between processes.
+    """Measured values of one audit, in the form that pytest sends between processes.
 
     Attributes:
         mechanism: Name of the mechanism.
         notion: Notion as on the command line, such as "renyi:8".
-        delta: Delta of (epsilon, delta)-privacy; 0 for other notions.
+        delta: Delta of (epsilon, delta)-differential privacy; 0 for other notions.
         claim: Claimed level or curve, or None.
         lower_bound: Lower bound on the level.
-        detectable: Level that the audit could have refuted; None if unknown.
+        detectable: Smallest true level that the audit would likely have detected as a violation;
+            None if unknown.
         draws: Total number of draws.
-        seconds: Time of the audit.
+        seconds: Time that the audit took, in seconds.
         least: Minimum time that the audit needs, in seconds.
         verdict: Verdict of the result.
-        fewest: Whether the audit had only the minimum number of draws.
+        fewest: Whether the budget allowed only the minimum number of draws.
     """
 
     mechanism: str
@@ -43,7 +44,7 @@ class Measured(TypedDict):
 
 
 class Row(Measured):
-    """Finished audit of a test.
+    """A finished audit, with the test that ran it.
 
     Attributes:
         test: Id of the test.
@@ -53,24 +54,24 @@ class Row(Measured):
 
 
 class Session:
-    """State shared by the audits of one process.
+    """State that the audits of one process share.
 
-    Each test is expected to make as many audits as in its last run, and to need at least the
-    minimum time of that run, for compilation and a few draws. The remaining time is shared equally
-    among audits. A new test is expected to make the mean number of audits of the tests that made
-    some in this run; before there are any, one audit.
+    A test is expected to make as many audits as in its last run, and to need at least the minimum
+    time of that run, for compilation and a few draws. A new test is expected to make as many audits
+    as the mean over the tests of this run that have made any; if there are none yet, one. The time
+    beyond all minima is shared equally among the expected audits.
 
     Attributes:
-        budget: Time for all audits of the process in seconds, or None.
+        budget: Time for all audits of the process in seconds; None if there is no limit.
         known: For each test, by id, the number of audits in its last run and their minimum time in
             seconds.
         spent: Time that audits took so far, in seconds.
-        pending: Rows that are not yet in a report.
+        pending: Audits that are not yet part of a pytest report.
         rows: Rows of all finished tests, in order.
         ran: Ids of the finished tests that were not skipped.
         unended: For each test, by id, the number of audits that began and never ended.
-        lost: For each test, by id, the number of threads with audits that ended by an exception, of
-            which pytest only warns.
+        lost: For each test, by id, the number of its threads that ran audits and then ended by an
+            exception, for which pytest only warns.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -99,7 +100,7 @@ class Session:
         self._new_to_come = sum(test not in self.known for test in tests) / num_processes
 
     def begin(self, test: str) -> None:
-        """Begin a test; time that the previous test did not use goes to the remaining tests."""
+        """Begin a test; the remaining tests share the time that earlier tests did not use."""
         self._test = test
         self._usual = self._made.total() / len(self._made) if self._made else 1.0
         if test in self.known:
@@ -128,10 +129,10 @@ class Session:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count an audit as unended until it returns or raises an error.
+        """Within the context, count an audit as unended.
 
-        If audited code skips the test, exits pytest or ends the thread, the audit stays unended. If
-        it calls `os._exit`, the process exits with a failure.
+        If audited code skips the test, exits pytest or ends the thread, the audit is also counted
+        afterwards. If it calls `os._exit`, the process exits with a failure.
         """
         test, this, leave = self._test, os.getpid(), os._exit
         if threading.current_thread() is not threading.main_thread():
@@ -147,7 +148,8 @@ class Session:
         try:
             yield
         except Exception as error:
-            # An error ends the audit, as the test fails or expects it; pytest.exit() does not.
+            # An ordinary exception ends the audit, since the test fails or expects the exception.
+            # The exceptions of pytest.skip() and pytest.exit() leave the audit unended.
             self.unended[test] -= type(error).__module__ != "_pytest.outcomes"
             raise
         else:
@@ -156,7 +158,7 @@ class Session:
             os._exit = leave
 
     def _hear_end(self, test: str) -> None:
-        """Count an exception that ends this thread as a failure of the test."""
+        """If an exception ends this thread, count it in `lost` for the test."""
         self._threads[threading.current_thread()] = test
         before = threading.excepthook
         if before is self._hook:
@@ -171,11 +173,11 @@ class Session:
         self._hook = threading.excepthook = ended
 
     def end(self, test: str, rows: Sequence[Measured]) -> None:
-        """End a test, in this process or another one."""
+        """Record the audits of a test that has ended, in this process or in another one."""
         self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
-        """Return the number of audits of each test in this run, and their minimum time."""
+        """Return, for each test of this run, the number of its audits and their minimum time."""
         counts = Counter(row["test"] for row in self.rows)
         least = dict.fromkeys(self.ran | {*counts}, 0.0)
         for row in self.rows:
@@ -184,4 +186,4 @@ class Session:
 
 
 CURRENT: Session | None = None
-"""Session of this process's pytest run; None if the plugin is off."""
+"""Session of the pytest run in this process; None without the plugin."""

@@ -7,7 +7,7 @@ from dpjax.testing._session import Row
 
 _ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
 _TEST, _MECHANISM, _CLAIM = 31, 11, 13
-"""Widths of the first three columns; a row takes 100 characters."""
+"""Widths of the first three columns, in characters; a row has at most 100 characters."""
 
 _MEANING = (
     "bound: lower bound; detectable: larger levels would likely be refuted, at the counted event "
@@ -15,7 +15,7 @@ _MEANING = (
 )
 
 _NAMES = {"total-variation": "TV"}
-"""Short names of notions for a narrow column."""
+"""Short names of notions, for a narrow column of the table."""
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -64,7 +64,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
 
 
 def _claim(row: Row) -> str:
-    """Return the notion and the claim, such as "gdp 0.5", or "(1, 1e-05)" for epsilon and delta."""
+    """Return the claim with its notion, such as "gdp 0.5", or "(1, 1e-05)" for (epsilon, delta)."""
     claim, name = row["claim"], _NAMES.get(row["notion"], row["notion"])
     if not isinstance(claim, float):
         return name if claim is None else f"{name} curve"
@@ -78,7 +78,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a test's id without folders, cut at its start if it is too long."""
+    """Return a test's id without folders, with its number; cut off the start if it is too long."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

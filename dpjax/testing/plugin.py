@@ -1,6 +1,6 @@
 """The pytest plugin of dpjax: a time budget for all audits of a run, and a table of them.
 
-pytest loads plugins at every start, so this module imports neither jax nor numpy.
+pytest loads plugins whenever it starts, so this module imports neither jax nor numpy.
 """
 
 import json
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from dpjax.results import AuditResult
 
 PROPERTY = "dpjax_audit"
-"""Test property that holds the audits as JSON, written by `--junitxml`."""
+"""Name of the test property that holds an audit as JSON; `--junitxml` writes it to a file."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache for the number of audits of each test and their minimum time."""
+"""Key in pytest's cache for the number of audits of each test, and their minimum time."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
-"""Keys in a worker's output for audits that never ended and for threads that failed."""
+"""Keys in the output of a pytest-xdist worker: for audits that never ended, and failed threads."""
 
 
 def _seconds(text: str) -> float:
@@ -55,9 +55,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def dpjax_audit() -> "Callable[..., AuditResult]":
     """Return a function (subject, pairs, ...) -> result that audits within the test's time.
 
-    Use it in tests that check more than a claim, such as the bound or the witness. The arguments
-    are those of `dpjax.audit`, plus `region`, `num_samples`, `num_confirm` and `seconds` as in
-    `assert_private`.
+    Use it in tests that check more than a claim, such as the bound or the witness. The options of
+    the function are described in `dpjax.testing.audit_in_test`.
     """
     from dpjax.testing._assertions import audit_in_test
 
@@ -65,9 +64,9 @@ def dpjax_audit() -> "Callable[..., AuditResult]":
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Open the session that `dpjax.testing` uses."""
+    """Open the session in which `dpjax.testing` counts audits."""
     given = config.getoption("--dpjax-budget")
-    # The attribute is missing if pytest's cache plugin is off.
+    # `config` has no attribute `cache` if pytest's cache plugin is off.
     cache = getattr(config, "cache", None)
     known = {} if cache is None else cache.get(CACHE, {})
     _session.CURRENT = Session(None if given is None else _seconds(given), known)
@@ -79,7 +78,7 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Tell the session which tests share the time; each worker of pytest-xdist runs a part."""
+    """Tell the session which tests share the budget, and how many pytest-xdist workers run them."""
     if _session.CURRENT is not None:
         workers = getattr(session.config, "workerinput", {}).get("workercount", 1)
         _session.CURRENT.expect([item.nodeid for item in session.items], workers)
@@ -87,14 +86,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> None:
-    """Begin a test, including its fixtures."""
+    """Begin a test in the session, before its fixtures are set up."""
     if _session.CURRENT is not None:
         _session.CURRENT.begin(item.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """Charge the whole time of a test with audits, including imports and compilation."""
+    """Charge a test that audits for all of its time, including imports and compilation."""
     session = _session.CURRENT
     if session is None:
         return (yield)
@@ -108,7 +107,7 @@ def pytest_runtest_call() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, object]:
-    """Add the rows of a test to its reports, which pytest-xdist sends between processes."""
+    """Add a test's audits to its reports, which pytest-xdist sends between processes."""
     if _session.CURRENT is not None:
         rows, _session.CURRENT.pending = _session.CURRENT.pending, []
         item.user_properties.extend((PROPERTY, json.dumps(row)) for row in rows)
@@ -116,7 +115,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, obje
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Collect all rows of a test from its last report."""
+    """Collect the audits of a test from its last report."""
     session = _session.CURRENT
     if session is not None and report.when == "call" and not report.skipped:
         session.ran.add(report.nodeid)
@@ -142,7 +141,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
-    """Merge the counts of a worker of pytest-xdist."""
+    """Add the counts of unended audits and failed threads of a pytest-xdist worker."""
     if _session.CURRENT is not None:
         output = getattr(node, "workeroutput", {})
         _session.CURRENT.unended.update(output.get(UNENDED, {}))
@@ -150,7 +149,7 @@ def pytest_testnodedown(node: object) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table."""
+    """Print the table of audits, and the tests whose audits never ended or whose threads failed."""
     run = _session.CURRENT
     if run is not None and run.rows:
         terminalreporter.section("dpjax audits")

@@ -6,14 +6,14 @@ from pathlib import Path
 from dpjax.sources.readers import read_samples
 
 _UNFINISHED = (".tmp", ".part")
-"""Suffixes of unfinished files; names that begin with a dot are skipped, too."""
+"""Suffixes of files that are still being written; they are skipped, like hidden files."""
 
 Column = str | int | Sequence[str | int] | None
-"""Column, or several columns that form one vector; None for the default column."""
+"""A column of a file, or several columns that form a vector; None for the default column."""
 
 
 class Folder:
-    """Complete files of a folder, in the order of their names.
+    """The complete files of a folder, in the order of their names.
 
     Args:
         path: Path of the folder.
@@ -31,7 +31,9 @@ class Folder:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def chunks(self) -> Iterator[tuple[str, object, object]]:
-        """Yield (name, x, y) of every file that is new or has changed since the last call.
+        """Yield (name, x, y) for every file that is new or has changed since the last call.
+
+        The arrays x and y hold the outputs at the database and at its neighbor.
 
         Raises:
             ValueError: When a file cannot be read, or lacks a column.

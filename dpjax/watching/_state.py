@@ -1,4 +1,4 @@
-"""State of a watch in one file: the chunks taken, the outputs still needed, and the result."""
+"""State of a watch in one file: the chunks it took, the outputs it still needs, and the result."""
 
 import json
 from dataclasses import dataclass, field
@@ -16,16 +16,16 @@ from dpjax.results import AuditResult
 from dpjax.sources import Passages
 
 _FORMAT = 3
-"""Version of the file format."""
+"""Version number of the format of a state file."""
 
 
 class Taken(NamedTuple):
-    """Chunk of outputs that a watch has taken.
+    """A chunk of outputs that a watch has taken.
 
     Attributes:
         name: Name of the chunk.
         sizes: Number of outputs at the database and at its neighbor.
-        digests: Digest of each side; "" for an empty side.
+        digests: Digest of the outputs of each side; "" if the side is empty.
     """
 
     name: str
@@ -35,15 +35,17 @@ class Taken(NamedTuple):
 
 @dataclass
 class State:
-    """State of a watch; with the outputs to come, it determines all later bounds.
+    """The state of a watch; together with future outputs, it determines all later bounds.
 
     Attributes:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
         taken: Chunks that were taken, in order.
         kind: Kind of the outputs in words; None before the first outputs.
-        held: Outputs of each side: the first ones, which lay cells, and those not counted yet.
-        gone: Number of outputs per side, between these two parts, that were counted and dropped.
-        result: Result so far; None before the cells are laid.
+        held: Outputs of each side that are kept: the first ones, which determine the cells, and
+            those that are not yet counted.
+        gone: Number of outputs per side that were counted and dropped; they arrived between the two
+            parts of `held`.
+        result: Result so far; None before there are enough outputs for the first cells.
         passages: Passages of all outputs taken, by which outputs that arrive again are recognized.
     """
 
@@ -56,7 +58,7 @@ class State:
     passages: Passages = field(default_factory=Passages.none)
 
     def write(self, path: Path) -> None:
-        """Write the state, completely or not at all.
+        """Write the state to a file, completely or not at all.
 
         Raises:
             OSError: When the file cannot be written.
@@ -75,7 +77,7 @@ class State:
 
     @classmethod
     def read(cls, path: Path) -> "State":
-        """Read the state that `write` wrote.
+        """Read a state that `write` wrote.
 
         Raises:
             ValueError: When the file is damaged, was changed, or is not the state of a watch.
@@ -102,7 +104,7 @@ class State:
             return found
         except OSError:
             raise
-        except Exception as error:  # An untrusted file may contain anything.
+        except Exception as error:  # Untrusted content may cause any exception.
             raise ValueError(
                 f"state {path} was changed or damaged, or is no state of a watch ({error}): the "
                 "watch cannot go on from it. Give another file, and outputs that no watch has "
@@ -110,9 +112,10 @@ class State:
             ) from None
 
     def _refuse_misfits(self) -> None:
-        """Raise unless every output was counted exactly once or is still held.
+        """Raise ValueError unless every output was counted exactly once, or is still held.
 
-        Anybody can compute a valid seal, so the parts must also be consistent with each other.
+        Anybody can compute a valid checksum ("seal") of a file, so the parts of the state must also
+        be consistent with each other.
         """
         names = [chunk.name for chunk in self.taken]
         if not isinstance(self.terms, dict) or names != sorted(set(names)):

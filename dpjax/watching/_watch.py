@@ -1,4 +1,4 @@
-"""Watches: each chunk of outputs continues one sequential audit and is counted once."""
+"""Watches: every chunk of outputs continues one sequential audit, and is counted once."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
@@ -21,14 +21,14 @@ from dpjax.sources import Arriving, Chunk, Passages
 from dpjax.watching._state import State, Taken
 
 _LEAST = first_round(1, few=False)
-"""Number of outputs per side that lay the first cells."""
+"""Number of outputs per side that determine the first cells."""
 
 
 class Watch:
-    """Sequential audit of arriving outputs; arguments as in `watch`.
+    """A sequential audit of arriving outputs, which `watch` runs.
 
     Attributes:
-        state: State of the watch.
+        state: Current state, which the file holds.
         known: Chunks that were taken, by name.
     """
 
@@ -100,10 +100,10 @@ class Watch:
         Raises:
             ValueError: When the chunk is out of order, differs from the one taken under this name,
                 was taken under another name, or repeats a long sequence of outputs.
-            TypeError: When its outputs have a different kind than earlier ones.
+            TypeError: When its outputs are of another kind than earlier ones.
         """
         taken = self.state.taken
-        # Use nine digits, so that names sort like their numbers.
+        # Number chunks by nine digits, so that their names sort in the order of the numbers.
         name = f"chunk {len(taken) + 1:09d}" if name is None else name
         chunk = Chunk.of(name, x, y)
         if name in self.known:
@@ -167,7 +167,7 @@ class Watch:
             )
 
     def _count(self, chunk: Chunk, passages: Passages) -> None:
-        """Continue the audit with a chunk, and write the state after all of it was counted."""
+        """Continue the audit with a chunk; write the state once the whole chunk is counted."""
         before = self.state
         held = tuple(map(_joined, before.held, chunk.sides))
         kind = before.kind or next(iter(chunk.kinds), None)
@@ -187,7 +187,8 @@ class Watch:
             drawn = result.settings["drawn"]
             all_counted = drawn == before.gone + least
             if not all_counted and result.verdict != VIOLATED and not result.doubts:
-                # After an interrupt between blocks, the chunk must be counted again from its start.
+                # An interrupt left part of the chunk uncounted. Do not store the new state, so that
+                # the chunk is counted again from its start.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")
             after.result, after.gone = result, max(drawn - LAYING, 0)
             dropped = after.gone - before.gone
@@ -224,15 +225,16 @@ def watch(
     """Audit outputs as they arrive from a running system, with a bound after every chunk.
 
     All bounds hold simultaneously, like those of `dpjax.Sequential`, whenever the watch stops. The
-    first 16 outputs of each side lay the first cells; the first result comes with the chunk that
-    exceeds them. Each later output is counted once; outputs after the first 4,096 are then dropped.
-    The sides of a chunk may have different lengths: surplus outputs wait for later chunks.
+    first 16 outputs of each side determine the first cells, and the first result follows when there
+    are more. Each later output is counted once. The first 4,096 outputs of each side are kept; any
+    other output is dropped when it has been counted. The sides of a chunk may have different
+    lengths: surplus outputs wait for later chunks.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
             of shape [n] or [n, d], or labels [n]. Alternatively, triples (name, x, y), whose names
-            sort in the order of the chunks. A chunk that was taken already, with the same name and
-            outputs, is skipped, so that chunks may be delivered again.
+            sort in the order of the chunks. If a chunk is delivered again, with the same name and
+            outputs, it is skipped.
         claim: Claimed level, in the notion's unit.
         notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; epsilon if None.
         confidence: As in `dpjax.audit`.
@@ -241,19 +243,19 @@ def watch(
         key: As in `dpjax.audit`.
         discrete: As in `dpjax.Recorded`.
         independent: As in `dpjax.Recorded`.
-        state: File for the complete state of the watch, written after every chunk; a later watch
-            continues from it. None to keep the state in memory.
+        state: File for the complete state of the watch. It is written after every chunk, and a
+            later watch continues from it. If None, the state is only kept in memory.
 
     Yields:
-        The result in the state file, if it has one, and the result after every new chunk. The watch
-        ends when `chunks` end, or with a result that refutes the claim or is doubtful.
+        The result in the state file, if it has one, and then the result after every new chunk. The
+        watch ends when `chunks` ends, or with a result that refutes the claim or is doubtful.
 
     Raises:
         ValueError: When a chunk is out of order, has changed, was taken under another name, or
             repeats a long sequence of outputs; or when the state file has other terms or versions,
             or is damaged.
-        TypeError: When outputs have a different kind than earlier ones, or an argument has the
-            wrong type.
+        TypeError: When outputs are of another kind than earlier ones, or an argument has the wrong
+            type.
     """
     terms = {
         "confidence": confidence,
@@ -262,7 +264,7 @@ def watch(
         "key": key,
     }
     options = {"discrete": discrete, "independent": independent}
-    # Validate at the call rather than at the first chunk.
+    # Create the watch here, not in the generator, so that arguments are validated immediately.
     return _results(Watch(claim, notion, terms, options, state), chunks)
 
 
@@ -290,12 +292,12 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
-    """Drop counted outputs, between the outputs that lay cells and those not counted yet."""
+    """Drop the first `dropped` outputs after those that determine the cells, which are kept."""
     assert held is not None
     return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 
 
 def _look_of(path: Path) -> tuple[int, int, int]:
-    """Return values that change whenever a file is replaced or modified."""
+    """Return the inode, size and time of a file, which change when it is replaced or modified."""
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns

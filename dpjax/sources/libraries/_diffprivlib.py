@@ -42,14 +42,14 @@ def read(subject: Any, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Make a mechanism from its class and parameters."""
+    """Create a mechanism from its class and parameters."""
     mechanisms = import_module("diffprivlib.mechanisms")
     kind = getattr(mechanisms, str(plain["class"]))
     return kind(**dict(plain["parameters"]))
 
 
 class _Randomise:
-    """Function that draws one output; if the mechanism takes utilities, the database holds them."""
+    """Function from a database to one output; a mechanism's utilities, if any, are its database."""
 
     def __init__(self, mechanism: Any):
         self._mechanism = mechanism
@@ -64,7 +64,7 @@ class _Randomise:
 
 
 class _Tool:
-    """Function that calls a tool with bound arguments for one output."""
+    """Function from a database to one output: it calls a tool with its bound arguments."""
 
     def __init__(self, tool: Callable[..., object]):
         self._tool = tool
@@ -76,14 +76,14 @@ class _Tool:
 
     def __call__(self, database: object) -> object:
         with warnings.catch_warnings():
-            # Ignore warnings about missing bounds: they concern the claim rather than the outputs.
+            # Ignore warnings about missing bounds, which concern the claim and not the outputs.
             warnings.simplefilter("ignore")
             ledger = {"accountant": _accountant()} if self._accounts else {}
             return self._tool(database, **ledger)
 
 
 class _Fitted:
-    """Function that fits a copy of a model, and returns its fitted arrays and numbers by name."""
+    """Function that fits a copy of a model to a database, and returns what was fitted, by name."""
 
     def __init__(self, model: Any):
         if hasattr(model, "accountant"):
@@ -95,7 +95,7 @@ class _Fitted:
     def __call__(self, database: object) -> object:
         fresh = copy.deepcopy(self._model)
         if hasattr(fresh, "random_state"):
-            # A copy of a generator would draw the same noise at every call.
+            # Share the generator, since a copy of it would draw the same noise at every call.
             fresh.random_state = self._model.random_state
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -108,10 +108,11 @@ class _Fitted:
 
 
 def _accountant() -> object:
-    """Return a new ledger for each call.
+    """Return a new budget accountant, one for each call.
 
-    The library's default ledger belongs to the whole process: it would list the draws of an audit
-    as the caller's, and sum its list at every call, so that n draws would take O(n^2) time.
+    The library's default accountant belongs to the whole process. It would count the draws of an
+    audit as expenses of the caller. Besides, it sums all its expenses at every call, so that n
+    draws would take O(n^2) time.
     """
     from diffprivlib import BudgetAccountant
 
@@ -127,7 +128,7 @@ def _mechanism(mechanism: Any, d_in: object) -> Handed:
     parameters, call = _parameters(mechanism), _Randomise(mechanism)
     plain: JsonObject | None = None
     if all(_is_plain(value) for value in parameters.values()):
-        # Leave the generator out, since a fixed one would make all outputs the same.
+        # Leave the generator out, since all outputs would be equal if it were fixed.
         kept = {name: v for name, v in parameters.items() if name != "random_state"}
         plain = {"class": type(mechanism).__name__, "parameters": kept}
     notion = Epsilon(float(mechanism.delta or 0.0))
@@ -151,7 +152,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Return pairs of inputs within the sensitivity, or any two values of a known set."""
+    """Return the space of neighbors: inputs within the sensitivity, or any two values of a set."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

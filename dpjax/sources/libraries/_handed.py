@@ -1,4 +1,4 @@
-"""Description of a library's object, read from the object itself."""
+"""Description of a library's object: its claim and neighbors, as the object states them."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from dpjax.notions import Notion
 
 
 class Handed(NamedTuple):
-    """Object of a library, with its claim and its neighboring databases.
+    """An object of a library, with its claim and its neighboring databases.
 
     Attributes:
         name: Name for display.
@@ -18,9 +18,9 @@ class Handed(NamedTuple):
         notion: Notion of the claim; None if there is no claim.
         claim: Claim of the object, in the notion's unit.
         pairs: Space of its neighboring databases; None if unknown.
-        plain: JSON content from which the object can be rebuilt; None if it cannot.
-        anew: Function that makes a new object with the same parameters, and returns its `call`;
-            None if no object can be made, or if its randomness comes from the system.
+        plain: JSON values from which the object can be rebuilt; None if it cannot be.
+        anew: Function that creates a new object with the same parameters, and returns its `call`;
+            None if it cannot be created, or if its randomness comes from the system.
     """
 
     name: str

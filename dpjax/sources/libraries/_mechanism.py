@@ -35,16 +35,16 @@ class LibraryMechanism(OnHost):
         d_in: Distance between neighboring databases, in the units of the measurement's input
             metric. If None, it is 1, or 2 for the symmetric distance between databases of a fixed
             size.
-        bits: As in `HostMechanism`; by default the lowest set bit is also observed if outputs are
-            single reals.
+        bits: As in `HostMechanism`, except that, by default, the lowest set bit is also observed if
+            outputs are single reals.
         workers: As in `HostMechanism`.
-        time_limit: Seconds of drawing in one audit; None for no limit.
+        time_limit: Maximum time that an audit spends on drawing, in seconds; None for no limit.
         timeout: As in `HostMechanism`.
         special: As in `HostMechanism`.
 
     Raises:
         TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
-        ValueError: When dpjax has no notion for its claim.
+        ValueError: When dpjax has no notion for the object's claim.
     """
 
     subject: object

@@ -22,21 +22,24 @@ _EXAMPLES = {
     "f32": [0.0, 1.0, 2.0, 3.0, 4.0],
     "f64": [0.0, 1.0, 2.0, 3.0, 4.0],
 }
-"""Map from carrier type of an atom to example values; other types are given integers."""
+"""Example values for each carrier type of an atom; for other types, they are integers."""
 
 _ORDER = 2.0
-"""Order at which a curve of Renyi divergences is audited."""
+"""Order at which a claimed curve of Renyi divergences is audited."""
 
 _BOUNDED = {"AbsoluteDistance": "absolute", "L1Distance": "l1", "L2Distance": "l2",
             "LInfDistance": "linf"}  # fmt: skip
-"""Map from metric to norm."""
+"""Norm of each metric between numbers or vectors."""
 
 _FIXED_SIZE_DISTANCE = 2
 """Symmetric distance between databases of equal size that differ in one record."""
 
 
 class _Measurement:
-    """Function that calls a measurement; it is pickled as OpenDP's own serialized text."""
+    """Function from a database to one output of a measurement.
+
+    It is pickled as the text to which OpenDP serializes the measurement.
+    """
 
     def __init__(self, measurement: object):
         self._measurement: Any = measurement
@@ -70,10 +73,11 @@ def read(measurement: object, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Make a measurement from the text to which the library serialized it."""
+    """Create a measurement from the text to which the library serialized it."""
     from opendp.mod import deserialize, enable_features
 
-    # Constructors raise an error unless the features that the measurement needs are enabled.
+    # Enable the features that the measurement may need, since constructors raise an error without
+    # them.
     enable_features("contrib", "honest-but-curious")
     return deserialize(str(plain["text"]))
 
@@ -81,7 +85,7 @@ def made(plain: JsonObject) -> object:
 def _plain(call: _Measurement) -> JsonObject | None:
     try:
         return {"text": call.__getstate__()}
-    except Exception:  # Functions of users cannot be serialized.
+    except Exception:  # A measurement of a user's function cannot be serialized.
         return None
 
 
@@ -93,7 +97,7 @@ def _name_of(measurement: object) -> str:
         made_by = getattr(node, "__opendp_dict__", None)
         if made_by is None:
             return
-        # The parts of a chain are numbered: transformation0 runs before measurement1.
+        # The arguments of a chain are numbered: transformation0 runs before measurement1.
         chained = {key[-1]: part for key, part in made_by["__kwargs__"].items() if key[-1] in "01"}
         for _, part in sorted(chained.items()):
             walk(part)
@@ -105,7 +109,7 @@ def _name_of(measurement: object) -> str:
 
 
 def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
-    """Return the claim's notion, and the value of the privacy map at `d_in`, unchanged."""
+    """Return the notion of the claim, and the value of the privacy map at `d_in`."""
     measure, stated = str(measurement.output_measure), measurement.map(d_in)
     if measure == "MaxDivergence":
         return Epsilon(), _finite(stated, measure, d_in)
@@ -137,7 +141,7 @@ def _finite(level: float, measure: str, d_in: object) -> float:
 
 
 def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:
-    """Return the space of neighbors and the distance; the space is None for unknown domains."""
+    """Return the space of neighbors (None for unknown domains), and their distance."""
     domain, metric = measurement.input_domain, str(measurement.input_metric)
     kind, atom, size = type(domain).__name__, domain, None
     if kind == "VectorDomain":
@@ -165,7 +169,7 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
 
 
 def _is_member(domain: Any, database: Any) -> bool:
-    """Check whether a database is in the domain, without warnings about numbers out of range."""
+    """Return whether a database is in the domain; suppress warnings about numbers out of range."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return bool(domain.member(database))
@@ -190,19 +194,19 @@ def _relation_of(metric: str, d_in: Any) -> Relation | None:
 def _bounds_of(atom: Any) -> tuple[float, float] | None:
     try:
         return atom.bounds
-    except Exception:  # The library raises for an atom without bounds.
+    except Exception:  # The library raises an exception if the atom has no bounds.
         return None
 
 
 def _categories_of(measurement: object) -> list[object] | None:
-    """Return the categories of randomized response, which its domain does not list."""
+    """Return the categories of a randomized response; its domain does not list them."""
     made_by = getattr(measurement, "__opendp_dict__", {"__kwargs__": {}})["__kwargs__"]
     found = made_by.get("categories")
     return list(found) if found else None
 
 
 def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[object]:
-    """Return values of the carrier type, within the bounds."""
+    """Return example values of a carrier type, within the bounds if there are any."""
     values: list[Any] = _EXAMPLES.get(carrier, [0, 1, 2, 3, 4])
     if bounds is not None:
         low, high = bounds

@@ -1,7 +1,7 @@
 """Algorithms and mechanisms of PyDP, the Python interface of Google's library.
 
-An algorithm states epsilon, delta and the number of records of one user, but not its bounds. It
-clamps records, so neighboring databases may hold any records of its type.
+An algorithm states its epsilon, its delta and the number of records per user, but not its bounds.
+It clamps records, so neighboring databases may hold any records of the right type.
 
 References:
     The PyDP library, `pydp.algorithms.laplacian` and `pydp.algorithms.numerical_mechanisms`.
@@ -25,7 +25,7 @@ _INTEGER_BITS = {"int": 32, "int64": 64}
 
 @runtime_checkable
 class _Algorithm(Protocol):
-    """Algorithm over a list of records; `linf_sensitivity` is a string if it does not apply."""
+    """An algorithm on a list of records; `linf_sensitivity` is a string if it does not apply."""
 
     epsilon: float
     delta: float
@@ -37,7 +37,7 @@ class _Algorithm(Protocol):
 
 @runtime_checkable
 class _Additive(Protocol):
-    """Mechanism that adds noise to a number."""
+    """A mechanism that adds noise to a number."""
 
     epsilon: float
 
@@ -62,13 +62,13 @@ def read(subject: object, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> _Additive:
-    """Make a mechanism from its class and parameters."""
+    """Create a mechanism from its class and parameters."""
     kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
     return kind(**dict(plain["parameters"]))
 
 
 class _Run:
-    """Function that runs an algorithm for one output."""
+    """Function from a list of records to one output of an algorithm."""
 
     def __init__(self, name: str, algorithm: _Algorithm):
         self.__name__, self._algorithm = name, algorithm
@@ -79,7 +79,7 @@ class _Run:
 
 
 class _Noise:
-    """Function that adds a mechanism's noise for one output."""
+    """Function from a number to one output of a mechanism that adds noise."""
 
     def __init__(self, name: str, mechanism: _Additive):
         self.__name__, self._mechanism = name, mechanism
@@ -100,7 +100,7 @@ def _algorithm(name: str, algorithm: _Algorithm, d_in: float | None) -> Handed:
 
 
 def _additive(name: str, mechanism: _Additive, d_in: float | None) -> Handed:
-    # Laplace noise has no delta; Gaussian noise names its sensitivity differently.
+    # Laplace mechanisms have no delta, and Gaussian ones have another name for the sensitivity.
     delta = float(getattr(mechanism, "delta", 0.0))
     sensitivity = float(getattr(mechanism, "l2_sensitivity" if delta else "sensitivity"))
     parameters = {"epsilon": float(mechanism.epsilon), "sensitivity": sensitivity}

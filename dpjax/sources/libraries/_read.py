@@ -1,4 +1,4 @@
-"""Readers of libraries' objects, selected by type without importing the libraries."""
+"""Selection of the reader for a library's object, without importing the library."""
 
 import functools
 import sys
@@ -10,22 +10,22 @@ from dpjax.core.types import JsonObject
 from dpjax.sources.libraries._handed import Handed
 
 _READERS = {"opendp": "_opendp", "diffprivlib": "_diffprivlib", "pydp": "_pydp"}
-"""Map from library to the module of this package that reads its objects."""
+"""Module of this package that reads the objects of each library."""
 
 
 def library_of(subject: object) -> str | None:
-    """Return the library of an object or of a function with bound arguments; None if unknown."""
+    """Return the library of an object, or of a function with bound arguments; None if unknown."""
     if isinstance(subject, functools.partial):
         return library_of(subject.func)
     named = getattr(subject, "__module__", None) or ""
     roots = [str(module).partition(".")[0] for module in (named, type(subject).__module__)]
-    # A user's subclass belongs to the library of its base.
+    # A subclass that a user defines belongs to the library of its base class.
     roots += [base.__module__.partition(".")[0] for base in type(subject).__mro__]
     return next((root for root in roots if root in _READERS and root in sys.modules), None)
 
 
 def knows(subject: object) -> bool:
-    """Check whether an object belongs to a known library."""
+    """Return whether an object belongs to a known library."""
     return library_of(subject) is not None
 
 
@@ -38,13 +38,13 @@ def read(subject: object, d_in: object) -> Handed:
 
     Raises:
         TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
-        ValueError: When dpjax has no notion for its claim.
+        ValueError: When dpjax has no notion for the object's claim.
     """
     return _of(str(library_of(subject)), "read")(subject, d_in)
 
 
 def made(library: str, plain: JsonObject) -> object:
-    """Make the object that `Handed.plain` describes."""
+    """Create the object of a library that `Handed.plain` describes."""
     return _of(library, "made")(plain)
 
 

@@ -1,4 +1,4 @@
-"""Checks of files that are read without choosing a column, so that each row may be a vector."""
+"""Checks of files for which no column was chosen, so that each row may be read as a vector."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,29 +7,29 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Number of first rows to search for a column that numbers the rows."""
+"""Number of first rows by which a column of row numbers is recognized."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
-"""Names of columns that are taken for an index unless their values repeat."""
+"""Names of columns that count as row numbers unless their values repeat."""
 
 
 def refuse_index(
     names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
 ) -> None:
-    """Refuse several columns if one of them numbers the rows.
+    """Refuse several columns if one of them seems to hold row numbers.
 
-    Row numbers would distinguish the outputs of any mechanism.
+    If row numbers were part of the outputs, they could tell the two sides of any mechanism apart.
 
     Args:
         names: Names of all columns.
-        columns: First entries of the columns, numbers or anything else.
-        header: Whether the file gave the names.
+        columns: First entries of each column, of any type.
+        header: Whether the names come from the file.
 
     Raises:
-        ValueError: When a column has the name of an index, or its entries rise by one constant
-            step.
+        ValueError: When a column has a usual name of row numbers, or its entries are integers that
+            increase by a constant step.
     """
     for name, column in zip(names, columns, strict=True):
         named = name.strip().lower() if header else "some column"
@@ -45,12 +45,12 @@ def refuse_index(
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
-    """Refuse rows of two integers if they look like decimal numbers split at a comma.
+    """Refuse rows of two integers if they look like numbers that were split at a decimal comma.
 
     Nobody writes an integer as 05, but one in ten decimal numbers has a 0 after the comma.
 
     Args:
-        rows: First rows of a file with commas between the entries.
+        rows: First rows of a file whose entries are separated by commas.
 
     Raises:
         ValueError: When the rows look like split decimal numbers.
@@ -58,14 +58,14 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return
     if any(len(row[0]) > 1 and row[0].startswith("0") for row in rows):
-        return  # Zeros pad the first entries too, so these are integers.
+        return  # The first entries are padded with zeros, too, so these are pairs of integers.
     for number, (whole, part) in enumerate(rows, start=1):
         if len(part) > 1 and part.startswith("0"):
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))
 
 
 def _counts(column: Sequence[Any]) -> bool:
-    """Check whether entries are integers that rise by one constant step."""
+    """Return whether entries are integers that increase by a constant step."""
     try:
         numbers = [float(entry) for entry in column]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Entries of text files and of programs' output, converted to numbers if possible or to labels."""
+"""Conversion of the entries of text files and of programs' output to numbers or labels."""
 
 import re
 from collections.abc import Sequence
@@ -9,27 +9,27 @@ import numpy as np
 from dpjax.core import validate
 
 SPACE = " \t\r\n\v\f"
-"""White space around an entry; any other character belongs to the entry."""
+"""Characters that count as white space around an entry; all others belong to the entry."""
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""Characters that Python accepts in numbers, but this module does not, such as _ in 1_0."""
+"""Characters that Python accepts in numbers, but this module does not (such as _ in 1_0)."""
 
 _WIDE = 2**24
-"""Largest number of characters, with padding, of labels in a string array."""
+"""Maximum number of characters of a string array of labels, including padding."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
-    """Convert all entries to numbers of one type; return None if no type holds them.
+    """Convert strings to numbers of one type; return None if that is impossible.
 
     Args:
-        entries: Entries as strings.
+        entries: Strings.
 
     Returns:
-        int64 or uint64 [n] if all are written as integers, otherwise float64 [n]. None if an entry
-        is not a number, or an integer is too large for the type.
+        int64 or uint64 [n] if all entries are written as integers, otherwise float64 [n]. None if
+        an entry is not a number, or an integer is too large for the type.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -37,11 +37,11 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
         values = np.array([float(entry) for entry in entries], np.float64)
     except ValueError:
         return None
-    # Numbers written as integers stay integers: outcomes, not reals. A float would merge neighbors
-    # past 2^53.
+    # Numbers that are written as integers remain integers, since integers are outcomes and not
+    # reals. Besides, adjacent integers above 2^53 would be equal as floats.
     if not (np.all(values == np.floor(values)) and all(map(is_integer, entries))):
         return values if first_inexact(values, entries) is None else None
-    # A float of 2^53 may have been written as 2^53 + 1.
+    # From 2^53 on, a float may differ from the integer that was written, such as 2^53 + 1.
     if np.all(np.abs(values) < _EXACT):
         return values.astype(np.int64)
     if too_large(entries) is not None:
@@ -51,7 +51,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
 
 
 def is_number(entry: str) -> bool:
-    """Check whether a string is a number, NaN or an infinity."""
+    """Return whether a string is a number, NaN or an infinity."""
     if _NO_NUMBER.search(entry):
         return False
     try:
@@ -62,15 +62,15 @@ def is_number(entry: str) -> bool:
 
 
 def is_integer(entry: str) -> bool:
-    """Check whether a string is written as an integer."""
+    """Return whether a string consists of digits, with an optional sign."""
     digits = entry.strip()
     return digits.removeprefix(digits[:1] if digits[:1] in ("+", "-") else "").isdecimal()
 
 
 def too_large(entries: Sequence[str]) -> int | None:
-    """Return the index of the first integer that prevents a common 64-bit type, or None.
+    """Return the index of the first integer that does not fit into the common type; None if all do.
 
-    The types are int64, and uint64 if no integer is negative.
+    The type is int64 if an integer is negative, and otherwise uint64.
     """
     # Use Decimal, since Python refuses to convert very long strings of digits to int.
     integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]
@@ -80,7 +80,7 @@ def too_large(entries: Sequence[str]) -> int | None:
 
 
 def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
-    """Return the index of the first integer that a float cannot represent exactly, or None."""
+    """Return the index of the first integer that differs from its float, or None."""
     for place in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
         if is_integer(entry := entries[place]) and Decimal(entry) != Decimal(values[place]):
             return place
@@ -88,12 +88,12 @@ def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
 
 
 def has_decimal_comma(entry: str) -> bool:
-    """Check whether a string is a number with a decimal comma."""
+    """Return whether a string is a number with a decimal comma."""
     return re.fullmatch(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", entry) is not None
 
 
 def decimal_comma_text(entry: str, row: int) -> str:
-    """Return the error message that refuses a number with a decimal comma."""
+    """Return the error message about a number with a decimal comma."""
     written = entry.strip()
     return (
         f"has {written!r} in row {row}, but decimal commas are not read: write "
@@ -102,14 +102,14 @@ def decimal_comma_text(entry: str, row: int) -> str:
 
 
 def as_labels(entries: Sequence[str]) -> np.ndarray:
-    """Convert strings to labels [n]; different strings stay different.
+    """Convert strings to an array of labels [n], so that different strings remain different.
 
     Args:
         entries: Labels as strings.
 
     Returns:
-        String array; an array of objects if a string array would drop NULs at the end of labels, or
-        grow too large by padding.
+        A string array; or an array of objects, if a string array would drop NULs at the end of
+        labels, or be too large because of padding.
 
     Raises:
         ValueError: When a label is longer than the limit.
@@ -124,14 +124,15 @@ def as_labels(entries: Sequence[str]) -> np.ndarray:
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
-    """Convert lines that a program printed to outputs: numbers, comma-separated vectors, or labels.
+    """Convert the lines that a program printed to outputs.
 
     Args:
         lines: Lines without their ends.
 
     Returns:
-        Array if all are numbers, otherwise a list with a number, a tuple of numbers or a label for
-        each line. A label is the whole line, white space included.
+        An array if all lines are numbers. Otherwise, a list with an entry for each line: a number,
+        a tuple of the numbers in a comma-separated vector, or a label. A label is the whole line,
+        including white space.
 
     Raises:
         ValueError: When a label is longer than the limit.

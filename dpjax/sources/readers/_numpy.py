@@ -1,4 +1,4 @@
-"""NumPy files in chunks: npy and npz, with at most one chunk mapped at a time."""
+"""Readers of npy and npz files, which hold at most one chunk in memory."""
 
 import math
 import zipfile
@@ -13,14 +13,14 @@ from dpjax.core import validate
 from dpjax.core.files import refuse_bomb
 
 _CHUNK = 2**25
-"""Largest size of a chunk in bytes; chunks of wide rows have fewer rows."""
+"""Maximum size of a chunk, in bytes; if rows are long, chunks have fewer rows."""
 
 _LAST_CHARACTER = 0x10FFFF
 _MORE = "it holds more than the one array that its header speaks of"
 
 
 class _Header(NamedTuple):
-    """Header of an npy file."""
+    """The header of an npy file."""
 
     shape: Sequence[int]
     fortran: bool
@@ -37,17 +37,17 @@ class _Header(NamedTuple):
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
     def rows(self, most: int) -> int:
-        """Return the number of rows per chunk, at most `most`."""
+        """Return the number of rows per chunk: `most`, or fewer if rows are long."""
         return max(1, min(most, _CHUNK // max(self.row, 1)))
 
     def array(self, content: bytes, shape: Sequence[int]) -> np.ndarray:
-        """Make an array from the bytes of some or all rows."""
+        """Create an array of a given shape from the bytes of some or all rows."""
         values = np.frombuffer(content, self.dtype)
         return values.reshape(shape, order="F" if self.fortran else "C")
 
 
 def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield chunks of an npy file; see `dpjax.Recording`.
+    """Yield the outputs in an npy file in chunks; see `dpjax.Recording`.
 
     Raises:
         ValueError: When the file is not an npy file, is cut short, or holds objects.
@@ -68,13 +68,19 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         return
     order, shape = "F" if header.fortran else "C", tuple(header.shape)
     for start in range(0, header.shape[0], rows):
-        # Map each chunk anew, since one mapping would keep all of its pages in memory.
+        # Create a new mapping for each chunk, since a mapping keeps all pages that were read in
+        # memory.
         mapped = np.memmap(path, header.dtype, "r", offset, shape, order)
         yield pick(_checked(np.array(mapped[start : start + rows])))
 
 
 def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield chunks of one array of an npz file; `column` may name the array.
+    """Yield the outputs in one array of an npz file in chunks.
+
+    Args:
+        path: Path of the file.
+        column: Name of the array, or column of the only array; None for all columns.
+        rows: Maximum number of rows per chunk.
 
     Raises:
         ValueError: When the file is not an npz file, holds objects, or has several arrays and none
@@ -95,7 +101,8 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             if header.size == 0:
                 return
             if header.fortran and len(header.shape) > 1:
-                # Compressed columns, stored one after the other, cannot be read in chunks of rows.
+                # In this order, columns are stored one after the other, so a compressed array
+                # cannot be read in chunks of rows.
                 whole = header.array(_read_exactly(file, header.size), header.shape)
                 _refuse_more(file)
                 yield pick(_checked(whole))
@@ -109,7 +116,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
 
 def npz_array(path: Path, name: str) -> np.ndarray:
-    """Read one array of numbers or strings of an npz file, of any shape.
+    """Read an array of numbers or strings, of any shape, from an npz file.
 
     Raises:
         ValueError: When the file is not an npz file, lacks the array, is cut short, or holds
@@ -123,11 +130,11 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Open an array's file in the archive; refuse a file that unpacks to far more than its size."""
+    """Open an array's file in the archive; refuse it if it unpacks to far more than its size."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
-    # The archive may misstate the compressed size, but not exceed its own size.
+    # The compressed size in the archive may be wrong, but it cannot exceed the archive's own size.
     refuse_bomb(entry.file_size, min(entry.compress_size, path.stat().st_size))
     return archive.open(entry)
 
@@ -137,8 +144,8 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
         (1, 0): npy.read_array_header_1_0,
         (2, 0): npy.read_array_header_2_0,
     }
-    # Catch NumPy's errors: for unknown magic bytes it advises unpickling, which can run code from
-    # the file, and its header reader may raise any error of Python's parser.
+    # Replace NumPy's errors. For unknown magic bytes, its message recommends unpickling, which can
+    # run code from the file; and its reader of headers may raise any error of Python's parser.
     try:
         version = npy.read_magic(file)
         header = _Header(*read[version](file)) if version in read else None
@@ -164,7 +171,7 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
-    """Convert values from a file to numbers and strings that NumPy itself could have made."""
+    """Convert values from a file to booleans, numbers and strings that are valid in NumPy."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind not in "US" or values.size == 0:
@@ -199,6 +206,6 @@ def _read_exactly(file: IO[bytes], size: int) -> bytes:
 
 
 def _refuse_more(file: IO[bytes]) -> None:
-    """Refuse bytes after an array; reading to the end also verifies an archive's checksum."""
+    """Refuse further bytes after an array; reading to the end also verifies the checksum."""
     if file.read(1):
         raise ValueError(_MORE)

@@ -1,4 +1,4 @@
-"""Parquet files in chunks (needs pyarrow)."""
+"""Reader of Parquet files, in chunks (needs pyarrow)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield chunks of one column of a Parquet file, or of all columns if all hold numbers.
+    """Yield one column of a Parquet file in chunks, or all columns if all of them are numeric.
 
     Raises:
         ValueError: When the column does not exist, has missing values, or holds neither numbers nor
-            strings; or when none was chosen and one is an index.
+            strings; or when no column was chosen, and one seems to hold row numbers.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # Open the file here, since Arrow accepts only file names in UTF-8.
+    # Pass an open file to Arrow, which accepts only file names in UTF-8.
     with path.open("rb") as opened:
         try:
             texts = text_columns_of(opened, path.stat().st_size)
@@ -87,7 +87,7 @@ def _array(batch, names: list[str]) -> np.ndarray:
 
 
 def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
-    """Return numbers or labels; None for all other types."""
+    """Convert a column of numbers or strings to an array; return None for other types."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):

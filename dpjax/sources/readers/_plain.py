@@ -1,7 +1,7 @@
-"""Fast reader of plain numbers in text files, a chunk at a time (needs pyarrow).
+"""Fast reader of text files that hold only plain numbers, in chunks (needs pyarrow).
 
-Blocks that may hold anything else are left to the careful reader in `_text`, which also reports
-errors. Chunks read here are equal to those that the careful reader would return.
+The slower reader in `_text` reads the rest of a file from the first block that may hold anything
+else; it also reports errors. Both readers return equal chunks.
 """
 
 from collections.abc import Iterator
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SMALL = 2**20
-"""Size in bytes from which importing pyarrow takes less time than the careful reader."""
+"""Minimum size of a file, in bytes, for which it pays off to import pyarrow."""
 
 _READ = 2**22
 _WIDEST = 512
-"""Largest average number of bytes per line of a chunk."""
+"""Maximum average number of bytes per line of a chunk; longer lines are left to `_text`."""
 
 _EXACT = 2**53
-"""Bound below which floats represent all integers exactly."""
+"""Bound below which every integer is exactly representable as a float."""
 
 _LONGEST = 131_072
-"""Largest number of bytes in a line; the csv module refuses longer entries."""
+"""Maximum number of bytes in a line, since the csv module refuses longer entries."""
 
-# Plain bytes: no quotes, no other line ends (\v, \f), and nothing beyond ASCII.
+# Plain bytes are ASCII without quotes and without the line ends \v and \f.
 _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
 
 
 def plain_chunks(
     path: Path, offset: int, delimiter: str | None, width: int, place: int | None, rows: int
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield chunks of numbers from `offset` on, up to the first chunk that is not plain.
+    """Yield chunks of numbers, from the byte `offset` to the first chunk that is not plain.
 
     Args:
         path: Path of a text file.
@@ -49,7 +49,8 @@ def plain_chunks(
     Yields:
         Arrays int64 or float64 [n] or [n, width], and the number of bytes of their lines.
     """
-    # Read, rather than trust the file size: a packed file may hold many lines in few bytes.
+    # Read the content instead of relying on the file size, since a packed file may hold many lines
+    # in a few bytes.
     with opened(path) as file:
         file.seek(offset)
         if len(file.read(_SMALL)) < _SMALL:
@@ -74,7 +75,7 @@ def plain_chunks(
 
 
 def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Yield bytes of `rows` lines each (the last may have fewer), and the ends of the lines."""
+    """Yield blocks of `rows` lines (the last may have fewer), with the ends of their lines."""
     rest = b""
     while True:
         parts, lines, size = [rest], len(_newlines(rest)), len(rest)
@@ -101,11 +102,12 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return all entries as Arrow strings; None if some line does not have `width` entries."""
+    """Return a block's entries as Arrow strings; None if a line does not have `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Trimming would remove a delimiter that is a tab.
+    # Entries are not split if there is one per line. Trimming them would remove a delimiter that is
+    # a tab, so leave such lines to `_text`.
     if width == 1 and delimiter is not None and delimiter.encode() in block:
         return None
     bounds, content = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(block)
@@ -125,18 +127,18 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Return int64 or float64 [n], equal to `as_numbers`; None if equality is uncertain."""
+    """Return the same int64 or float64 [n] as `as_numbers`; None if it might differ."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        # Arrow rounds correctly, as Python's float does.
+        # Arrow rounds correctly, like `float` in Python.
         values = entries.cast(pa.float64()).to_numpy().copy()
         strange = np.flatnonzero(~np.isfinite(values))
         texts = entries.take(pa.array(strange)).to_pylist()
         if any(map(is_integer, texts)):
             return None
-        # Convert these in Python, since Arrow also accepts nan(1).
+        # Convert non-finite values by Python, since Arrow also accepts strings such as nan(1).
         values[strange] = [float(text) for text in texts]
         if len(strange) or np.any(values != np.floor(values)):
             return _exact(values, entries)
@@ -146,14 +148,14 @@ def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
         )
         if reals.to_numpy(zero_copy_only=False).any():
             return _exact(values, entries)
-        # Integers that are too large raise an error, and are left to the careful reader.
+        # Integers that are too large raise an error, so `_text` reads them.
         return entries.cast(pa.int64()).to_numpy().copy()
     except ValueError:
         return None
 
 
 def _exact(values: np.ndarray, entries: "pa.StringArray") -> np.ndarray | None:
-    """Return the values; None if an integer among floats is too large to represent as a float."""
+    """Return `values`; None if one of the entries is an integer that differs from its float."""
     import pyarrow as pa
 
     large = np.flatnonzero(np.abs(values) >= _EXACT)

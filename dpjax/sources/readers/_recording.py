@@ -1,4 +1,4 @@
-"""Recorded outputs in one file or many, read in chunks as often as needed."""
+"""Recorded outputs in one or more files, which are read in chunks, any number of times."""
 
 import csv
 import glob
@@ -18,7 +18,7 @@ from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 _ROWS = 2**18
-"""Number of outputs in memory at a time."""
+"""Maximum number of outputs per chunk; one chunk at a time is in memory."""
 
 _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]]] = {
     ".npy": npy_chunks,
@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
 }
 
 _SHOWN = 1000
-"""Largest number of characters of an error message."""
+"""Maximum number of characters of an error message, which may quote a file."""
 
 _COLUMNS = {
     kind: parquet_columns if kind == ".parquet" else text_columns
@@ -45,20 +45,20 @@ class Recording:
     """Outputs recorded in files, which may be larger than memory.
 
     Attributes:
-        where: A file, several separated by commas, a pattern with * or ?, or a list of files. The
-            suffix selects the format: .npy, .npz, .csv, .tsv, .txt or .parquet, and .csv.gz,
+        where: A file, several files separated by commas, a pattern with * or ?, or a list of files.
+            The suffix selects the format: .npy, .npz, .csv, .tsv, .txt or .parquet; or .csv.gz,
             .tsv.gz or .txt.gz if packed. Text files have one output per line: a number, several
-            numbers for a vector, or a label.
-        column: Column of the outputs, by name or by number from 0 (in an npz file: the name of the
-            array), or a list of columns, whose numbers form one vector per row. None if there is
-            one column, or if all columns together form vectors.
+            numbers that form a vector, or a label.
+        column: Column of the outputs, by name or by number from 0 (in an npz file, also the name of
+            the array); or a list of columns, whose numbers form a vector per row. None if there is
+            only one column, or if all columns together form vectors.
         paths: Paths of the files, in the given order.
 
     Raises:
         FileNotFoundError: When a file does not exist.
         ModuleNotFoundError: When a file needs a package that is not installed.
-        ValueError: When a file is a folder or of another kind, no file fits the pattern, or a
-            column is named twice.
+        ValueError: When a file is a folder or has an unknown suffix, no file matches the pattern,
+            or a column or a file is named twice.
     """
 
     where: str | Path | Sequence[str | Path]
@@ -67,7 +67,7 @@ class Recording:
     _folder: Path = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
-        # Resolve the paths now: a mechanism may change the working directory.
+        # Find the files now, since a mechanism may change the working directory later.
         object.__setattr__(self, "paths", _found(self.where))
         object.__setattr__(self, "_folder", Path.cwd())
         if isinstance(self.column, list | tuple):
@@ -95,13 +95,13 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Name of the first file, and the number of others."""
+        """Name of the first file, with the number of further files."""
         first, *rest = self.paths
         return first.name + (f" and {len(rest)} more" if rest else "")
 
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
-        """Map from each file's device, inode and column to its path."""
+        """Path of each file, by the file's device, inode and column."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
         found = [(self._at(path).stat(), path) for path in self.paths]
@@ -111,7 +111,7 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """Note on the columns that form vectors, if the caller named none."""
+        """A note that lists the columns that form vectors, if the caller named no column."""
         first = self.paths[0]
         refuse_endless("samples file", self._at(first))
         columns = _COLUMNS.get(_ending(first))
@@ -122,10 +122,11 @@ class Recording:
         return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """Yield arrays [n] or [n, d] of all outputs, in order.
+        """Yield all outputs in order, as arrays [n] or [n, d].
 
         Raises:
-            ValueError: When a file cannot be used; the message names it.
+            ValueError: When a file cannot be read, or differs from the first file in the kind or
+                the dimension of its outputs.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
         for path in self.paths:
@@ -159,16 +160,15 @@ class Recording:
                 yield from read(self._at(path), column, _ROWS)
 
     def _at(self, path: Path) -> Path:
-        """Return the path of a file, whatever the current working directory is."""
+        """Return the absolute path of a file, even if the working directory has changed."""
         return self._folder / path
 
 
 def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
-    """Join columns into rows; columns are read separately, in chunks of different lengths.
+    """Join columns that are read separately, in chunks of different lengths, into rows.
 
     Raises:
-        ValueError: When a column holds anything but one number per row, or is shorter than the
-            others.
+        ValueError: When a column does not hold one number per row, or columns differ in length.
     """
     held: list[np.ndarray | None] = [None] * len(parts)
     while True:
@@ -193,7 +193,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Return a context that adds the name of a file to the errors raised in it."""
+    """Within the context, add the name of a file to the message of every exception."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -209,7 +209,7 @@ def _naming(path: Path) -> Iterator[None]:
     except ImportError:
         raise
     except Exception as error:
-        # Third-party readers may raise anything for a damaged file.
+        # Third-party readers may raise any exception for a damaged file.
         raise ValueError(
             f"samples file {path} cannot be read: it is damaged, or of a kind that is not "
             f"known ({type(error).__name__}: {_shortened(str(error))})."
@@ -219,19 +219,19 @@ def _naming(path: Path) -> Iterator[None]:
 def read_samples(
     path: str | Path, column: str | int | Sequence[str | int] | None = None
 ) -> np.ndarray:
-    """Read all outputs of a file into memory, one per row; see `Recording`.
+    """Read all outputs of a file into memory; see `Recording` for the formats.
 
     Returns:
         Numbers of shape [n] or [n, d], or labels of shape [n].
 
     Raises:
         FileNotFoundError: When the file does not exist.
-        ValueError: When it is a folder, empty, ragged, unreadable or of another kind, or holds
-            integers that no single type holds.
+        ValueError: When the file is a folder, is empty, is damaged, has an unknown suffix or rows
+            of different lengths, or holds integers for which there is no common 64-bit type.
     """
     chunks = list(Recording(path, column).chunks())
     if {chunk.dtype.kind for chunk in chunks} == {"i", "u"}:
-        # NumPy would convert both to floats, which merge neighbors past 2^53.
+        # NumPy would convert both types to floats, in which adjacent integers above 2^53 are equal.
         if min(chunk.min() for chunk in chunks) < 0:
             raise ValueError(
                 f"samples file {path} must not hold integers below 0 and past 2^63: no type of 64 "
@@ -247,20 +247,20 @@ def _ending(path: Path) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return the beginning of a message, which may quote a file's content."""
+    """Cut off a long message, which may quote a file's content."""
     text = text.rstrip(".")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Find files by their names, or by patterns."""
+    """Return the paths of the files that `where` names, in order."""
     if isinstance(where, Path):
         return [where]
     if not isinstance(where, str):
         if not where:
             raise BadValue("samples must name at least one file, but was an empty list.")
         return [Path(path) for path in where]
-    # An existing file may have a comma or a star in its name.
+    # Accept the name of an existing file first, since it may contain a comma or a star.
     if Path(where).exists():
         return [Path(where)]
     return [path for part in where.split(",") for path in _expanded(part.strip())]

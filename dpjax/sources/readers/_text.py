@@ -1,4 +1,4 @@
-"""Text files in chunks: csv, tsv and txt with one output per line."""
+"""Reader of text files (csv, tsv and txt) with one output per line, in chunks."""
 
 import csv
 import re
@@ -30,28 +30,29 @@ from dpjax.sources.readers._plain import plain_chunks
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
-"""Largest number of characters, and of entries, to hold in memory at a time."""
+"""Maximum number of characters of a chunk, which also has at most a sixteenth as many entries."""
 
 _DIGITS = 60
-"""Largest number of digits of a number to show in an error message."""
+"""Maximum number of digits that an error message shows of a number."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """Return the suffix that selects the format, packed or not."""
+    """Return the suffix that selects the format, without the .gz of a packed file."""
     return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield chunks of a text file; see `dpjax.Recording`.
+    """Yield the outputs in a text file in chunks; see `dpjax.Recording`.
 
-    The first line is a header if it is not a number but the next line is, or if it holds the name
-    of the column.
+    The first line is a header if it holds the name of the column, or if its entry is not a number
+    but that of the second line is.
 
     Raises:
-        ValueError: When lines differ in length, one before the last is blank, numbers and other
-            entries are mixed, the column does not exist, or none was chosen and one is an index.
+        ValueError: When lines have different numbers of entries, there is a blank line before the
+            last output, numbers and other entries are mixed, the column does not exist, or no
+            column was chosen and one seems to hold row numbers.
     """
     layout = _layout(path, column)
     if layout is None:
@@ -81,7 +82,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
 
 
 def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[list[str]]]:
-    """Yield lists of up to `rows` rows of equal width, with fewer rows if they are long."""
+    """Yield lists of `rows` rows with `width` entries each, or of fewer rows if rows are long."""
     kept: list[list[str]] = []
     size = 0
     for row in lines:
@@ -100,16 +101,16 @@ def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[l
 
 
 def text_columns(path: Path) -> list[str]:
-    """Return the names of a text file's columns; without a header, their numbers."""
+    """Return the names of a text file's columns; if it has no header, their numbers."""
     layout = _layout(path, None)
     return [] if layout is None else layout.names
 
 
 class _Layout(NamedTuple):
-    """Layout of a text file.
+    """The layout of a text file.
 
     Attributes:
-        names: Names of the columns; without a header, their numbers.
+        names: Names of the columns; if there is no header, their numbers.
         delimiter: Delimiter of the entries of a line; None for white space.
         width: Number of entries per line.
         place: Index of the entry to read; None for all.
@@ -155,10 +156,10 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
-    """Return the first two rows, the start and end offsets of the first one, and its line count."""
+    """Return the first two rows; the first one's start and end, in bytes, and number of lines."""
     with opened(path) as file:
         start = 0
-        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write it twice.
+        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the mark twice.
             start += len(BOM_UTF8)
     seen: list[str] = []
     with _opened(path, start) as file:
@@ -181,7 +182,7 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Yield lines; \r\r\n is one line end, since Windows writes it to csv files opened as text."""
+    r"""Yield lines; \r\r\n counts as one line end, as programs write it to csv files on Windows."""
     held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -200,7 +201,7 @@ def _lines(file: TextIOWrapper) -> Iterator[str]:
 
 
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the entries of each row, and the number of its last line."""
+    """Yield, for each row, the number of its last line and its entries."""
     if delimiter is None:
         yield from enumerate(map(_ENTRY.findall, lines), start=1)
         return
@@ -215,12 +216,12 @@ def _rows(
     """Yield the entries of each row; refuse blank lines except at the end.
 
     A blank line between outputs may be an empty output, which is an outcome. If it were skipped,
-    outputs would be conditional on being nonempty, and e^epsilon does not bound the ratio of
-    conditional probabilities.
+    the probabilities would be conditional on nonempty outputs, and e^epsilon does not bound the
+    ratio of conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
-        # An empty quoted string is an entry; white space is not.
+        # A quoted empty string is an entry; a line of white space is blank.
         if not row or (len(row) == 1 and row[0] and not row[0].strip(SPACE)):
             blank = blank or number
         elif blank:
@@ -266,7 +267,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
             "reals with a point or an exponent, and outcomes as labels"
         )
     if any(first):
-        # An empty entry does not show whether the others are numbers.
+        # If the first entry is empty, assume that the column is meant to hold numbers.
         empty = not entries[0].strip(SPACE)
         raise ValueError(_mixed(rows, place, read, first[0] or empty))
     if all(map(has_decimal_comma, entries)):
