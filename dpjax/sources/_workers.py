@@ -1,6 +1,7 @@
 """Context in which worker processes start without a reaction to ctrl-c."""
 
 import signal
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 
 
@@ -16,6 +17,8 @@ class _Worker(SpawnProcess):
         if not hasattr(signal, "pthread_sigmask"):
             super().start()
             return
+        # The tracker unblocks interrupts when it starts.
+        resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             super().start()
