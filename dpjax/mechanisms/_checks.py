@@ -1,10 +1,10 @@
 """Validation of users' samplers: the form of their outputs, and that the key determines them."""
 
 from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import jax
-import jax.extend
 import numpy as np
 from jax import Array
 
@@ -21,7 +21,9 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.trees import as_tree, shape_of
 from dpjax.mechanisms._base import Mechanism
 from dpjax.mechanisms._host_form import ANY_FUNCTION, host_form
-from dpjax.mechanisms._traces import same_program
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr
 
 _LOOK = 256
 """Number of outputs that are drawn to validate a sampler."""
@@ -38,7 +40,7 @@ _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
 
 def trace(
     function: Callable[..., object], label: str, database: Database
-) -> tuple[jax.extend.core.ClosedJaxpr, object]:
+) -> tuple["ClosedJaxpr", object]:
     """Trace `function(key, database)` by JAX.
 
     Args:
@@ -87,13 +89,18 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     Raises:
         ValueError: When the outputs differ under one key.
     """
+    # jax.extend imports Pallas, which no built-in mechanism needs.
+    from jax.extend.core import jaxpr_as_fun
+
+    from dpjax.mechanisms._traces import same_program
+
     # If a function uses state other than its arguments, a trace contains that state as constants.
     # If two traces are the same program, there is no need to compile and run it.
     traces = [trace(lambda k, d: sample(k, d, _LOOK), label, database)[0] for _ in range(2)]
     if same_program(*traces):
         return
     first, again = (
-        np.asarray(jax.jit(jax.extend.core.jaxpr_as_fun(closed))(random.as_key(0), database)[0])
+        np.asarray(jax.jit(jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
     # Two compilations of one function may differ, but only in the last bits of their results.

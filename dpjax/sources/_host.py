@@ -1,7 +1,6 @@
 """Python functions as mechanisms, called in batches, by workers if they are slow."""
 
 import inspect
-import multiprocessing
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -24,6 +23,7 @@ from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
+from dpjax.sources._workers import Workers
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,12 @@ class HostMechanism(OnHost):
         catch = self.special == "outcomes"
         draw = partial(draw_batch, self.function, catch, deadline, None)
         seed = 0 if self.batched else range(count)
-        context = multiprocessing.get_context("spawn")
         with ExitStack() as stack:
             pools = [
                 stack.enter_context(
-                    futures.ProcessPoolExecutor(1, mp_context=context, initializer=end_with_parent)
+                    futures.ProcessPoolExecutor(
+                        1, mp_context=Workers(), initializer=end_with_parent
+                    )
                 )
                 for _ in range(2)
             ]
@@ -178,12 +179,9 @@ class HostMechanism(OnHost):
         # Pass a deadline to the workers: alarms work in their main threads, and all processes share
         # a clock.
         call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
-        # Start fresh interpreters: a fork would copy JAX's threads, and the state of NumPy's global
-        # generator into every worker.
-        context = multiprocessing.get_context("spawn")
         # `futures` imports its process pool only here, which takes a tenth of dpjax's import time.
         with futures.ProcessPoolExecutor(
-            self.workers, mp_context=context, initializer=end_with_parent
+            self.workers, mp_context=Workers(), initializer=end_with_parent
         ) as pool:
             try:
                 yield partial(self._batches, call, pool)

@@ -49,6 +49,9 @@ def end_with_parent() -> None:
     The worker ignores interrupts from the terminal: the parent handles them and ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        # Workers start with interrupts blocked; see `_workers`.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = multiprocessing.parent_process()
     assert parent is not None
     if sys.platform == "linux":

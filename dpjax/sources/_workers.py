@@ -1,0 +1,35 @@
+"""Context in which worker processes start without a reaction to ctrl-c."""
+
+import signal
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
+
+
+class _Worker(SpawnProcess):
+    """A process that starts with interrupts blocked.
+
+    A terminal sends an interrupt to all processes of a command. A worker inherits the mask, so an
+    interrupt during its imports causes no traceback. `end_with_parent` then ignores interrupts.
+    """
+
+    def start(self) -> None:
+        """Start the process; see `multiprocessing.Process`."""
+        if not hasattr(signal, "pthread_sigmask"):
+            super().start()
+            return
+        # The tracker unblocks interrupts when it starts.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Workers(SpawnContext):
+    """Context of fresh interpreters.
+
+    A fork would copy JAX's threads, and the state of NumPy's global generator into every worker.
+    """
+
+    Process = _Worker
