@@ -97,6 +97,17 @@ def test_a_release_that_ends_is_a_row(tmp_path, body, message):
     assert not list((tmp_path / "draws").glob("*.gz"))
 
 
+CASES = Path(__file__).parents[2] / "benchmarks" / "hunt"
+SHARED = ("pure_ldp_unary.py", "diffprivlib_nan.py")
+
+
+def test_every_case_of_the_benchmarks_can_be_read():
+    paths = [path for path in sorted(CASES.glob("*.py")) if path.name not in SHARED]
+    cases = [read_case(path) for path in paths]
+    assert len({case.title for case in cases}) == len(cases) >= 16
+    assert all(case.releases and case.claim > 0 for case in cases)
+
+
 HEAD = {"database": [0], "neighbor": [1], "labels": ["pair 0"], "draws": 300}
 
 
