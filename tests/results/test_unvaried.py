@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import dpjax
+from dpjax.partitions import Outputs, Partition, Search
 from dpjax.results._unvaried import epsilon_of_constants
 from dpjax.sources import HostMechanism
+from dpjax.sources._unvaried import notes_of_unvaried
 from dpjax.testing import assert_not_private, assert_private
 
 FEW = dpjax.Events(num_draws=3_000)
@@ -78,6 +80,29 @@ def test_recordings_count_one_at_a_time_too():
     assert result.verdict == "not random" and "All 3000 outputs" in result.sentence
     chunks = [(x[:1500], y[:1500]), (x[1500:], y[1500:])]
     assert [found.verdict for found in dpjax.watch(chunks, claim=1.0)] == ["not random"]
+
+
+def test_outputs_that_vary_at_one_database_are_random():
+    noise = np.random.default_rng(0).laplace(size=3000)
+    recorded = dpjax.audit(dpjax.Recorded(np.full(3000, 0.4), noise), claim=1.0)
+    drawn = dpjax.audit(
+        lambda key, database: database * jax.random.laplace(key), PAIR, method=FEW, claim=1.0
+    )
+    assert recorded.verdict == drawn.verdict == "violated"
+
+
+def test_a_cell_of_many_numbers_shows_no_constant():
+    """The bins are the numbers below 0, the number 0, and the numbers of at least 5e-324."""
+    edges = np.array([0.0, 5e-324])
+    cells = Partition(("",), (edges,), (np.array([0.0]),), np.array([0]))
+    places = cells.index(
+        Outputs(np.zeros(2, np.int64), np.array([[0.0], [3.0]]), np.zeros(2, bool))
+    )
+    for occupied, found in ((places[[0, 0]], 1), (places, 0)):
+        halves = np.zeros((1, 2, 2, cells.size), np.int64)
+        halves[..., 0, occupied[0]] = halves[..., 1, occupied[1]] = 50
+        notes = notes_of_unvaried([Search(cells, halves, None)], ["a pair"])
+        assert len(notes) == found and all(note.pair == "a pair" for note in notes)
 
 
 def test_a_known_independence_keeps_the_verdict():
