@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import dpjax
+from dpjax.core.types import RealSpace
 from dpjax.partitions import Outputs, Partition, Search
 from dpjax.results._unvaried import epsilon_of_constants
 from dpjax.sources import HostMechanism
-from dpjax.sources._unvaried import notes_of_unvaried
+from dpjax.sources._searched import notes_of_search
 from dpjax.testing import assert_not_private, assert_private
 
 FEW = dpjax.Events(num_draws=3_000)
@@ -101,7 +102,7 @@ def test_a_cell_of_many_numbers_shows_no_constant():
     for occupied, found in ((places[[0, 0]], 1), (places, 0)):
         halves = np.zeros((1, 2, 2, cells.size), np.int64)
         halves[..., 0, occupied[0]] = halves[..., 1, occupied[1]] = 50
-        notes = notes_of_unvaried([Search(cells, halves, None)], ["a pair"])
+        notes = notes_of_search([Search(cells, halves, None)], RealSpace(), ["a pair"])
         assert len(notes) == found and all(note.pair == "a pair" for note in notes)
 
 
