@@ -102,15 +102,21 @@ class Unvaried(Sentence):
     """A note that the outputs never varied at either database of a pair.
 
     Args:
-        marked: The message, with words marked by `term`.
-        pair: Label of the pair that did not vary.
+        counts: Number of outputs at the database and at its neighbor, or the text of such a note.
+        pair: Label of the pair.
     """
 
     pair: str
 
-    def __new__(cls, marked: str, pair: str = "") -> Self:
+    def __new__(cls, counts: tuple[int, int] | str, pair: str = "") -> Self:
         """Make the note."""
-        note = super().__new__(cls, marked)
+        if not isinstance(counts, str):
+            counts = (
+                f"All {counts[0]} outputs at the database were the same, and so were all "
+                f"{counts[1]} at its neighbor: the mechanism may draw no randomness, or the same "
+                "at every call."
+            )
+        note = super().__new__(cls, counts)
         note.pair = pair
         return note
 

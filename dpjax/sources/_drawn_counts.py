@@ -44,8 +44,8 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._learned import lay_best
-from dpjax.sources._lost_outcomes import lost_outcomes
 from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._searched import notes_of_search
 from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
@@ -136,7 +136,7 @@ class OpenedDrawn:
         for pair, counts in enumerate(halves):
             cells = self._laid[pair].partition
             found.append(Search(cells, counts[..., : cells.size], cells.inside(self._region)))
-        self.notes += lost_outcomes(found, self._space)
+        self.notes += notes_of_search(found, self._space, self.pairs.labels)
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.wording import Doubt, Unvaried
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
@@ -120,9 +121,11 @@ class OpenedRecorded:
         self.notes += weighed(doubts, self._source)
 
 
-def weighed(doubts: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return doubts unchanged; if the caller states that outputs are independent, as mere notes."""
-    return [str(doubt) for doubt in doubts] if source.independent else doubts
+def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
+    """Return notes, with doubts as plain notes if the outputs are stated to be independent."""
+    if not source.independent:
+        return notes
+    return [str(note) if isinstance(note, Doubt) else note for note in notes]
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
@@ -143,6 +146,8 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
         raise ValueError(f"{names[0]} and {names[1]}: {error}") from None
     for name, side in zip(names, values, strict=True):
         refuse_copies(name, side)
+    if all(side.is_constant for side in values):
+        return [Unvaried((values[0].total, values[1].total), LABEL)]
     return [*notes_of_copies(*values), *notes_of_near_copies(*values)]
 
 

@@ -14,7 +14,8 @@ of outputs on the two sides. But this increases probabilities by a factor of at 
 occurs once on each side has h = 1/2. The order of outputs does not matter.
 
 Order: if there are few distinct outcomes, their counts show nothing, but a long sequence of
-outcomes does not occur twice by chance.
+outcomes does not occur twice by chance. Neither does a long sequence of ranks: one noise that was
+added to two statistics, as by a fixed seed, gives different values with the same ranks.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".
@@ -72,3 +73,27 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
             "x and y must be independent of each other, but share draws: their first "
             f"{size} outputs are the same in the same order. {_ANEW}"
         )
+    if ranked := _same_ranks(x.leading, y.leading):
+        raise ValueError(
+            "x and y must be independent of each other, but share draws: the ranks of their first "
+            f"{ranked} outputs are the same in the same order, as if one noise had been added to "
+            "two values. If the mechanism itself sets its seed, its outputs are a function of the "
+            f"data; otherwise give each side a seed of its own. {_ANEW}"
+        )
+
+
+def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
+    """Return the number of first outputs whose ranks agree and cannot agree by chance, or 0.
+
+    Args:
+        x: First outputs at the database, [m].
+        y: First outputs at its neighbor, [m].
+    """
+    size = min(len(x), len(y))
+    ranks = [np.unique(side[:size], return_inverse=True)[1] for side in (x, y)]
+    if size < 2 or not np.array_equal(ranks[0], ranks[1]):
+        return 0
+    # A chain that visits every state once predicts itself, so divide many values into two halves.
+    many = ranks[0].max() >= size // 2
+    states = (ranks[0] > np.median(ranks[0])).astype(np.int64) if many else ranks[0]
+    return size if order_nats(states) > ORDER_NATS else 0

@@ -34,6 +34,9 @@ _BEGINNINGS = (64, 128, 256, 512)
 The shortest beginning that cannot recur by chance is used.
 """
 
+_RANKED = 512
+"""Number of first outputs whose ranks are compared with those of the other side."""
+
 _ROWS = 2**18
 
 
@@ -51,17 +54,22 @@ class SideValues:
         again: Numbers of the outputs at which a long repeated sequence begins for the first and for
             the second time; None if there is no such sequence.
         spacings: Spacings between values that are floats.
+        leading: First outputs, reduced to their first numbers, float64 [m]; empty for outputs that
+            are not numbers.
     """
 
     def __init__(self):
         self.hashes, self.counts = np.empty(0, np.uint64), np.empty(0, np.int64)
         self.first, self.limit, self.total = self.hashes, np.uint64(2**64 - 1), 0
         self.again: tuple[int, int] | None = None
-        self.spacings = Spacings()
+        self.spacings, self.leading = Spacings(), np.empty(0)
         self._last, self._chunks = self.hashes, dict[bytes, int]()
 
     def add(self, outputs: np.ndarray) -> None:
         """Add outputs to the summary: numbers [n] or [n, d], labels [n] or objects [n]."""
+        if outputs.dtype.kind in "biuf" and len(self.leading) < _RANKED:
+            first = outputs[: _RANKED - len(self.leading)].astype(np.float64)
+            self.leading = np.concatenate([self.leading, first.reshape(len(first), -1)[:, 0]])
         for start in range(0, len(outputs), _ROWS):
             self.spacings.add(outputs[start : start + _ROWS])
             hashes = hashes_of(outputs[start : start + _ROWS])
@@ -75,6 +83,11 @@ class SideValues:
             self.hashes, self.counts = hashes[:_KEPT], joined[:_KEPT]
             if len(hashes) > _KEPT:
                 self.limit = self.hashes[-1]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all outputs so far are the same."""
+        return self.counts.size == 1 and int(self.counts[0]) == self.total
 
     def counts_of(self, hashes: np.ndarray) -> np.ndarray:
         """Return the number of outputs with each of n hashes, int64 [n]."""

@@ -108,6 +108,23 @@ def test_the_alarm_of_a_caller_goes_on():
         signal.signal(signal.SIGALRM, before)
 
 
+def test_an_alarm_that_rings_before_the_call_begins_leaves_nothing_behind(monkeypatch):
+    """On a busy machine, a short timeout is over before the function is called."""
+    before, set_timer = signal.getsignal(signal.SIGALRM), signal.setitimer
+
+    def late(which, seconds, interval=0.0):
+        found = set_timer(which, seconds, interval)
+        if seconds:
+            time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(signal, "setitimer", late)
+    with pytest.raises(TookTooLong):
+        Deadline(0.001, None).call(lambda: 0)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
 def test_all_calls_together_have_one_end(monkeypatch):
     """Calls that are late share what an audit has beyond its end."""
     now = [0.0]

@@ -384,8 +384,8 @@ def test_constancy_is_judged_over_all_batches():
 
     for function, constant in ((varied, False), (fixed, True), (on_one_side, False)):
         subject = HostMechanism(function, batched=False, batch_size=1)
-        notes = dpjax.audit(subject, PAIR, method=limits).notes
-        assert any("were the same" in note for note in notes) == constant
+        result = dpjax.audit(subject, PAIR, method=limits)
+        assert any("were the same" in n for n in (result.sentence, *result.notes)) == constant
 
 
 @pytest.mark.parametrize("silent", [0, 1])

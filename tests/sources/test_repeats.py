@@ -66,8 +66,7 @@ def test_one_output_for_each_database_is_a_verdict_where_it_refutes_the_claim():
     assert result.verdict == "not random" and 5 < result.lower_bound < 9
     assert "outputs at the database were the same, and so were all" in result.sentence
     assert "above the claimed 1." in result.sentence and result.smallest_error == 1e-12
-    unclaimed = dpjax.audit(source, [(0.0, 1.0)], method=FEW)
-    assert unclaimed.verdict == "no claim" and any("the same" in n for n in unclaimed.notes)
+    assert dpjax.audit(source, [(0.0, 1.0)], method=FEW).verdict == "not random"
 
 
 @pytest.mark.parametrize("claim", [1.0, 20.0])
