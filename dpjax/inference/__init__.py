@@ -28,10 +28,10 @@ from dpjax.inference._chain import Way as Way
 from dpjax.inference._chain import chain_of as chain_of
 from dpjax.inference._chain import expected_bands as expected_bands
 from dpjax.inference._choice import choose_event as choose_event
+from dpjax.inference._chosen_curves import mu_of_chosen as mu_of_chosen
 from dpjax.inference._chosen_guesses import delta_of_chosen as delta_of_chosen
 from dpjax.inference._chosen_guesses import delta_of_curves as delta_of_curves
 from dpjax.inference._chosen_guesses import epsilon_of_chosen as epsilon_of_chosen
-from dpjax.inference._chosen_guesses import mu_of_chosen as mu_of_chosen
 from dpjax.inference._divergences import ZCDP_ORDERS as ZCDP_ORDERS
 from dpjax.inference._divergences import renyi as renyi
 from dpjax.inference._divergences import two_points as two_points
