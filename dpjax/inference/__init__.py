@@ -41,6 +41,7 @@ from dpjax.inference._events import event_lower_bound as event_lower_bound
 from dpjax.inference._guesses import Guessed as Guessed
 from dpjax.inference._guesses import delta_of_guesses as delta_of_guesses
 from dpjax.inference._guesses import epsilon_of_guesses as epsilon_of_guesses
+from dpjax.inference._guesses import gaussian_gain as gaussian_gain
 from dpjax.inference._guesses import mu_of_guesses as mu_of_guesses
 from dpjax.inference._guesses import one_run_lower_bound as one_run_lower_bound
 from dpjax.inference._guesses import one_run_p_value as one_run_p_value

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from dpjax.core import random, validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, Sentence, term
-from dpjax.inference import Guessed, delta_of_curves, epsilon_of_chosen, pure_epsilon
+from dpjax.inference import (
+    Guessed,
+    delta_of_curves,
+    epsilon_of_chosen,
+    gaussian_gain,
+    pure_epsilon,
+    refutes,
+)
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
@@ -220,6 +227,8 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
             guessed = Guessed(judged, sum(ends) * size, right)
             if isinstance(notion, Gdp):
                 # The bound for numbers fixed in advance is faster to compute, and ranks them alike.
+                if numbers is not None and not refutes(guessed, gaussian_gain(best), error):
+                    continue
                 found = level_of(guessed, notion, error)
             # Skip numbers whose bound at delta = 0, which is fast to compute, is too small.
             elif numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
