@@ -40,6 +40,9 @@ It suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best nu
 under a known distribution.
 """
 
+_ORDER, _REVEALED = 1, 2
+"""Stages of the random numbers that order equal scores, and that reveal coins."""
+
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 """How many numbers of guesses to try; their largest and smallest share of the canaries; fewest
 guesses."""
@@ -118,19 +121,18 @@ class Guesses:
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Return the finding of the recorded run.
+        """Return a finding for each run.
 
         Args:
             source: A source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
-            runs: Index of a single run, because a recorded run cannot be drawn again.
+            runs: Numbers of the runs; a recorded run is run 0.
 
         Raises:
             ValueError: When pairs or a distance are given, when guesses do not bound the notion,
                 or when there are more guesses than canaries.
         """
-        assert len(runs) == 1
         if pairs is not None:
             raise BadValue("pairs must be left out for one run, where canaries take their place.")
         if terms.distance != 1:
@@ -139,19 +141,23 @@ class Guesses:
                 "of privacy."
             )
         level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
-        scores, included = source.canaries()
+        return Findings.of(*(self._found(source, terms, run) for run in runs.tolist()))
+
+    def _found(self, source: Source, terms: Terms, run: int) -> Finding:
         words = random.words_of(terms.root).tolist()
-        coins = _in_order(scores, included, np.random.default_rng([*words, 1]))
+        scores, included = source.canaries(words, run)
+        coins = _in_order(scores, included, np.random.default_rng([*words, _ORDER, run]))
         if self._given is not None:
             counted = _count(coins, self._given)
         else:
             revealed = np.zeros(len(coins), bool)
             number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
-            revealed[np.random.default_rng([*words, 2]).permutation(len(coins))[:number]] = True
+            generator = np.random.default_rng([*words, _REVEALED, run])
+            revealed[generator.permutation(len(coins))[:number]] = True
             counted = _better(_planned(coins, terms), _chosen(coins, revealed, terms), terms)
         observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
         notes = [*terms.notes(), *_direction(counted)]
-        return Findings.of(Finding(conclude(counted, terms), observed, notes))
+        return Finding(conclude(counted, terms), observed, notes)
 
 
 def _in_order(
