@@ -17,13 +17,21 @@ from numpy.typing import NDArray
 from dpjax.core import random, validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, Sentence, term
-from dpjax.inference import Guessed, delta_of_curves, epsilon_of_chosen, pure_epsilon
+from dpjax.inference import (
+    Guessed,
+    delta_of_curves,
+    epsilon_of_chosen,
+    gaussian_gain,
+    pure_epsilon,
+    refutes,
+)
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
-_PLANNED_ERROR = 0.7
-"""Share of the error that the planned guesses get; the chosen guesses get the rest."""
+_PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
+"""Shares of the error that the planned guesses get; the chosen guesses get the rest. Bounds on mu
+from chosen guesses suffer less from a small error than bounds on epsilon at a delta do."""
 
 _PLANNED_FACTOR = 2.5
 """Planned guesses at each end of the scores, divided by the square root of the number of canaries.
@@ -31,6 +39,9 @@ _PLANNED_FACTOR = 2.5
 It suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of guesses
 under a known distribution.
 """
+
+_ORDER, _REVEALED = 1, 2
+"""Stages of the random numbers that order equal scores, and that reveal coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 """How many numbers of guesses to try; their largest and smallest share of the canaries; fewest
@@ -110,19 +121,18 @@ class Guesses:
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Return the finding of the recorded run.
+        """Return a finding for each run.
 
         Args:
             source: A source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
-            runs: Index of a single run, because a recorded run cannot be drawn again.
+            runs: Numbers of the runs; a recorded run is run 0.
 
         Raises:
             ValueError: When pairs or a distance are given, when guesses do not bound the notion,
                 or when there are more guesses than canaries.
         """
-        assert len(runs) == 1
         if pairs is not None:
             raise BadValue("pairs must be left out for one run, where canaries take their place.")
         if terms.distance != 1:
@@ -131,19 +141,23 @@ class Guesses:
                 "of privacy."
             )
         level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
-        scores, included = source.canaries()
+        return Findings.of(*(self._found(source, terms, run) for run in runs.tolist()))
+
+    def _found(self, source: Source, terms: Terms, run: int) -> Finding:
         words = random.words_of(terms.root).tolist()
-        coins = _in_order(scores, included, np.random.default_rng([*words, 1]))
+        scores, included = source.canaries(words, run)
+        coins = _in_order(scores, included, np.random.default_rng([*words, _ORDER, run]))
         if self._given is not None:
             counted = _count(coins, self._given)
         else:
             revealed = np.zeros(len(coins), bool)
             number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
-            revealed[np.random.default_rng([*words, 2]).permutation(len(coins))[:number]] = True
-            counted = _better(_planned(coins), _chosen(coins, revealed, terms), terms)
+            generator = np.random.default_rng([*words, _REVEALED, run])
+            revealed[generator.permutation(len(coins))[:number]] = True
+            counted = _better(_planned(coins, terms), _chosen(coins, revealed, terms), terms)
         observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
         notes = [*terms.notes(), *_direction(counted)]
-        return Findings.of(Finding(conclude(counted, terms), observed, notes))
+        return Finding(conclude(counted, terms), observed, notes)
 
 
 def _in_order(
@@ -168,28 +182,34 @@ def _count(
     return GuessCounts(len(coins), inside, outside, right, revealed, share)
 
 
-def _planned(coins: NDArray[np.bool_]) -> GuessCounts:
+def _planned_error(notion: Notion) -> float:
+    """Return the share of the error that the planned guesses get."""
+    return _PLANNED_ERROR_FOR_MU if isinstance(notion, Gdp) else _PLANNED_ERROR
+
+
+def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
     """Count the planned guesses, whose number depends only on how many canaries there are."""
     most = math.floor(_LARGEST_SHARE * len(coins))
     size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
-    return _count(coins, _Numbers(size, size), share=_PLANNED_ERROR)
+    return _count(coins, _Numbers(size, size), share=_planned_error(terms.notion))
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
     """Choose numbers of guesses from the revealed coins, and count guesses of the other coins."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
-    return _count(judged, numbers, int(revealed.sum()), 1 - _PLANNED_ERROR)
+    return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))
 
 
-def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCounts:
+def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCounts:
     """Return the set of guesses with the larger bound; their joint error permits either choice."""
     notion = _searched_for(terms.notion)
-    one, other = (
-        counted.answer(notion, terms.own_confidence, 1, None).lower_bound
-        for counted in (first, second)
-    )
-    return second if other > one else first
+    bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
+    # The bound for numbers fixed in advance is larger than that for chosen ones, and faster.
+    if level_of(chosen.guessed, notion, chosen.share * (1 - terms.own_confidence)) <= bound:
+        return planned
+    other = chosen.answer(notion, terms.own_confidence, 1, None).lower_bound
+    return chosen if other > bound else planned
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
@@ -200,9 +220,9 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         judged: Number of canaries that are not revealed, on which the guesses are judged.
         terms: Notion, claim and confidence of the audit.
     """
-    error = (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
-    # Bounds on mu increase with bounds on epsilon at one delta, so both give the same ranking.
     notion = terms.notion
+    error = (1 - _planned_error(notion)) * (1 - terms.own_confidence)
+    # Bounds on total variation increase with those on epsilon at one delta.
     delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None
     for share in _shares(judged):
@@ -211,10 +231,16 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         for ends in ((1, 1), (1, 0), (0, 1)):
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
             guessed = Guessed(judged, sum(ends) * size, right)
+            if isinstance(notion, Gdp):
+                # The bound for numbers fixed in advance is faster to compute, and ranks them alike.
+                if numbers is not None and not refutes(guessed, gaussian_gain(best), error):
+                    continue
+                found = level_of(guessed, notion, error)
             # Skip numbers whose bound at delta = 0, which is fast to compute, is too small.
-            if numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
+            elif numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
                 continue
-            found = epsilon_of_chosen(guessed, delta, error)
+            else:
+                found = epsilon_of_chosen(guessed, delta, error)
             if found > best:
                 best, numbers = found, _Numbers(ends[0] * size, ends[1] * size)
     assert numbers is not None

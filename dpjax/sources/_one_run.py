@@ -1,6 +1,7 @@
 """Scores of canaries from a single run, as a source for guessing which ones were included."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -26,8 +27,26 @@ Fair coins exceed it once in five million runs.
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
+class GuessedCanaries(Source):
+    """Source with scores of canaries, whose coins can only be guessed."""
+
+    takes_pairs: ClassVar[bool] = False
+    has_canaries: ClassVar[bool] = True
+    usual_method: ClassVar[str] = "guesses"
+
+    def refuses(self, method: str) -> str | None:
+        """Refuse methods that need outputs at two databases; see `Source`."""
+        if method == self.usual_method:
+            return None
+        return Sentence(
+            f"scores of canaries in one run have no second database: use "
+            f"{term('method=Guesses()', '--method guesses')}, or record scores with and without a "
+            f"canary as {term('Recorded(x, y)', '--samples X Y')}."
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class OneRun(Source):
+class OneRun(GuessedCanaries):
     """Scores of canaries in the output of one run, each of which a fair coin included.
 
     Every canary must have had its own coin, independent of everything else. The scores may be
@@ -65,27 +84,19 @@ class OneRun(Source):
         "txt or parquet).",
         "FILE",
     )
+    # The command line reads both from this class, without importing it.
     takes_pairs: ClassVar[bool] = False
-    has_canaries: ClassVar[bool] = True
     usual_method: ClassVar[str] = "guesses"
 
     def __post_init__(self):
         if not isinstance(self.scores, Recording) and not isinstance(self.included, Recording):
             self.canaries()
 
-    def refuses(self, method: str) -> str | None:
-        """Refuse methods that need outputs at two databases; see `Source`."""
-        if method == self.usual_method:
-            return None
-        return Sentence(
-            f"scores of canaries in one run have no second database: use "
-            f"{term('method=Guesses()', '--method guesses')}, or record scores with and without a "
-            f"canary as {term('Recorded(x, y)', '--samples X Y')}."
-        )
-
-    def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def canaries(
+        self, words: Sequence[int] = (), run: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the validated scores and coins; see `Source`, and the class for errors."""
-        scores, included = _scores(_read("scores", self.scores)), self._coins()
+        scores, included = scores_of(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(
                 f"included must have an entry a score, but had {len(included)} entries for "
@@ -133,7 +144,8 @@ def _read(name: str, given: object) -> NDArray:
     return np.asarray(given)
 
 
-def _scores(found: NDArray) -> NDArray[np.float64]:
+def scores_of(found: NDArray) -> NDArray[np.float64]:
+    """Return one run's scores as numbers, after checking them."""
     if found.dtype.kind not in "fiu":
         raise BadType(f"scores must be numbers, but were of type {found.dtype}.")
     if found.ndim != 1:

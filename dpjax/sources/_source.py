@@ -253,7 +253,7 @@ class Source:
             is no such option.
         takes_pairs: Whether the caller gives pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
-        has_canaries: Whether the source holds scores of canaries from one run instead of outputs.
+        has_canaries: Whether the source gives scores of canaries from one run instead of outputs.
         repeatable: Whether another run draws new outputs, as a sweep requires.
         side_by_side: Whether many runs are computed simultaneously instead of one after the other.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
@@ -329,8 +329,14 @@ class Source:
         """
         raise NotImplementedError
 
-    def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def canaries(
+        self, words: Sequence[int], run: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
+
+        Args:
+            words: Words of the key of all runs; not needed for a recorded run.
+            run: Number of the run.
 
         Raises:
             ValueError, TypeError: When the scores or the coins are invalid.
