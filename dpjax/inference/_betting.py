@@ -60,6 +60,10 @@ class Weights(NamedTuple):
         gained += y * np.log1p(share * (self.second - 1))
         return gained.sum(axis=1)
 
+    def at(self, rows: NDArray) -> "Weights":
+        """Return the weights of some rows."""
+        return Weights(self.first[rows], self.second[rows])
+
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
     """Return weights of a bet against a level, chosen to grow fast under the estimated laws.

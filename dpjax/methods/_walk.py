@@ -279,10 +279,7 @@ class Walk:
 
     def _step(self, counts: NDArray[np.int64]) -> None:
         state = self._state = step(self._state, *counts)
-        at_claim = 0.0
-        if state.claim is not None:
-            at_claim = float(state.log_mean[np.searchsorted(state.grid, state.claim)])
-        self._path.append((self._drawn, state.bound, at_claim))
+        self._path.append((self._drawn, state.bound, state.log_at_claim))
 
     def finding(self) -> Finding:
         """Return the finding of the bets; the witness is the event with the largest bound."""
