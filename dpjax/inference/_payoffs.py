@@ -127,7 +127,11 @@ def gains(
     # Row of each pair in the tables of the pairs that share a database.
     place = np.full(len(may), -1)
     place[joint] = np.arange(joint.size)
-    bets = np.zeros((2, joint.size, grid.size, expert.p.shape[1]))
+    # The tables have a column for each level that any of these pairs bets against.
+    columns = np.flatnonzero(may[joint].any(axis=0))
+    column = np.zeros(grid.size, np.int64)
+    column[columns] = np.arange(columns.size)
+    bets = np.zeros((2, joint.size, columns.size, expert.p.shape[1]))
     pair, level = np.nonzero(may)
     for i in range(0, pair.size, _ROWS):
         some, at = pair[i : i + _ROWS], level[i : i + _ROWS]
@@ -145,15 +149,16 @@ def gains(
                 counts[0, rows], counts[1, rows], fraction[rows]
             )
         rows = place[some[~alone]]
-        bets[0, rows, at[~alone]] = bet.first[~alone] - 1
-        bets[1, rows, at[~alone]] = bet.second[~alone] - 1
-    if joint.size and np.any(bets):
+        bets[0, rows, column[at[~alone]]] = bet.first[~alone] - 1
+        bets[1, rows, column[at[~alone]]] = bet.second[~alone] - 1
+    if columns.size:
         common = [one._replace(members=_at_places(one.members, place)) for one in common]
         laws = np.stack([expert.p[joint], expert.q[joint]]) * draws[joint].T[:, :, None]
         damped = _damped(bets, laws, common)
         for number, fraction in enumerate(expert.fractions):
             share = _room(bets, damped * fraction[joint][:, None], common)
-            found[number, joint] = _paid(bets, share, counts[:, joint], ~is_common[joint].T, common)
+            paid = _paid(bets, share, counts[:, joint], ~is_common[joint].T, common)
+            found[number][joint[:, None], columns] = paid
     return found
 
 
