@@ -16,11 +16,11 @@ Counts = NDArray[np.int64]
 MOST_OUTCOMES = 16
 """Maximum number of cells at which each cell is bet on individually."""
 
-PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 16384.0), (8.0, 64.0)
+PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Values of rho in the fraction c = n / (n + rho) that is bet after n draws; pseudo-draws by which
 a binary split is shrunk to the share pooled over both sides."""
 
-_STAKES = (0.4, 0.6)
+_STAKES = (0.4, 0.1, 0.5)
 """Shares of the wealth before the first draw for each rho. Small levels above the claim need the
 larger rho, and hundreds of times as many draws as large ones."""
 

@@ -129,7 +129,7 @@ def test_the_wealth_is_the_mean_over_bets_of_the_product_of_payoffs():
     bet = weights(*estimated, np.array([[20.0, 35.0]]), np.exp([level]), np.zeros(1))
     expected = []
     # Shares of the wealth before the first draw.
-    for rho, payoff in ((64, 0.4), (16384, 0.6)):
+    for rho, payoff in ((64, 0.4), (1024, 0.1), (16384, 0.5)):
         c = 70 / (70 + rho)
         for group, number in enumerate(u[0]):
             payoff *= (1 + c * (bet.first[0, group] - 1)) ** number
