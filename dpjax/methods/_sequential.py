@@ -104,7 +104,10 @@ class Sequential:
         began = time.perf_counter()
         with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
             in_turn, redraws = cast(OpenedInTurn, opened), source.takes_pairs
-            walk = Walk(in_turn, terms, total, few=few, run=int(run), redraws=redraws)
+            walk = Walk(
+                in_turn, terms, total, few=few, run=int(run), redraws=redraws,
+                compiles=not source.one_by_one,
+            )  # fmt: skip
             if source.counts_again:
                 walk.refuse_other_outputs()
             deadline = None if self.seconds is None else began + self.seconds

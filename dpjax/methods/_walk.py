@@ -64,7 +64,8 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a block that the limit on draws cut short can be drawn again in full.
+        redraws: Whether a block that a limit cut short can be drawn again in full.
+        compiles: Whether the first count takes longer than others, and tells nothing about them.
 
     Attributes:
         ended: Reason for the end of the audit, in words.
@@ -79,6 +80,7 @@ class Walk:
         few: bool,
         run: int,
         redraws: bool,
+        compiles: bool,
     ):
         self.ended, self._redraws = "all draws were spent", redraws
         self._opened, self._terms = opened, terms
@@ -99,6 +101,8 @@ class Walk:
         self._run: int = run
         self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
+        # Least seconds per draw of each pair so far; 0 while unknown.
+        self._pace, self._is_timed = np.zeros(len(drawn)), not compiles
         self._before: Wealth | None = None
         # Number of draws per side from which the cells of each pair were constructed.
         self._laid = np.array(drawn)
@@ -193,9 +197,14 @@ class Walk:
 
     def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
         """Return the counts int64 [2, cells] of fresh outputs of a pair."""
-        cells = self._searches[pair].partition.size
+        began, cells = time.perf_counter(), self._searches[pair].partition.size
         marked = Marked(np.array([pair]), np.arange(cells)[None], self._size, first, size)
-        return self._opened.count(marked)[0]
+        counts = self._opened.count(marked)[0]
+        if self._is_timed:
+            pace = (time.perf_counter() - began) / size
+            self._pace[pair] = min(pace, self._pace[pair] or pace)
+        self._is_timed = True
+        return counts
 
     def go(self, deadline: float | None) -> None:
         """Draw and bet until the audit ends, for one of the reasons in the module's docstring."""
@@ -204,7 +213,9 @@ class Walk:
                 self._lay_outgrown()
                 # Each block has its own bits, so a resumed audit chooses like an uninterrupted one.
                 bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
-                self._block(allocation(self._state, np.random.Generator(bits)))
+                draws = allocation(self._state, np.random.Generator(bits))
+                if self._block(draws, deadline) < draws.sum():
+                    return
             return
         kept = np.arange(len(self._searches))
         for number, phase in enumerate(phases(self._total, len(kept))):
@@ -222,7 +233,8 @@ class Walk:
                 amount = min(left, max(math.ceil(_GROWTH * self._drawn / len(kept)), _LEAST))
                 draws = np.zeros(len(self._searches), np.int64)
                 draws[kept] = amount
-                self._block(draws)
+                if self._block(draws, deadline) < draws.sum():
+                    return
                 left -= amount
 
     def _is_over(self, deadline: float | None) -> bool:
@@ -262,13 +274,23 @@ class Walk:
         self._searches[pair], self._laid[pair] = search, draws
         self._size = max(self._size, search.partition.size)
 
-    def _block(self, draws: NDArray[np.int64]) -> None:
-        """Draw the given number of outputs per side of each pair, and bet on them."""
+    def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
+        """Draw the given number of outputs per side of each pair, and bet on them.
+
+        The total and the deadline may cut the block short, and end the audit. Returns the number of
+        draws per side.
+        """
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most
         if is_cut:
             draws = draws * most // draws.sum()
             draws[np.argmax(draws)] += most - draws.sum()
+        share = self._share_in_time(draws, deadline)
+        if share < 1:
+            draws, is_cut = (share * draws).astype(np.int64), not self._hybrid
+            self.ended = "the time was over"
+            if not draws.any():
+                return 0
         counts = np.zeros((2, len(draws), self._size), np.int64)
         for pair in np.flatnonzero(draws).tolist():
             counts[:, pair] = self._count(pair, int(draws[pair]), int(self._taken[pair]))
@@ -276,13 +298,20 @@ class Walk:
             self._look = self._look.counted(*counts)
         self._before = self._state if is_cut and self._redraws else None
         self._step(counts)
+        return int(draws.sum())
+
+    def _share_in_time(self, draws: NDArray[np.int64], deadline: float | None) -> float:
+        """Return the share of a block's draws that the time left allows, at the pace so far."""
+        if deadline is None:
+            return 1.0
+        # Pairs that were never drawn may be as slow as the slowest one.
+        pace = np.where(self._pace > 0, self._pace, self._pace.max())
+        needed, left = float(draws @ pace), deadline - time.perf_counter()
+        return 1.0 if needed <= left else max(left, 0.0) / needed
 
     def _step(self, counts: NDArray[np.int64]) -> None:
         state = self._state = step(self._state, *counts)
-        at_claim = 0.0
-        if state.claim is not None:
-            at_claim = float(state.log_mean[np.searchsorted(state.grid, state.claim)])
-        self._path.append((self._drawn, state.bound, at_claim))
+        self._path.append((self._drawn, state.bound, state.log_at_claim))
 
     def finding(self) -> Finding:
         """Return the finding of the bets; the witness is the event with the largest bound."""

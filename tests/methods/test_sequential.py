@@ -2,6 +2,7 @@
 
 import json
 import math
+import types
 
 import numpy as np
 import pytest
@@ -196,6 +197,35 @@ def test_every_draw_of_a_function_is_bought_once():
 def test_a_time_limit_ends_the_audit():
     result = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=Sequential(seconds=0.5), claim=1.0)
     assert "the time was over" in result.notes[-1] and result.verdict == "not refuted"
+
+
+def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch):
+    """By a clock that each call moves by a second: the last block fits what is left."""
+    now = [0.0]
+    clock = types.SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr("dpjax.methods._walk.time", clock)
+    monkeypatch.setattr("dpjax.methods._sequential.time", clock)
+
+    def slow(count, seed):
+        now[0] += 1.0
+        return np.random.default_rng(seed).laplace(count)
+
+    subject = HostMechanism(slow, batched=False)
+    for claim in (1.5, None):
+        # Blocks have 8% to 12% of the draws so far, so an uncut one would end up to 40 later.
+        for seconds in (201.0, 333.0):
+            now[0] = 0.0
+            method = Sequential(4_000, seconds=seconds)
+            result = dpjax.audit(subject, [(0, 1)], method=method, claim=claim)
+            assert seconds - 2 <= now[0] <= seconds and drawn(result) == now[0] // 2
+            assert "the time was over" in result.notes[-1]
+    whole = dpjax.audit(subject, [(0, 1)], method=Sequential(400), claim=1.5)
+    now[0] = 0.0
+    cut = dpjax.audit(subject, [(0, 1)], method=Sequential(400, seconds=333.0), claim=1.5)
+    assert cut.evidence.counted.before is not None and drawn(cut) < 400
+    now[0] = 0.0
+    more = dpjax.resume(cut, subject, num_draws=400)
+    assert more.evidence.counted == whole.evidence.counted
 
 
 @pytest.mark.parametrize(
