@@ -26,8 +26,8 @@ from dpjax.core import validate
 def log_chernoff_tail(num_samples: int, probability: float, deviation: float) -> float:
     """Return the log of a bound on the probability that a nonzero count is far from its mean.
 
-    For S ~ Binomial(n, p) it bounds ln P(|ln(S / (n p))| >= z | S > 0). A bound above 0 is
-    vacuous.
+    The result is at least ln P(|ln(S / (n p))| >= z | S > 0), where S ~ Binomial(n, p). A result
+    above 0 states nothing.
 
     Args:
         num_samples: n >= 1, of any size (1e13 and more).
@@ -81,9 +81,9 @@ class UnionBound:
     num_tails: int
 
     def shortfall(self, num_samples: int) -> float:
-        """Bound the probability that the estimator fails or misses its precision (may be > 1).
+        """Return a bound on the probability that the estimator fails or misses its precision.
 
-        The bound decreases with `num_samples`: both exponentials and the effect of S > 0 shrink.
+        The bound may exceed 1. It decreases with `num_samples`, because each of its terms does.
         """
         n = float(num_samples)
         empty = self.num_empty * math.exp(n * math.log1p(-self.probability))
