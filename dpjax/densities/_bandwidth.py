@@ -231,9 +231,9 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """Return min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale robust to outliers.
 
-    For d > 1, the result is the geometric mean over axes. On an axis whose IQR is 0 because of
-    ties, the minimum is replaced by sd. Differentiation raises TypeError, because quartiles are
-    computed from counts.
+    For d > 1, the result is the geometric mean over axes. An axis whose IQR is 0 because of ties
+    contributes its sd. Differentiation raises TypeError, because quartiles are computed from
+    counts.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
     # The barriers keep XLA from repeating the sums in every step that uses them.

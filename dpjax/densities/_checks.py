@@ -62,7 +62,7 @@ def checked_arrays(
 
 
 def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
-    """Raise ValueError if samples and points differ in d, their number of columns (1 if none)."""
+    """Raise ValueError if samples and points differ in their dimension d, 1 for vectors."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(
@@ -75,8 +75,8 @@ def check_num_nodes(
 ) -> None:
     """Raise ValueError if a lattice over the points is too coarse for the kernel and bandwidth.
 
-    Points have shape [p] or [p, 1]. If they or the bandwidth are traced, nothing is checked. The
-    error's message states a sufficient number of nodes.
+    Points have shape [p] or [p, 1]. If the points or the bandwidth are traced, nothing is checked.
+    The error's message states a sufficient number of nodes.
     """
     if validate.is_traced(points) or validate.is_traced(bandwidth):
         return

@@ -10,7 +10,7 @@ from jax import Array
 
 @jax.custom_jvp
 def no_derivative(value: Array) -> Array:
-    """Return the value, and raise TypeError on differentiation; costs nothing once compiled."""
+    """Return the value, but raise TypeError on differentiation; compiled programs are as fast."""
     return value
 
 

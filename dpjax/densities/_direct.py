@@ -76,7 +76,7 @@ def density_of_sums(
     """Return the density estimate for the sums that the reducer of `kernel_sums` computed.
 
     Args:
-        sums: Final carry of the reducer.
+        sums: Final carry of the reducer of `kernel_sums`.
         bandwidth: Bandwidth that was used for the sums, a scalar.
         kernel: Kernel that was used for the sums.
         num_samples: Number of streamed samples.

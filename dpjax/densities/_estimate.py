@@ -37,11 +37,11 @@ def truncated_kde(
     The error is absolute, not relative, even in float64. With the direct method, each kernel value
     is rounded to a multiple of 2^-17. A density is therefore within 2^-18 c_d / h^d of the exact
     sum, where h is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the
-    Gaussian and d = 1). If many samples lie at different distances, the error is far smaller. With
-    the binned method, each sample moves by up to half a bin, which is at most 1/16 of the distance
-    between nodes; the lattice adds the errors described in `binned_density`. A density that is not
-    far above these errors is noise and may be 0. Therefore set the floor above the errors, and
-    disregard densities that equal the floor.
+    Gaussian and d = 1). If many samples at different distances contribute, the error is far
+    smaller. With the binned method, each sample moves by up to half a bin, which is at most 1/16 of
+    the distance between nodes; the lattice adds the errors described in `binned_density`. A density
+    that is not far above these errors is noise and may be 0. Therefore set the floor above the
+    errors, and disregard densities that equal the floor.
 
     Args:
         samples: Real numbers of shape [n] or [n, d].

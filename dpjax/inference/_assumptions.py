@@ -60,8 +60,8 @@ class Layout:
         num_inputs: k, inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
         deviation: Tolerated error of the logarithm of a count, as in the paper.
-        enough: Tolerated error of the logarithm of a count if it holds for every count, as in
-            `all_intervals`; at least `deviation`.
+        enough: Error of the logarithm of a count that may be tolerated if every count is covered,
+            as in `all_intervals`; at least `deviation`.
         all_counts_used: Whether the paper's bound already covers every count, as it does for Renyi
             levels.
         all_pairs: Whether more than one pair is compared.
@@ -78,7 +78,7 @@ class Layout:
     def published(self) -> UnionBound:
         """Return the union bound in the paper's Theorem 2 (LDP) or Theorem 6 (Renyi), for one pair.
 
-        In Theorem 2, 4 counts must be close to their means; in Theorem 6, all 2 m counts.
+        Theorem 2 requires 4 counts close to their means, Theorem 6 all 2 m counts.
         """
         of_one_pair = 2 * self.num_intervals
         tails = of_one_pair if self.all_counts_used else 4
@@ -88,8 +88,9 @@ class Layout:
         """Return the union bound over every count at every input.
 
         The bound holds for all intervals and pairs, so it does not matter which of them determine
-        the answer. For one pair and LDP, 4 m terms replace the paper's 4 terms; 2 m terms, one per
-        count, would suffice, but the factor 2 of the paper is kept.
+        the answer. For one pair and LDP, the bound is a sum of 4 m terms, where the paper has 4
+        terms. One term for each of the 2 m counts would suffice, but the paper's factor of 2 is
+        kept.
         """
         counts = self.num_inputs * self.num_intervals
         tails = counts if self.all_counts_used else 2 * counts

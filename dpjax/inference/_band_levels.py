@@ -1,9 +1,8 @@
 """Lower bounds on levels of privacy from a band, which all hold simultaneously.
 
-Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). The value
-of v at a set's true probabilities is at least the smallest value of v over the set's corners. The
-largest value of v over all sets, in both directions, is therefore at least the largest of these
-minima.
+Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). At a set's
+true probabilities, v is at least its minimum over the set's corners. The largest v of all sets, in
+both directions, is therefore at least the largest minimum.
 
 References:
     Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).

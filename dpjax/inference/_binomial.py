@@ -1,7 +1,7 @@
 """Exact lower confidence bounds from the counts of one event at two databases.
 
 If a mechanism has level epsilon, then P(E) <= e^epsilon P'(E) for every event E. Fresh counts of a
-fixed event bound both probabilities exactly (Clopper, Pearson), at any sample size.
+fixed event give exact bounds on both probabilities (Clopper, Pearson), at any sample size.
 """
 
 import numpy as np

@@ -76,7 +76,7 @@ class Windows:
             self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
 
     def numbers(self, part: slice) -> NDArray[np.int64]:
-        """Return blocks in the windows `part`, [p, size + 1], as indices from `Blocks.begin`."""
+        """Return indices of blocks in the windows `part`, [p, size + 1]; `Blocks.begin` is 0."""
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:

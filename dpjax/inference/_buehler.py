@@ -48,20 +48,21 @@ _WIDEST = 100.0
 """Largest ratio of two values of q on the grid; a single bound covers all smaller q."""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
-"""Initial number of values of q; tolerated error of the supremum, and tolerated error of the level,
-both in standard errors of the level."""
+"""_FEW is the initial number of values of q. _LOOSENESS and _TOLERANCE are the tolerated errors of
+the supremum and of the level, in standard errors of the level."""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
-"""Distance from the goal, in normal quantiles, below which many values of q are used; maximum
-number of secant steps; value at which tail probabilities are capped; number of values of q for
-bisection."""
+"""_NEAR is the distance from the goal, in normal quantiles, below which many values of q are used.
+_MOST_TRIES is the maximum number of steps. _NEARLY_ONE caps tail probabilities. _MANY is the number
+of values of q for bisection."""
 
 _STEEP, _MOST_PARTS = 2.0, 16
-"""Value of the term added to ln f above which the corner bound is computed too; maximum number of
-parts into which one refinement divides an interval."""
+"""_STEEP is the value of the added term above which the corner bound is computed too. _MOST_PARTS
+is the maximum number of parts into which one refinement divides an interval."""
 
 _ROUNDING, _TABLE = 1e-12, 65
-"""Tolerated rounding error of s; size of the table from which values of q are interpolated."""
+"""_ROUNDING is the tolerated rounding error of s. _TABLE is the size of the table from which values
+of q are interpolated."""
 
 _MOST_CELLS = 16_384
 """Maximum number of entries of a table, so that it fits in a processor's cache."""
@@ -167,8 +168,8 @@ class _Bounds(NamedTuple):
             the bound along a line.
         corners: [intervals], the same amount according to the corner bound f(largest p, smallest
             q).
-        highest: The largest bound on ln f at any of these q, or at any q below the smallest of
-            them.
+        highest: The largest bound on ln f at any of the values of q, or at any q below the smallest
+            of them.
     """
 
     ends: NDArray

@@ -13,15 +13,16 @@ from dpjax.inference._band import Band, radius
 from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
-"""Number of equal shares of the draws at which sets end; number of further, smaller sets at each
-end of the chain; expected number of confirmation draws in the smallest set."""
+"""_PARTS is the number of equal shares of the draws at which sets end. _TAIL_SETS is the number of
+further, smaller sets at each end of the chain. _FEWEST is the expected number of confirmation draws
+in the smallest of them."""
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
 """Maximum number of sets of a chain."""
 
 _PESSIMISM, _FEW_CORNERS = 1.5, 16
-"""Number of standard errors between the estimated probability of a set and the pessimistic one;
-number of corners of a predicted band."""
+"""_PESSIMISM is the number of standard errors between the estimated probability of a set and the
+pessimistic one. _FEW_CORNERS is the number of corners of a predicted band."""
 
 
 class Chain(NamedTuple):
@@ -39,7 +40,7 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return counts of sets, [..., sets], from counts of cells with each `place`."""
+        """Return counts of sets, [..., sets], from counts of cells grouped by `place`."""
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -57,10 +58,10 @@ class Way(NamedTuple):
     """A way to order cells.
 
     Attributes:
-        groups: int64 [cells], group of each cell, whose ratio replaces the cell's own; None to use
-            each cell's own ratio.
-        line: [cells], positions that order the cells, NaN for cells without a position; None to
-            order by ratios.
+        groups: int64 [cells], group of each cell, whose ratio replaces the cell's own. If None,
+            each cell's own ratio is used.
+        line: [cells], positions that order the cells, NaN for cells without a position. If None,
+            cells are ordered by ratios.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -137,7 +138,7 @@ def expected_bands(
 ) -> list[Band]:
     """Predict the bands of two chains, each made from one half of the search set.
 
-    The other half estimates the probabilities of the chain's sets.
+    The probabilities of the chain's sets are estimated from the other half.
 
     Args:
         halves: int64 [2, 2, cells], counts of both halves of the search set at both sides.

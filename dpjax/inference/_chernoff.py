@@ -1,9 +1,9 @@
 """The Chernoff tail behind the histogram estimators, and the union bounds built on it.
 
-An estimator with m intervals counts n outputs at each of k inputs. It is right if no required
-interval is empty, and if the counts that determine the answer are close to their means. A
-`UnionBound` holds the number of failure events of each kind; its `shortfall` bounds their
-total probability, which must be at most 1 - confidence.
+An estimator with m intervals counts n outputs at each of k inputs. Its answer is right if no
+required interval is empty, and if the counts that determine the answer are close to their means. A
+`UnionBound` holds the number of failure events of each kind; its `shortfall` bounds their total
+probability, which must be at most 1 - confidence.
 
 All computations use a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials underflow,
 while n p z^2, which determines the result, stays moderate.
@@ -69,7 +69,7 @@ class UnionBound:
         probability: The least probability of an interval (w tau).
         deviation: The tolerated deviation z of the logarithm of a count.
         num_empty: Number of counts that must not be 0.
-        num_tails: Number of counts that must lie within the deviation.
+        num_tails: Number of counts whose logarithm must lie within the deviation.
 
     References:
         Gorla et al., eqs. (7) and (16).

@@ -65,9 +65,9 @@ def choose_event(
         confidence: Confidence of the bound.
         allowed: bool [cells], the cells that are allowed in an event. If None, all cells are.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
-        judge: Counts of other draws of the search stage, of the same shape; `counts` are then the
-            first half and `judge` is the second. If None, `counts` are split in two at random, with
-            a fixed seed.
+        judge: Counts of other draws of the search stage, of the same shape as `counts`. If they are
+            given, `counts` are the first half of the draws and `judge` is the second. If None,
+            `counts` are split in two at random, with a fixed seed.
         coarser: Arrays of integers [cells], each of which assigns every cell to a group. For each
             array, cells are also ordered by the ratio of their group, whose error is smaller than
             that of the cell's own ratio.

@@ -22,11 +22,11 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""Number of intervals between nodes; nodes are equally spaced numbers raised to the second value,
-so they are closest together near 0."""
+"""_INTERVALS is the number of intervals between nodes. The nodes are proportional to equally spaced
+numbers raised to the power _BEND, so they are closest together near 0."""
 
 _TOP, _LARGEST_LOG = 30.0, 600.0
-"""Largest epsilon of a node; largest argument of an exponential."""
+"""_TOP is the largest epsilon of a node, _LARGEST_LOG the largest argument of an exponential."""
 
 ZCDP_ORDERS = np.arange(1.0, 65.0)
 """Orders from which rho is bounded; the divergence of order 1 is the Kullback-Leibler

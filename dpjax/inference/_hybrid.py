@@ -143,7 +143,8 @@ def best_events(
         pairs: Indices of the pairs; each must have draws.
         draws: Fresh draws per side for the confirmation.
         error: Error probability of the bound.
-        num_rivals: Number of competing pairs; the larger it is, the more are estimates shrunk.
+        num_rivals: Number of competing pairs; the more pairs compete, the more estimates are
+            shrunk.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(

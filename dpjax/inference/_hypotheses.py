@@ -13,8 +13,8 @@ Notation: z is the normal quantile of the confidence; v1 and v2 are the variance
 of p and q.
 
 References:
-    Agresti, Coull (1998) for the probabilities; Fieller (1954) for the order of ratios; Vadhan
-    (2017), Lemma 2.2, for groups.
+    Agresti, Coull (1998) for the estimates; Fieller (1954) for the order of ratios; Vadhan (2017),
+    Lemma 2.2, for databases that differ in several records.
 """
 
 from dataclasses import dataclass
@@ -130,7 +130,7 @@ class _Straight:
     """A hypothesis with g = r q + d, r >= 1 and d >= 0, cut off at 1.
 
     As a function of the log odds of q, the log odds of g have slope (1 - d / p) (1 - q) / (1 - p).
-    It increases with q, so the curve is convex and lies below its chords.
+    The slope increases with q, so the curve is convex and lies below its chords.
     """
 
     def line(self, level: ArrayLike) -> tuple[Floats, Floats]:

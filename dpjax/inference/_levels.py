@@ -1,4 +1,4 @@
-"""Privacy levels from counts, as in Algorithms 1-4.
+"""Privacy levels from counts, as in Algorithms 1-4 of Gorla et al.
 
 A pair with an empty interval has no level. Levels are masked arrays in which such pairs are masked,
 so sums and maxima skip them.

@@ -1,7 +1,7 @@
-"""Lower bounds at the witnesses of a local search, which are exact where draws are few.
+"""Lower bounds at the witness of a local search, by an exact method where draws are few.
 
 The search stage finds the witness, an output or a point with a large privacy loss. The confirm
-stage bounds the loss there.
+stage bounds the loss at the witness.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
@@ -53,7 +53,7 @@ class LocalBounds(NamedTuple):
         estimate: Privacy loss at the witness, from densities truncated at the floor.
         densities: [..., 2], confirmed densities at the witness, before truncation.
         standard_error: Standard error of the estimate; NaN where the bound is exact.
-        on_floor: Whether the search stage's density at the witness is at the floor, at either side.
+        on_floor: Whether the search stage found a density at the floor, at either side.
         exact: Whether the bound is the exact binomial one.
     """
 

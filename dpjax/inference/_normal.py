@@ -61,7 +61,7 @@ def kernel_exact_error(
     """Return the standard error of |ln(f / f')| from the sample variance of the kernel values.
 
     Args:
-        mean: [..., 2], averages of k at the point, at most 1.
+        mean: [..., 2], averages of the kernel values k, at most 1.
         mean_square: [..., 2], averages of k^2, at most 1.
         num_confirm: N, number of draws at each side.
 

@@ -7,8 +7,10 @@ for finitely many outputs.
 There are two union bounds. "all-intervals" covers every count of every input, and so holds for the
 decisive intervals and pairs, those that determine the estimate. "published" is the bound in the
 paper: for LDP it covers only the 4 counts of the two decisive intervals. If several pairs are
-compared, it gives each of two pairs the square root of the confidence. Its proof is incomplete: the
-decisive intervals are known only after the draw, and pairs with a common input share draws.
+compared, it multiplies the confidences of two of them, the pair with the largest level and the pair
+with the largest estimate, so each of them needs the square root of the total confidence. The
+paper's proof is incomplete: the decisive intervals are known only after the draw, and pairs with a
+common input share draws.
 
 - LDP, densities on an interval: the paper tolerates an error of gamma / 12 of each count, but an
   error of gamma / 3 is small enough. This margin exceeds the cost of covering every count: at
@@ -242,7 +244,7 @@ def _solve(
     else:
         raise BadValue(
             f"exactly two of {term('precision')}, {term('confidence')} and {term('num_samples')} "
-            "are accepted, but they were "
+            "must be given, but they were "
             f"{precision!r}, {confidence!r} and {num_samples!r}."
         )
     layout = assumption.layout(precision, order)

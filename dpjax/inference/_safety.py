@@ -186,13 +186,13 @@ def plan_safety(
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
         probability: Least probability that one run passes if the claim is true.
         excess: Factor > 1; a density whose average slope is above `excess` times the claim exceeds
-            the limit. It determines beta if beta is not given.
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1.
+            the limit.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If None,
+            `excess` determines it.
         max_samples: Largest feasible number of draws per input.
 
     Returns:
-        The plan, with its number of samples raised to the smallest sufficient number if it was
-        below, and the plan's safety check.
+        The plan, whose number of samples is raised if it is too small, and its safety check.
 
     Raises:
         TypeError: When the plan assumes finitely many outputs.

@@ -64,8 +64,8 @@ class Shift:
         """Return tangents of g that touch it near the event with the largest level of each pair.
 
         The slope of g is exp(-s z), where s is the shift and z is the mean of the normal quantiles
-        of the event's two probabilities. The intercept is the delta of Gaussian noise at the
-        epsilon that is the logarithm of the slope.
+        of the event's two probabilities. The intercept is the delta of Gaussian noise at epsilon =
+        ln(slope).
 
         References:
             Dong, Roth, Su (2022), Corollary 2.13.

@@ -20,7 +20,7 @@ _STEPS, _MOST = 4, 12
 standard error, and gives the same sizes on machines that compute logarithms differently."""
 
 _PARTS = 0.5, 0.75
-"""Powers of the best ratio for many draws that are tried in addition to the powers 0 and 1."""
+"""Powers of the given ratio that are tried in addition to the powers 0 and 1."""
 
 _UNIT = 1e-12
 """Factor that makes the variances as small as those of very many draws."""
@@ -57,8 +57,8 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return four ratios to compare, [4, ...]: 1, two values in between, and the given ratio.
 
-    The given ratio is best for many draws. If draws are few, it leaves too few at the likelier
-    side. The table lists exact mean bounds for the powers 0, 1/2, 3/4 and 1 of the ratio.
+    The given ratio is best for many draws. If draws are few, it leaves too few of them at the
+    likelier side. The table lists exact mean bounds for the powers 0, 1/2, 3/4 and 1 of the ratio.
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34

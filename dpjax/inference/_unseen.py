@@ -47,7 +47,7 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
         chance: Least probability that all 2 n draws are 0, strictly between 0 and 1.
 
     Returns:
-        The log-rarity, as `dpjax.mechanisms.TwoPoint` takes it in `log_rarity`.
+        The log-rarity, for the argument `log_rarity` of `dpjax.mechanisms.TwoPoint`.
 
     Raises:
         TypeError: When `num_samples` is not an integer.
