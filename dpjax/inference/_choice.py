@@ -58,19 +58,21 @@ def choose_event(
     half; the best way of making sets is then applied to all draws.
 
     Args:
-        counts: Whole numbers [..., 2, cells] of the search stage, database and neighbor; every draw
-            must be in some cell.
-        num_confirm: N, fresh draws per side that will be counted; if shared, the event determines
-            how they are divided between both sides.
+        counts: Whole numbers [..., 2, cells], draws of the search stage in each cell at the
+            database and at its neighbor; every draw must be in some cell.
+        num_confirm: N, fresh draws per side that will be counted; if `Shared`, they are divided
+            between both sides as suits the event.
         confidence: Confidence of the bound.
-        allowed: bool [cells], the cells that are allowed in an event; all if None.
+        allowed: bool [cells], the cells that are allowed in an event. If None, all cells are.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
-        judge: Counts of other draws of the search stage, with the shape of `counts`, which serve as
-            the second half. If None, `counts` are split in two at random, with a fixed seed.
-        coarser: Integers [cells] that number groups of cells. Each adds an order of the cells by
-            the ratio of their group, which has a smaller error.
-        positions: Positions [cells] along lines; half-lines of cells are tried from both ends of
-            each line. NaN for cells without a position.
+        judge: Counts of other draws of the search stage, of the same shape as `counts`. If they are
+            given, `counts` are the first half of the draws and `judge` is the second. If None,
+            `counts` are split in two at random, with a fixed seed.
+        coarser: Arrays of integers [cells], each of which assigns every cell to a group. For each
+            array, cells are also ordered by the ratio of their group, whose error is smaller than
+            that of the cell's own ratio.
+        positions: Arrays [cells] of positions along a line, NaN for cells without a position.
+            Half-lines of cells are tried from both ends of each line.
         ordered: Whether adjacent cells on the line have similar ratios, as bins of a number do.
         num_rivals: Number of searched pairs, of which the best one will be confirmed.
 
@@ -168,7 +170,7 @@ class _Candidates(NamedTuple):
     """Orders of cells, with the side at which their sets should be likelier.
 
     Attributes:
-        order: int64 [candidates], index among the orders of all ways; each way has two orders.
+        order: int64 [candidates], index of the order; way i makes the orders 2 i and 2 i + 1.
         direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
         by_ratio: bool [candidates], whether the order is by ratios.
     """

@@ -68,7 +68,7 @@ def experts(
     Args:
         first: Counts X at the database.
         second: Counts Y at the neighbor.
-        few: Whether draws are expensive; then shares are shrunk, and the fraction of a bet is 1.
+        few: Whether draws are expensive. If so, shares are shrunk, and all fractions c are 1.
         ordered: Whether adjacent cells have similar ratios; if not, cells are sorted by ratio.
         hypothesis: Hypothesis to bet against.
     """

@@ -37,7 +37,7 @@ class Wealth:
     Attributes:
         error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
-        claim: The level to refute, which is in the grid, or None.
+        claim: The level to refute, which is one of the grid's levels; None without a claim.
         few: Whether draws are expensive.
         ordered: Whether adjacent cells have similar ratios.
         grid: Increasing levels to test, [levels].
@@ -163,13 +163,13 @@ def start(
 
     Args:
         pairs: Number of pairs of databases.
-        cells: Number of cells; along the line if they are ordered.
+        cells: Number of cells; if they are ordered, cells are numbered along the line.
         error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
-        claim: A level to refute, which is added to the grid.
+        claim: A level to refute, which is added to the grid; None without a claim.
         few: Whether draws are so expensive that each must be used immediately.
         ordered: Whether adjacent cells have similar ratios.
-        grid: Levels to test; those of the hypothesis if None.
+        grid: Levels to test. If None, the levels of the hypothesis are tested.
         shared: IDs of the databases, as in `Wealth`; if None, all of them differ.
 
     Raises:
