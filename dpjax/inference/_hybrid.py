@@ -75,7 +75,7 @@ class Look:
         one, other = sides
         drawn = self.drawn[0] + int(one.sum()), self.drawn[1] + int(other.sum())
         if max(drawn) > self.draws:
-            raise ValueError(f"{max(drawn)} draws a side; the look was planned at {self.draws}")
+            raise ValueError(f"{max(drawn)} draws per side; the look was planned at {self.draws}")
         counts = (
             self.counts[0] + int(one[self.cells].sum()),
             self.counts[1] + int(other[self.cells].sum()),

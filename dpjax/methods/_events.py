@@ -81,12 +81,12 @@ class Events:
     """
 
     num_samples: int | None = option(
-        "n, draws a side and pair to search. Default: 20000.",
+        "n, search draws per side of each pair. Default: 20000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
     num_confirm: int | None = option(
-        "N, fresh draws a side to confirm. Default: 50000.",
+        "N, confirmation draws per side. Default: 50000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )

@@ -315,7 +315,7 @@ class Walk:
                 *terms.notes(),
                 *pairs.equal_notes(),
                 *dict.fromkeys(self._opened.notes),
-                f"Ended after {self._drawn:,} draws a side, of all pairs together, in "
+                f"Ended after {self._drawn:,} draws per side, of all pairs together, in "
                 f"{len(self._path)} blocks: {self.ended}.",
             ],
             witness=Witness(

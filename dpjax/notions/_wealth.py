@@ -123,8 +123,8 @@ class BetWealth(Evidence):
         """See `Evidence`; shows some of the blocks, including the last one."""
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
-        text = "After each block there was a bound, and all of them hold together."
-        return [Part("The bound after so many draws a side", rows, text)]
+        text = "A bound was computed after each block; all of them hold jointly."
+        return [Part("Bound after each number of draws per side", rows, text)]
 
     def to_plain(self) -> JsonObject:
         """See `Evidence`."""

@@ -384,5 +384,5 @@ def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
     if possible >= wanted:
         return []
     return [
-        f"For the time limit of {pace.limit:g} s, {possible} outputs a side {what}, not {wanted}."
+        f"For the time limit of {pace.limit:g} s, {possible} outputs per side {what}, not {wanted}."
     ]

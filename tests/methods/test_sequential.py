@@ -146,7 +146,7 @@ def test_the_same_result_from_json():
 def test_a_page_shows_the_bound_after_every_block(tmp_path):
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(5_000), claim=1.0)
     text = result.report(tmp_path / "page.html").read_text()
-    assert "The bound after so many draws a side" in text and "bet on many events" in text
+    assert "Bound after each number of draws per side" in text and "bet on many events" in text
     assert "What the bets have won after each block" in text
 
 

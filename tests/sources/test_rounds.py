@@ -52,7 +52,7 @@ def test_an_audit_says_how_it_searched():
     first, second = result.evidence.trials
     assert first + second == 22_400
     said = (
-        "draws 800 a side of 5 pairs to search, 2400 more of the best 2, "
+        "draws 800 per side of 5 pairs to search, 2400 more of the best 2, "
         f"{first} at the database and {second} at the neighbor to confirm "
     )
     assert said in " ".join(str(result).split()) + " "
