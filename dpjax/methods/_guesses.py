@@ -1,9 +1,9 @@
 """Guess from scores which canaries one run included, and count the correct guesses.
 
-Two sets of guesses share the error. The planned set guesses a number of canaries that depends only
-on how many canaries there are, and is judged on all of them; its bound is exact. The chosen set
-takes its numbers of guesses from the revealed coins of a random part of the canaries, and is judged
-on the remaining canaries. The set with the larger bound is reported.
+By default, two sets of guesses are made, and each uses a part of the error. The size of the planned
+set depends only on the number of canaries; all canaries judge it, and its bound is exact. The size
+of the chosen set is computed from the coins of a random part of the canaries, which are revealed;
+the remaining canaries judge it. The set with the larger bound is reported.
 """
 
 import math
@@ -28,13 +28,13 @@ _PLANNED_ERROR = 0.7
 _PLANNED_FACTOR = 2.5
 """Planned guesses at each end of the scores, divided by the square root of the number of canaries.
 
-It suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of guesses
-under a known distribution.
+The value suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of
+guesses under a known distribution.
 """
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""How many numbers of guesses to try; their largest and smallest share of the canaries; fewest
-guesses."""
+"""How many sizes of the chosen set to try, the largest and smallest size as shares of the canaries,
+and the smallest number of guesses."""
 
 
 class _Numbers(NamedTuple):
@@ -51,10 +51,10 @@ class Guesses:
     The canaries with the highest scores are guessed to be in, and those with the lowest to be out.
     The guesses may depend on each other in any way.
 
-    If no number is given, two sets of guesses share the error, and the one with the larger bound is
-    reported. The planned set guesses about 2.5 sqrt(n) of n canaries at each end of the scores. The
-    chosen set has the numbers of guesses with the largest expected bound according to canaries
-    whose coins are revealed; these canaries are not counted in it.
+    If neither `num_in` nor `num_out` is given, two sets of guesses share the error, and the one
+    with the larger bound is reported. The planned set guesses about 2.5 sqrt(n) of n canaries at
+    each end of the scores. For the chosen set, the coins of some canaries are revealed to find the
+    numbers of guesses with the largest expected bound; it guesses only the remaining canaries.
 
     Attributes:
         num_in: Number of guesses that a canary was in.
@@ -79,7 +79,7 @@ class Guesses:
         default=None,
     )
     reveal_fraction: float = option(
-        "Share of the canaries whose coins choose the second numbers of guesses.", default=0.3
+        "Share of the canaries whose coins are revealed to choose numbers of guesses.", default=0.3
     )
     name: ClassVar[str] = "guesses"
     bounded: ClassVar[bool] = True
@@ -127,8 +127,8 @@ class Guesses:
             raise BadValue("pairs must be left out for one run, where canaries take their place.")
         if terms.distance != 1:
             raise BadValue(
-                f"distance must be 1 for one run, but was {terms.distance}: a canary is one unit "
-                "of privacy."
+                "distance must be 1 for one run, where each canary is one unit of privacy, but "
+                f"was {terms.distance}."
             )
         level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
         scores, included = source.canaries()
@@ -161,7 +161,7 @@ def _count(
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
-            f"num_in and num_out must not exceed the {len(coins)} canaries together, but were "
+            f"num_in and num_out together must not exceed the {len(coins)} canaries, but were "
             f"{inside} and {outside}."
         )
     right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
@@ -183,7 +183,7 @@ def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms)
 
 
 def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCounts:
-    """Return the set of guesses with the larger bound; their joint error permits either choice."""
+    """Return the set of guesses with the larger bound; the bounds of both sets hold jointly."""
     notion = _searched_for(terms.notion)
     one, other = (
         counted.answer(notion, terms.own_confidence, 1, None).lower_bound
@@ -193,7 +193,7 @@ def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCount
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
-    """Return the numbers of guesses with the largest expected bound on unrevealed canaries.
+    """Return the numbers of guesses with the largest expected bound for the unrevealed canaries.
 
     Args:
         revealed: Revealed coins, in decreasing order of score.
@@ -222,12 +222,12 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion for comparing guesses: epsilon as it is, and mu for every other notion."""
+    """Return the notion by which sets of guesses are compared: epsilon itself, or else `Gdp`."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield the shares of canaries to try as the number of guesses at one end of the scores."""
+    """Yield the numbers of guesses to try at one end of the scores, as shares of the canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 
