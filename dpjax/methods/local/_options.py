@@ -13,7 +13,7 @@ from dpjax.partitions import RegionLike
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Options of the local method, described in `Local`."""
+    """Options of the local method; `Local` describes them."""
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
@@ -55,8 +55,8 @@ class LocalOptions:
         if self.num_confirm <= self.num_samples:
             raise BadValue(
                 f"num_confirm (N) must be larger than {term('num_samples')} (n), but was "
-                f"{self.num_confirm} <= {self.num_samples}: the bound is only valid when the "
-                "confirm stage is finer."
+                f"{self.num_confirm} <= {self.num_samples}: the bound is valid only if "
+                "the confirm stage has more draws than the search."
             )
         validate.one_of(KERNELS, kernel=self.kernel)
         validate.one_of(("auto", "binned", "direct"), density=self.density)
