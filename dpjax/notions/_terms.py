@@ -27,7 +27,7 @@ class Terms:
         execution: Execution options; the backend's default if None.
         distance: Number of records in which the databases of each pair differ.
         earlier: Bets of an audit that this one continues, or None.
-        kept: Values reused by later batches of the same runs, filled by the source.
+        kept: Values that the source stores to reuse them in later batches of the same runs.
 
     Raises:
         TypeError, ValueError: When an entry is of the wrong kind or out of range.
@@ -80,7 +80,7 @@ class Terms:
         """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
 
         Args:
-            what: Quantity that the method counts instead of events, named in the message.
+            what: What the method uses instead of events, such as "a histogram", for the message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(

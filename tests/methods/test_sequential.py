@@ -139,7 +139,7 @@ def test_the_same_result_from_json():
     again = dpjax.AuditResult.from_json(result.to_json())
     assert again == result and again.lower_bound == result.lower_bound
     assert dpjax.rerun(result).lower_bound == result.lower_bound
-    with pytest.raises(ValueError, match="were on epsilon, so they say nothing of mu"):
+    with pytest.raises(ValueError, match="bet on epsilon, so it cannot bound mu"):
         result.bound(dpjax.Gdp())
 
 
