@@ -93,7 +93,7 @@ class Events:
         only=("mechanism", "function", "host", "command", "object"),
     )
     region: RegionLike | None = option(
-        "Outputs that are compared; all if not given.",
+        "Range of the outputs that are compared.",
         default=None,
         kind="tuple[float, float]",
         metavar="LOW HIGH",
@@ -159,7 +159,7 @@ class Events:
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When the region does not fit the outputs, or contains no output.
+            ValueError: When the region does not fit the outputs, or contains none of them.
         """
         request = Request(
             self.rounds,
@@ -324,7 +324,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """Return each run's row in a sweep; runs with equal numbers of draws share a call."""
+    """Return each run's row in a sweep; bound all runs with equal numbers of draws in one call."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None

@@ -39,7 +39,7 @@ def finding_of(
         evidence = evidence.showing(event._replace(cells=mask), inside)
     text, whole = cells.describe(mask), cells.describe(mask, whole=True)
     if not event.cells.any():
-        nothing = "no event: nothing tells the two apart"
+        nothing = "no event: nothing tells the databases apart"
         reason = cells.describe(event.cells) if terms.notion.delta else nothing
         text = whole = f"{whole} ({reason})"
     settings = dict(opened.settings)

@@ -1,9 +1,10 @@
 """Guess from scores which canaries one run included, and count the correct guesses.
 
 By default, two sets of guesses are made, and each uses a part of the error. The size of the planned
-set depends only on the number of canaries; all canaries judge it, and its bound is exact. The size
-of the chosen set is computed from the coins of a random part of the canaries, which are revealed;
-the remaining canaries judge it. The set with the larger bound is reported.
+set depends only on the number of canaries. This set is judged on all canaries, and its bound is
+exact. For the chosen set, the coins of a random part of the canaries are revealed, and the size is
+computed from them. This set is judged on the remaining canaries. The set with the larger bound is
+reported.
 """
 
 import math
@@ -71,11 +72,11 @@ class Guesses:
     """
 
     num_in: int | None = option(
-        "Guesses that a canary was in. Default: planned, and chosen by revealed coins.",
+        "Number of guesses that a canary was in. Default: chosen by dpjax.",
         default=None,
     )
     num_out: int | None = option(
-        "Guesses that a canary was out. Default: as for num_in.",
+        "Number of guesses that a canary was out. Default: as for num_in.",
         default=None,
     )
     reveal_fraction: float = option(
@@ -124,7 +125,9 @@ class Guesses:
         """
         assert len(runs) == 1
         if pairs is not None:
-            raise BadValue("pairs must be left out for one run, where canaries take their place.")
+            raise BadValue(
+                "pairs must be left out for one run, because canaries take the place of pairs."
+            )
         if terms.distance != 1:
             raise BadValue(
                 "distance must be 1 for one run, where each canary is one unit of privacy, but "

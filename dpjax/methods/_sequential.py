@@ -81,7 +81,9 @@ class Sequential:
                 f"audits, but was {terms.notion!r}: use {EVENTS}."
             )
         if getattr(source, "time_limit", None) is not None:
-            raise BadValue("time_limit must be left out for sequential audits: give them seconds.")
+            raise BadValue(
+                "time_limit must be left out for sequential audits: give their method seconds=..."
+            )
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 
     def _run(self, source: Source, pairs: object, terms: Terms, run: np.int32) -> Finding:

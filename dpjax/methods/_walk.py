@@ -44,7 +44,7 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
-"""Value of the limit on draws per side that means no limit."""
+"""Limit on draws per side that stands for no limit."""
 
 _GROWTH, _LEAST = 0.12, 40
 """Size of a block without a claim: a share of all draws so far, and a minimum per side."""
@@ -286,7 +286,7 @@ class Walk:
         self._path.append((self._drawn, state.bound, at_claim))
 
     def finding(self) -> Finding:
-        """Return the finding of the bets; the witness is the event with the largest bound."""
+        """Return the finding; its witness is the event with the largest expected bound."""
         state, pairs, terms = self._state, self._opened.pairs, self._terms
         pair = self._look.pair if self._look is not None else leader(state).pair
         cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])

@@ -19,7 +19,7 @@ _POINTS = 101
 
 
 class _Curve(Notion):
-    """A notion that is a curve; where one number is needed, it is the total variation."""
+    """A notion that is a curve; as one number, it is the total variation per record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""

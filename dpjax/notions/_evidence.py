@@ -73,7 +73,7 @@ class Evidence:
     estimated: ClassVar[str] = "Estimate"
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True
-    more: ClassVar[str] = "Draw or record more outputs: rarer events are then seen."
+    more: ClassVar[str] = "Draw or record more outputs, so that rarer events are seen."
     chosen: ClassVar[str] = "The search set chose this event, and fresh draws counted it."
 
     def answer(

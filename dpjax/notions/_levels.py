@@ -152,7 +152,7 @@ class Zcdp(Notion):
     name: ClassVar[str] = "zcdp"
     unit: ClassVar[tuple[str, str]] = (
         "nats per order",
-        "rho is in nats, a Renyi divergence for each unit of its order.",
+        "rho is a Renyi divergence in nats, divided by the order of the divergence.",
     )
 
     @property

@@ -56,7 +56,7 @@ class RepeatedRuns(Evidence):
         """See `Evidence`."""
         return [
             (f"Outputs that two {self.runs} have in common", f"{self.outputs:,}"),
-            ("Chance of that for independent draws, below", self.chance),
+            ("Bound on the probability of that for independent draws", self.chance),
         ]
 
     @classmethod

@@ -44,8 +44,8 @@ def confirm_pair(
 
     Both sides share one bandwidth h, set by the search stage. Each smoothed density is then the
     density of the output plus h times independent noise. Adding noise is post-processing, so the
-    loss of the smoothed densities never exceeds epsilon, whatever h is. With a bandwidth for each
-    side, it could.
+    loss of the smoothed densities never exceeds epsilon, whatever h is. With two bandwidths, the
+    loss could exceed epsilon.
 
     Args:
         source: Streams of outputs.

@@ -24,7 +24,9 @@ class LocalOptions:
         kind="float | str",
         metavar="RULE|NUMBER",
     )
-    floor: float | None = option("Least density that the loss uses.", default=None, kind="float")
+    floor: float | None = option(
+        "Floor to which smaller densities are raised.", default=None, kind="float"
+    )
     kernel: str = option(
         "gaussian, laplace, epanechnikov or biweight.",
         default="gaussian",
@@ -72,7 +74,10 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """Value of gamma in use; (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu)."""
+        """Value of gamma in use.
+
+        Condition (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu).
+        """
         if self.undersmoothing is not None:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1

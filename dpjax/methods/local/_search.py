@@ -49,7 +49,7 @@ class Curves(NamedTuple):
 
     Attributes:
         points: Points [points] or [points, d]; outcomes for finite spaces.
-        densities: [2, points], at the database and at the neighbor, before truncation.
+        densities: [2, points], densities at the database and at the neighbor, before truncation.
         allowed: bool [points], points that belong to the region.
     """
 
