@@ -138,7 +138,7 @@ class Events:
             return rounds_within(num_pairs, num_pairs * _SEARCH + _CONFIRM)
         if self.num_draws < _FEWEST * num_pairs:
             raise BadValue(
-                f"num_draws must be at least {_FEWEST * num_pairs}, {_FEWEST} for each pair, but "
+                f"num_draws must be at least {_FEWEST * num_pairs} ({_FEWEST} for each pair), but "
                 f"was {self.num_draws}."
             )
         return rounds_within(num_pairs, self.num_draws)

@@ -236,7 +236,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Return the number of pairs that enter each rung; the last has at most `keep * factor`."""
+    """Return the number of pairs in each rung; the last rung has at most `keep * factor`."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

@@ -135,8 +135,8 @@ def search_counted(
         terms: Terms of the audit that follows.
         region: Outputs that events may contain; None for all.
         root: Typed key from which the rungs' keys are folded.
-        asked: Function that returns each pair's notion and level; if None, all pairs have the
-            notion of `terms` and level 0.
+        asked: Function that returns the notion of a pair and the level that its bound should
+            exceed; if None, all pairs have the notion of `terms` and level 0.
 
     Returns:
         The best pairs, best first; for each of them, its expected bound minus its level; and

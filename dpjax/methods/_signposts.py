@@ -68,7 +68,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(name: str, accepted: Collection[str]) -> str:
-    """Return the end of a message that says where an argument belongs."""
+    """Say where an argument belongs, as the end of a message."""
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []

@@ -175,7 +175,7 @@ class Walk:
             )
 
     def refuse_other_outputs(self) -> None:
-        """Check that recorded outputs are still those that an earlier audit counted.
+        """Raise an error unless the recorded outputs begin with those of the earlier audit.
 
         Raises:
             ValueError: When these outputs have changed or become fewer.

@@ -42,8 +42,8 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: For each block: draws per side so far, summed over all pairs; the bound; and the log
-            wealth at the claim.
+        path: One entry per block: draws per side so far (summed over all pairs), the bound, and the
+            log wealth at the claim.
         claim: Claimed level, or None.
         refuted_from: Log wealth at which the claim is refuted.
     """

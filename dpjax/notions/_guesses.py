@@ -182,7 +182,7 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 
 @lru_cache(maxsize=64)
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
-    """Return the index and p-value of the most strongly refuted point of a claimed profile.
+    """Return the index and the p-value of the point of a claimed profile with the least p-value.
 
     The p-value needs no correction for the number of points: if the claim is true, the probability
     of so many right guesses is at most the p-value of each point.

@@ -142,7 +142,7 @@ class Notion:
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return expected bounds of a pair from a few coarse cells, which suffice to rank pairs.
+        """Return expected bounds of a pair, computed with few cells; they suffice to rank pairs.
 
         Args:
             search: Search set of one pair, in one or several runs.
@@ -238,8 +238,8 @@ class Notion:
         """Return the event of a chain with the largest `value`, for display.
 
         Args:
-            chain: Chain with the places of the cells.
-            band: Band from the confirmation set.
+            chain: Chain, with the place of each cell in it.
+            band: Band of the chain, from the confirmation set.
         """
         found = of_sets(band, self.value)
         best = [float(values.max(initial=-math.inf)) for values in found]
@@ -250,7 +250,7 @@ class Notion:
 
 
 def _fresh(budget: Budget) -> int | Shared:
-    """Return the number of confirmation draws in the form that `choose_event` takes."""
+    """Return the number of confirmation draws, as `Shared` if an event decides its division."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
@@ -280,7 +280,7 @@ def _chosen(
 def merged_counts(
     partition: Partition, halves: NDArray[np.int64], allowed: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, list[NDArray[np.float64]]]:
-    """Return counts of merged cells, a mask of those allowed in events, and their positions.
+    """Return counts of merged cells, a mask of the merged cells that are allowed, and positions.
 
     Args:
         partition: Partition of the cells.

@@ -23,15 +23,15 @@ class Statement:
     """Bounds and estimates of a level of privacy that follow from evidence.
 
     Attributes:
-        lower_bound: Lower bound on the level, at the confidence of the audit; 0 if a
-            histogram had an empty interval.
+        lower_bound: Lower bound on the level, at the confidence of the audit; 0 for a
+            histogram that gives no estimate.
         estimate: Level estimated from the confirmation set; None if it is infinite or unknown.
         basis: Basis of the bound: "exact binomial" or "simultaneous band" (at any sample
             size), "normal" (asymptotic) or "histogram".
         upper_bound: Upper bound on the level under an assumption; None without one.
-        standard_error: Standard error of the estimate; None if the bound does not use one.
+        standard_error: Standard error of the estimate; None if it is not used for the bound.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
-            least 1e-12; None if no error below 1/2 refutes it, or if nothing is claimed.
+            least 1e-12; None without a claim, or if no error below 1/2 refutes the claim.
         curve: Table of the curve, as columns by name, for a notion that is a curve; all bounds of
             the table hold jointly.
         crossing: (place, shown, claimed) where a curve most exceeds the claim; None if the curve

@@ -20,7 +20,7 @@ class Terms:
 
     Attributes:
         notion: Notion whose level is bounded.
-        claim: Level to compare with, as the caller wrote it, or None; see `claimed`.
+        claim: Claim as the caller gave it, or None; `claimed` converts it.
         confidence: Confidence of the statements of all `num_claims` audits together.
         num_claims: Number of audits whose statements hold jointly.
         key: Integer seed or typed key, as the caller gave it.
@@ -89,7 +89,7 @@ class Terms:
         if self.notion.delta:
             raise BadValue(
                 f"delta must be 0 for {what}, but was {self.notion.delta}: use {EVENTS}, "
-                "which counts an event."
+                "which takes any delta."
             )
         if self.distance != 1:
             raise BadValue(f"distance must be 1 for {what}, but was {self.distance}: use {EVENTS}.")

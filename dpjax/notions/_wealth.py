@@ -14,7 +14,7 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
 
 _PSEUDO_DRAWS = 64.0
-"""Pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
+"""Number of pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
 
 _NEARLY = 1e-9
 """Two errors are treated as equal if their relative difference is at most this number."""
@@ -34,14 +34,14 @@ class BetWealth(Evidence):
         shown: Counts of the witness's event at the database and at its neighbor, and the number of
             draws per side.
         larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
-        path: For each block: draws per side so far, summed over all pairs; the bound; and the log
-            wealth at the claim.
-        laid: Digest of the draws from which the cells were made; a continued audit must reproduce
-            it.
+        path: One entry per block: draws per side so far (summed over all pairs), the bound, and the
+            log wealth at the claim.
+        laid: Digest of the draws from which the cells were made; in a continued audit, these draws
+            must have the same digest.
         laid_by: int64 [pairs], draws per side from which the cells of each pair were made.
         before: State before the last block, if the limit on draws cut this block short; an audit
             that continues draws the block again in full. None if the last block was complete.
-        held: First outputs, if drawing them again would cost too much; see
+        held: First outputs, stored if drawing them again would cost too much; see
             `dpjax.sources.OpenedInTurn`.
     """
 
@@ -68,7 +68,7 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """Return the larger of the bets' and the look's bound, each at its share of the error.
+        """Return the larger of two bounds: from the bets and from the look, which share the error.
 
         Every refuted level is below the truth, so the bound of the bets is the next float above the
         largest refuted level.

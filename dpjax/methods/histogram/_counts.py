@@ -51,8 +51,8 @@ def count_outputs(
         execution: Execution options, which never change the counts.
 
     Returns:
-        WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval and the
-        padding of the last block.
+        WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval, and the
+        draws that only fill up the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
