@@ -215,8 +215,8 @@ def resume(
     for name in DECISIVE:
         if result.versions.get(name) != now[name]:
             raise ValueError(
-                f"the audit cannot go on: it was made by {name} {result.versions.get(name)}, and "
-                f"this is {now[name]}."
+                "the audit cannot be continued: it was made by "
+                f"{name} {result.versions.get(name)}, and this is {now[name]}."
             )
     source, given = _recipe_of(result, subject, allow_import, allow_command, pairs)
     pairs, _ = given.pop("pairs"), given.pop("method")

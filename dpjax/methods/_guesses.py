@@ -1,9 +1,10 @@
 """Guess from scores which canaries one run included, and count the correct guesses.
 
-Two sets of guesses share the error. The planned set guesses a number of canaries that depends only
-on how many canaries there are, and is judged on all of them; its bound is exact. The chosen set
-takes its numbers of guesses from the revealed coins of a random part of the canaries, and is judged
-on the remaining canaries. The set with the larger bound is reported.
+By default, two sets of guesses are made, and each uses a part of the error. The size of the planned
+set depends only on the number of canaries. This set is judged on all canaries, and its bound is
+exact. For the chosen set, the coins of a random part of the canaries are revealed, and the size is
+computed from them. This set is judged on the remaining canaries. The set with the larger bound is
+reported.
 """
 
 import math
@@ -36,16 +37,16 @@ from chosen guesses suffer less from a small error than bounds on epsilon at a d
 _PLANNED_FACTOR = 2.5
 """Planned guesses at each end of the scores, divided by the square root of the number of canaries.
 
-It suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of guesses
-under a known distribution.
+The value suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of
+guesses under a known distribution.
 """
 
 _ORDER, _REVEALED = 1, 2
 """Stages of the random numbers that order equal scores, and that reveal coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""How many numbers of guesses to try; their largest and smallest share of the canaries; fewest
-guesses."""
+"""How many sizes of the chosen set to try, the largest and smallest size as shares of the canaries,
+and the smallest number of guesses."""
 
 
 class _Numbers(NamedTuple):
@@ -62,10 +63,10 @@ class Guesses:
     The canaries with the highest scores are guessed to be in, and those with the lowest to be out.
     The guesses may depend on each other in any way.
 
-    If no number is given, two sets of guesses share the error, and the one with the larger bound is
-    reported. The planned set guesses about 2.5 sqrt(n) of n canaries at each end of the scores. The
-    chosen set has the numbers of guesses with the largest expected bound according to canaries
-    whose coins are revealed; these canaries are not counted in it.
+    If neither `num_in` nor `num_out` is given, two sets of guesses share the error, and the one
+    with the larger bound is reported. The planned set guesses about 2.5 sqrt(n) of n canaries at
+    each end of the scores. For the chosen set, the coins of some canaries are revealed to find the
+    numbers of guesses with the largest expected bound; it guesses only the remaining canaries.
 
     Attributes:
         num_in: Number of guesses that a canary was in.
@@ -82,15 +83,15 @@ class Guesses:
     """
 
     num_in: int | None = option(
-        "Guesses that a canary was in. Default: planned, and chosen by revealed coins.",
+        "Number of guesses that a canary was in. Default: chosen by dpjax.",
         default=None,
     )
     num_out: int | None = option(
-        "Guesses that a canary was out. Default: as for num_in.",
+        "Number of guesses that a canary was out. Default: as for num_in.",
         default=None,
     )
     reveal_fraction: float = option(
-        "Share of the canaries whose coins choose the second numbers of guesses.", default=0.3
+        "Share of the canaries whose coins are revealed to choose numbers of guesses.", default=0.3
     )
     name: ClassVar[str] = "guesses"
     bounded: ClassVar[bool] = True
@@ -134,11 +135,13 @@ class Guesses:
                 or when there are more guesses than canaries.
         """
         if pairs is not None:
-            raise BadValue("pairs must be left out for one run, where canaries take their place.")
+            raise BadValue(
+                "pairs must be left out for one run, because canaries take the place of pairs."
+            )
         if terms.distance != 1:
             raise BadValue(
-                f"distance must be 1 for one run, but was {terms.distance}: a canary is one unit "
-                "of privacy."
+                "distance must be 1 for one run, where each canary is one unit of privacy, but "
+                f"was {terms.distance}."
             )
         level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
         return Findings.of(*(self._found(source, terms, run) for run in runs.tolist()))
@@ -175,7 +178,7 @@ def _count(
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
-            f"num_in and num_out must not exceed the {len(coins)} canaries together, but were "
+            f"num_in and num_out together must not exceed the {len(coins)} canaries, but were "
             f"{inside} and {outside}."
         )
     right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
@@ -213,7 +216,7 @@ def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCou
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
-    """Return the numbers of guesses with the largest expected bound on unrevealed canaries.
+    """Return the numbers of guesses with the largest expected bound for the unrevealed canaries.
 
     Args:
         revealed: Revealed coins, in decreasing order of score.
@@ -248,12 +251,12 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion for comparing guesses: epsilon as it is, and mu for every other notion."""
+    """Return the notion by which sets of guesses are compared: epsilon itself, or else `Gdp`."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield the shares of canaries to try as the number of guesses at one end of the scores."""
+    """Yield the numbers of guesses to try at one end of the scores, as shares of the canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 

@@ -5,11 +5,12 @@ promising pairs. The bets on a block depend only on earlier blocks, so the bound
 an audit ends once the claim is refuted, the draws or the time are spent, or the user stops it.
 While draws are few, the cells are determined again, from all draws so far, each time the number of
 draws has grown by half. Without a claim, part of the error is kept for the planned look: one exact
-bound from an event that is fixed before the look's draws.
+bound, whose event is fixed before the draws that are counted for it.
 
 
 References:
-    Ville (1939); Waudby-Smith, Ramdas (2024), for bets; Jamieson, Talwalkar (2016), for the phases.
+    Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the
+    phases in which an audit without a claim drops pairs.
 """
 
 import math
@@ -43,16 +44,16 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
-"""Value of the limit on draws per side that means no limit."""
+"""Limit on draws per side that stands for no limit."""
 
 _GROWTH, _LEAST = 0.12, 40
 """Size of a block without a claim: a share of all draws so far, and a minimum per side."""
 
 _COARSE = 4
-"""With a claim, every fourth level of the grid is bet on, and the claim itself."""
+"""With a claim, an audit bets only on every fourth level of the grid and on the claim itself."""
 
 _TINY = 1e-9
-"""Level to bet on in place of a claim of 0; if it is refuted, so is 0."""
+"""Level that is bet on in place of a claim of 0; if this level is refuted, so is 0."""
 
 
 class Walk:
@@ -133,7 +134,7 @@ class Walk:
         return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
 
     def _shared(self) -> NDArray[np.int64]:
-        """Return IDs of the databases, int64 [pairs, 2]; equal IDs share counts, see `Wealth`."""
+        """Return IDs, int64 [pairs, 2]: sides with equal IDs share their counts, see `Wealth`."""
         seen: dict[object, int] = {}
         found = np.empty((len(self._searches), 2), np.int64)
         for (pair, side), number in np.ndenumerate(self._numbers):
@@ -173,12 +174,12 @@ class Walk:
                 self._lay(pair, int(earlier.laid_by[pair]))
         if self._state.first.shape[0] != len(self._laid) or earlier.laid != self._digest():
             raise ValueError(
-                "the audit cannot go on: its first outputs are others now. It was of another "
-                "mechanism, of a function that takes no seed, or of other recordings."
+                "the audit cannot be continued, because its first outputs differ now: the "
+                "mechanism or the recordings changed, or the function takes no seed."
             )
 
     def refuse_other_outputs(self) -> None:
-        """Check that recorded outputs are still those that an earlier audit counted.
+        """Raise an error unless the recorded outputs begin with those of the earlier audit.
 
         Raises:
             ValueError: When these outputs have changed or become fewer.
@@ -191,8 +192,8 @@ class Walk:
             self._count(0, taken - laid, laid), found
         ):
             raise ValueError(
-                f"the audit cannot go on: the first {self._drawn:,} outputs of each side are not "
-                "those that it counted. New outputs must come after them."
+                f"the audit cannot be continued, because the first {self._drawn:,} outputs of each "
+                "side differ from those that it counted: add new outputs only at the end."
             )
 
     def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
@@ -241,7 +242,7 @@ class Walk:
         if self._state.is_claim_refuted:
             self.ended = "the claim was refuted"
         elif deadline is not None and time.perf_counter() >= deadline:
-            self.ended = "the time was over"
+            self.ended = "the time limit was reached"
         else:
             return False
         return True
@@ -314,7 +315,7 @@ class Walk:
         self._path.append((self._drawn, state.bound, state.log_at_claim))
 
     def finding(self) -> Finding:
-        """Return the finding of the bets; the witness is the event with the largest bound."""
+        """Return the finding; its witness is the event with the largest expected bound."""
         state, pairs, terms = self._state, self._opened.pairs, self._terms
         pair = self._look.pair if self._look is not None else leader(state).pair
         cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
@@ -344,7 +345,7 @@ class Walk:
                 *terms.notes(),
                 *pairs.equal_notes(),
                 *dict.fromkeys(self._opened.notes),
-                f"Ended after {self._drawn:,} draws a side, of all pairs together, in "
+                f"Ended after {self._drawn:,} draws per side, of all pairs together, in "
                 f"{len(self._path)} blocks: {self.ended}.",
             ],
             witness=Witness(

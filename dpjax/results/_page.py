@@ -95,7 +95,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
         for side, count, number in zip(sides, witness.event_counts, trials, strict=True):
             rows.append((f"Event at the {side}", f"{count:,} of {number:,}", "fresh draws"))
     if result.num_samples is not None:
-        rows.append(("Search set", f"{result.num_samples:,}", "draws a side"))
+        rows.append(("Search set", f"{result.num_samples:,}", "draws per side"))
     return [*rows, ("Time", f"{result.seconds:.1f}", "seconds")]
 
 

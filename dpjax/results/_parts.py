@@ -153,13 +153,13 @@ class Observed:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
         first = self.num_samples if rounds is None else rounds["num_samples"]
-        text = f"{first} a side to search"
+        text = f"{first} per side to search"
         if num_pairs > 1:
-            text = f"{first} a side of {num_pairs} pairs to search"
+            text = f"{first} per side of {num_pairs} pairs to search"
         if rounds is not None:
             text += f", {rounds['num_again']} more of the best {rounds['num_kept']}"
         first, second = self.trials
-        confirm = f"{self.num_confirm} a side"
+        confirm = f"{self.num_confirm} per side"
         if first != second:
             confirm = f"{first} at the database and {second} at the neighbor"
         return f"{text}, {confirm} to confirm"

@@ -306,8 +306,8 @@ class _OpenedOnHost:
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
             raise ValueError(
-                "the audit cannot go on: its first outputs are labels that JSON does not hold, "
-                "such as tuples. Return texts or numbers instead."
+                "the audit cannot be continued: its first outputs are labels that JSON does not "
+                "hold, such as tuples. Return texts or numbers instead."
             )
         parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
         search = self._count([iter([part]) for part in parts if part is not None])
@@ -384,5 +384,5 @@ def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
     if possible >= wanted:
         return []
     return [
-        f"For the time limit of {pace.limit:g} s, {possible} outputs a side {what}, not {wanted}."
+        f"For the time limit of {pace.limit:g} s, {possible} outputs per side {what}, not {wanted}."
     ]

@@ -50,7 +50,7 @@ def looks_discrete(
             notes.append(
                 Sentence(
                     f"Integers of a wide range ({len(values)} distinct, most of them fewer "
-                    f"than {_SEEN} times a side in the search): taken as reals and smoothed. Say "
+                    f"than {_SEEN} times per side in the search): taken as reals and smoothed. Say "
                     f"{DISCRETE} if they are outcomes, or {EVENTS} for exact counts."
                 )
             )
@@ -59,8 +59,8 @@ def looks_discrete(
         if wide and smoothing is not None:
             notes.append(
                 Sentence(
-                    f"Most of these outcomes happen fewer than {_SEEN} times a side in the search, "
-                    f"where one says little: {EVENTS} compares sets of them."
+                    f"Most of these outcomes occur fewer than {_SEEN} times per side in the "
+                    f"search, where one says little: {EVENTS} compares sets of them."
                 )
             )
         return True

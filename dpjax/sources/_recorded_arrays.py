@@ -176,7 +176,7 @@ def recorded_arrays(
         notes += weighed(notes_of_order(name, [split], place), recorded)
     if count < MIN_SEARCH:
         raise BadValue(
-            f"search_fraction must leave at least {MIN_SEARCH} outputs a side to search, but "
+            f"search_fraction must leave at least {MIN_SEARCH} outputs per side to search, but "
             f"{fraction} of {size} left {count}."
         )
     x, y = mixed
@@ -195,7 +195,7 @@ def recorded_arrays(
     x, y = (np.asarray(side, dtype) for side in (x, y))
     search = jax.device_put((x[:count], y[:count]))
     confirm = jax.device_put((x[count:], y[count:]))
-    notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
+    notes.append(f"{count} outputs per side searched, the other {size - count} confirmed.")
     found = RecordedArrays(StoredStreams(search, confirm), space, labels, origin, notes, region)
     found.settings = {
         "discrete": recorded.discrete,

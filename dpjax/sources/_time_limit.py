@@ -254,8 +254,8 @@ class Pace:
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
         return BadValue(
-            f"time_limit must leave {search} outputs a side and pair to search and {confirm} a "
-            f"side to confirm, but was {self.limit:g} s, and an output takes about "
+            f"time_limit must leave {search} outputs per side of each pair to search and "
+            f"{confirm} per side to confirm, but was {self.limit:g} s, and an output takes about "
             f"{self._taking(confirm) / confirm:.2g} s: give at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )

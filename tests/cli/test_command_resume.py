@@ -56,8 +56,8 @@ OTHER_TERMS = [
     (("--num-claims", 2), "--num-claims must stay"),
     (("--distance", 2), "--distance must stay"),
     (("--key", 3), "--key must stay"),
-    (("--epsilon", 2), "its first outputs are others now"),
-    (("--pairs", "[[0, 0.5]]"), "its first outputs are others now"),
+    (("--epsilon", 2), "its first outputs differ now"),
+    (("--pairs", "[[0, 0.5]]"), "its first outputs differ now"),
     (("--method", "events"), "--resume is for --method sequential"),
     (("--resume", "no.json"), "no.json does not exist"),
 ]

@@ -52,7 +52,7 @@ def test_files_of_every_kind_and_sides_of_different_lengths(run, folder):
     (folder / "day-4.csv.part").write_text("x,y\n1")
     done = run(*ONCE)
     assert done.exit_code == 0 and json.loads(done.output)["evidence"]["settings"]["drawn"] == 5_500
-    assert done.error.count("outputs a side") == 3 and (folder / ".dpjax-watch.json").exists()
+    assert done.error.count("outputs per side") == 3 and (folder / ".dpjax-watch.json").exists()
 
 
 def test_the_same_bits_whenever_it_is_started(run, folder):

@@ -43,8 +43,8 @@ SAID = [
     ),
     (
         (*LAPLACE, "--region", 500, 600, *SMALL),
-        "region [500, 600] lies outside the support of the outputs: none of those that searched "
-        "fell into it.",
+        "region [500, 600] lies outside the support of the outputs: no output of the search set "
+        "lies in it.",
     ),
     # Text in a value column.
     (

@@ -54,7 +54,7 @@ def test_given_numbers_of_guesses_are_counted(scores_and_coins):
     assert found.bound(dpjax.Epsilon(0.01)).lower_bound < bound
     assert 0 < found.bound(dpjax.Gdp()).lower_bound < 2
     assert 0 < found.bound(dpjax.TotalVariation()).lower_bound < 0.69
-    with pytest.raises(ValueError, match="say nothing of rho"):
+    with pytest.raises(ValueError, match="cannot bound rho"):
         found.bound(dpjax.Zcdp())
 
 
@@ -241,11 +241,11 @@ def test_it_is_written_shown_and_run_again(scores_and_coins, tmp_path):
     read = dpjax.AuditResult.from_json(found.to_json())
     assert read == found and dpjax.rerun(read).statement == found.statement
     right = found.evidence.counted.right
-    assert f"{right} of " in str(found) and "of 2001 canaries; 70% of the error" in str(found)
+    assert f"{right} of " in str(found) and "of 2001 canaries; using 70% of the error" in str(found)
     assert "estimate" not in str(found) and "witness" not in str(found)
     pytest.importorskip("jinja2")
     page = found.report(tmp_path / "r.md").read_text()
-    assert "Canaries that judge" in page and f"{found.lower_bound:.4f}" in page
+    assert "Canaries on which guesses are judged" in page and f"{found.lower_bound:.4f}" in page
     assert "pairs listed" not in page and "The recorded files are read again" in page
 
 

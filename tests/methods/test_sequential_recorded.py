@@ -91,7 +91,7 @@ def test_every_output_is_counted_once():
 def test_outputs_that_were_counted_must_still_be_there(changed):
     x, y = laplace(9_000)
     result = dpjax.audit(Recorded(x[:5_000], y[:5_000]), **CLAIM)
-    with pytest.raises(ValueError, match="the audit cannot go on"):
+    with pytest.raises(ValueError, match="the audit cannot be continued"):
         dpjax.resume(result, Recorded(changed(x), y))
 
 

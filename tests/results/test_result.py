@@ -556,7 +556,7 @@ def test_notes_say_only_what_is_so(results, name):
     if name == "local, recorded":
         expected = [
             "Taken as reals with a density. Say discrete=True if they are outcomes.",
-            "180 outputs a side searched, the other 420 confirmed.",
+            "180 outputs per side searched, the other 420 confirmed.",
         ]
     assert found == expected
 

@@ -50,7 +50,7 @@ def test_it_is_printed_written_and_read(repeated, tmp_path):
     text = repeated.report(tmp_path / "r.md").read_text()
     assert "Not random: outputs are a function of the data" in text
     assert "The claim is refuted at" not in text
-    with pytest.raises(ValueError, match="repeated runs must be of some outputs"):
+    with pytest.raises(ValueError, match="repeated runs must have outputs and nats above 0"):
         evidence_from_plain({"kind": RepeatedRuns.kind, "runs": "x", "outputs": 0, "nats": 1.0})
 
 

@@ -65,7 +65,7 @@ def test_a_limit_is_kept_and_used(clock, times, batched, limit):
     if result.num_confirm < 50_000:
         # The share of the plan: 0.7 of the time is for two streams, 0.3 for two others.
         assert 1.5 < result.num_confirm / result.num_samples < 3.5
-        note = f"For the time limit of {limit:g} s, {result.num_confirm} outputs a side confirmed"
+        note = f"For the time limit of {limit:g} s, {result.num_confirm} outputs per side confirmed"
         assert any(note in line for line in result.notes)
 
 
@@ -219,7 +219,7 @@ def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched)
         assert 30 < clock.seconds <= 60 and result.num_confirm > 1_000
         return
     # Eighty outputs a side of a second each do not fit into a minute.
-    with pytest.raises(ValueError, match="time_limit must leave 30 outputs a side"):
+    with pytest.raises(ValueError, match="time_limit must leave 30 outputs per side"):
         dpjax.audit(mechanism, PAIR)
     assert clock.seconds <= 60
 

@@ -88,7 +88,7 @@ def test_the_longer_side_is_cut_and_said():
     assert (
         "x has 1001 outputs and y 900; 900 of each, chosen at random, were used." in prepared.notes
     )
-    assert "270 outputs a side searched, the other 630 confirmed." in prepared.notes
+    assert "270 outputs per side searched, the other 630 confirmed." in prepared.notes
 
 
 # Kinds.
