@@ -1,7 +1,7 @@
 """Host-side validation of arguments.
 
 Every function takes keyword arguments, so that the message can name the argument, its value and
-what is accepted. Values traced by JAX are not checked, since that would need the device.
+what is accepted. Values traced by JAX are not checked, since reading them would need the device.
 """
 
 import os
