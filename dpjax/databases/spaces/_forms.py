@@ -21,7 +21,7 @@ class Form(NamedTuple):
         name: Description of the form.
         records: Function that converts a database to a list of its records.
         database: Function that converts records to a database of this form.
-        alphabet: All possible records; None if they cannot be listed.
+        alphabet: All records that are possible; None if there are too many to list.
     """
 
     name: str
@@ -62,8 +62,8 @@ def form_of(like: object) -> Form:
         return Form(f"a {type(like).__name__}", list, type(like))
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
-        "tuple or dict of columns, a text, or bytes (a number or a vector with "
-        f"relation=Within(...)), but was of the type {type(like).__name__}."
+        "tuple or dict of columns, a text, or bytes, but was of the type "
+        f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
     )
 
 
