@@ -160,8 +160,8 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     for name, side in zip(("database", "neighbor"), given, strict=False):
         if dtype is np.int32 and np.any(np.abs(side) > limit):
             raise ValueError(
-                f"pairs.{name} must hold integers that fit an int32 (from -{limit} to {limit}): "
-                "write larger integers as floats."
+                f"pairs.{name} must hold integers that fit an int32, of absolute value at most "
+                f"{limit}: write larger integers as floats."
             )
     # Follow jax's default float type, which is float64 if x64 is on.
     if dtype is np.float32 and jax.config.read("jax_enable_x64"):
@@ -183,8 +183,8 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
     if np.any(changed):
         at = tuple(np.argwhere(changed)[0])
         raise BadValue(
-            f"pairs must keep their distances in {cast[0].dtype}, but in pair {at[0]}, the numbers "
-            f"{given[0][at]} and {given[1][at]} were rounded to {cast[0][at]} and {cast[1][at]}: "
+            f"pairs must keep their distances in {cast[0].dtype}, but the numbers {given[0][at]} "
+            f"and {given[1][at]} (pair {at[0]}) were rounded to {cast[0][at]} and {cast[1][at]}: "
             "subtract a constant from both, or turn on float64 (jax_enable_x64; --x64 on the "
             "command line)."
         )
