@@ -1,4 +1,4 @@
-"""Reading of files up to a maximum size, and atomic writing."""
+"""Read files up to a maximum size, and write files atomically."""
 
 import gzip
 import io

@@ -6,18 +6,18 @@ its draws take only a few distinct values, and none exceeds about 16. Here a dra
 bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the float
 type, so tails are accurate far below a probability of 1e-12.
 
-Threefry is written in `jax.numpy` with its rounds unrolled: XLA fuses it with the logarithm and
-with whatever consumes the draw, which is several times faster on CPU than the rolled loop of
+Threefry is written in `jax.numpy` with its rounds unrolled: XLA can then fuse it with the logarithm
+and with the code that uses the draw. On CPU, this is several times faster than the rolled loop of
 `jax.random`. The words are bitwise equal to those of jax's own generator.
 
-One Threefry call gives two words of 32 bits. The noise terms of one output (its rows, one per
-query) share words: each row has its own leading word, for the sign and the first 31 bits, and all
-rows take their trailing bits from one more word, so k rows need (k + 1) / 2 calls instead of k.
-When a noise term is compared with a bound, its trailing bits matter only if its leading word equals
-that of the bound. With shared trailing words, the probability that two noise terms satisfy a pair
-of bounds is the product of their probabilities to within 2^-64. Given that both uniforms are below
-s, the probability that one noise term exceeds the other is correct to within 2^-31 / s. Different
-outputs share no words.
+One Threefry call gives two words of 32 bits. The noise terms of one output, one per query, are
+called its rows, and they share words. Each row has its own leading word, for the sign and the first
+31 bits. All rows take their trailing bits from one more word. Thus k rows need (k + 1) / 2 calls
+instead of k. When a noise term is compared with a bound, its trailing bits matter only if its
+leading word equals that of the bound. With shared trailing words, the probability that two noise
+terms satisfy a pair of bounds is the product of their probabilities to within 2^-64. Given that
+both uniforms are below s, the probability that one noise term exceeds the other is correct to
+within 2^-31 / s. Different outputs share no words.
 
 Notation: call (number, position) is threefry(key, (number, position)), where the position is the
 index of an output in its block. Call 0 gives the leading word of row 0 and the trailing word; call

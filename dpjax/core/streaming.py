@@ -55,8 +55,9 @@ class Reducer(NamedTuple, Generic[Carry]):
 def block_size_for(num_samples: int) -> int:
     """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
 
-    It is a multiple of 128, since XLA's CPU loops are six times slower at odd lengths. The size
-    decides which key draws which sample, so it depends on `num_samples` alone, not on the machine.
+    The block size is a multiple of 128, since XLA's CPU loops are six times slower at other
+    lengths. The size decides which key draws which sample, so it depends on `num_samples` alone,
+    not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES

@@ -188,7 +188,7 @@ def shares(*, above_0: bool = False, **arguments: object) -> None:
 
 
 def _within(name: str, value: object, low: float, high: float, accepted: str) -> np.ndarray:
-    """Validate an array with entries in [low, high], in two passes and without temporary arrays."""
+    """Validate that the entries of an array lie in [low, high], without a temporary array."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")

@@ -20,7 +20,7 @@ _MOST_PAIRS = 2**20
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """Pair a database with its copies that lack one record, one pair for each nonzero record.
+    """Pair a database with copies of it that lack one record, one pair for each nonzero record.
 
     Bounds hold for both directions of a pair, so pairs that remove a record also cover adding one.
 
@@ -48,7 +48,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
 
 
 def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
-    """Pair a database with its copies in which one record has another value of a finite domain.
+    """Pair a database with copies of it in which one record has another value of a finite domain.
 
     Args:
         database: Vector of records, [records].

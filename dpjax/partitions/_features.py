@@ -1,4 +1,4 @@
-"""Features of outputs with several numbers and labels, from which scores are fitted."""
+"""Features of outputs that have several numbers and labels; scores are fitted to them."""
 
 from dataclasses import dataclass
 

@@ -2,7 +2,7 @@
 
 Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
 NaN, an infinity, a missing value or an exception. A crash that depends on the data leaks like any
-other output, so each of these is an outcome of its own.
+other output, so NaN, an infinity, a missing value and an exception are outcomes of their own.
 """
 
 import math

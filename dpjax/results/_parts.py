@@ -65,7 +65,7 @@ class Conclusion(Statement):
 
 @dataclass(frozen=True)
 class Witness:
-    """Pair and event, or output, with the largest loss found.
+    """The pair with the largest loss found, and the event or output that has this loss.
 
     Attributes:
         pair: Label of the pair.
@@ -130,8 +130,8 @@ class Observed:
         region: Outputs that were compared, in words; None if the source has no region.
         pair_scores: Label and score of each pair, best first; an infinite score is None. The best
             score is no estimate: as the largest of many, it is usually too high.
-        curve: Data of a plot for the witness's pair: points, densities on both sides, and losses
-            (None if infinite). None if there are no densities.
+        curve: Data for a plot of the witness's pair: points, densities on both sides, and losses,
+            where an infinite loss is None. The whole curve is None if there are no densities.
     """
 
     counted: Evidence
@@ -250,7 +250,7 @@ class Parts:
 
     @property
     def delta(self) -> float:
-        """Delta of the notion: probability outside the guarantee; 0 for a notion without delta."""
+        """Delta of the notion, the probability outside the guarantee; 0 if the notion has none."""
         return self.notion.delta
 
     @property

@@ -191,7 +191,7 @@ class AuditResult(Parts, Shown):
         return "\n".join([title, verdict, *lines])
 
     def _rows(self) -> Rows:
-        """Return the name and text of each number."""
+        """Return the printed rows of the result, each as a name and a text."""
         witness, observed = self.witness, self.evidence
         sure = self.sure
         rows = shown_rows(self, observed.counted.rows(self.statement, sure))

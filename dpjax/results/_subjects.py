@@ -8,8 +8,8 @@ from dpjax.sources import SOURCES, Source, Trust
 def subject_to_plain(source: Source) -> JsonObject | None:
     """Return the kind, name and options of a source; None if it has no name.
 
-    A name is that of a mechanism of the catalogue, MODULE:NAME of an importable object, the command
-    of a program, or the path of a file.
+    The name is that of a mechanism of the catalogue, the MODULE:NAME of an importable object, the
+    command of a program, or the path of a file.
     """
     content = source.to_plain()
     return None if content is None else {"kind": source.kind, **content}

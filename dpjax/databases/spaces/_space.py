@@ -25,7 +25,7 @@ class Space:
         """Return the distinct pairs with which a search begins.
 
         Raises:
-            ValueError: When there are no such pairs.
+            ValueError: When the space has no pair to propose.
         """
         raise NotImplementedError
 
