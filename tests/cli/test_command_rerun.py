@@ -105,7 +105,7 @@ def content():
         ({"subject": {"kind": "command", "command": ["touch"]}}, "command must be a text"),
         ({"subject": {"kind": "samples", "x": "a", "y": "b"}}, "recorded files must be"),
         ({"subject": {"kind": "samples", "x": [["/dev/zero"], None]}}, "is a pipe or a device"),
-        ({"subject": {"kind": "?"}}, "of no kind that is known"),
+        ({"subject": {"kind": "?"}}, "the unknown kind"),
         ({"subject": 3}, "must be a table"),
         ({"subject": {"kind": "mechanism", "name": "laplace", "parameters": 3}}, "must be a table"),
         ({"subject": {"kind": "mechanism"}}, "must be a name"),

@@ -164,7 +164,7 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
     if min(shape, default=0) < 0 or dtype.itemsize == 0:
         raise ValueError(f"it must hold entries of some bytes in the shape {axes}")
     if dtype.kind == "f" and dtype.itemsize > 8:
-        raise ValueError(f"it holds {dtype}, of whose digits float64 would lose some")
+        raise ValueError(f"it holds {dtype} values, which float64 cannot represent exactly")
     if len(shape) == most_axes == 2:
         validate.within_limit("columns", shape[1], "it holds too many columns")
     return header
