@@ -150,8 +150,8 @@ def search_pairs(
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
-            f"pairs cannot be searched for outputs that are {mechanism.output_space}: beside an "
-            "atom there is no density; give them all to dpjax.audit(...)."
+            f"pairs cannot be searched for outputs that are {mechanism.output_space}: outputs "
+            "with atoms have no density; pass all pairs to dpjax.audit(...)."
         )
     if region is None:
         region = getattr(mechanism, "standard_region", None)

@@ -110,7 +110,7 @@ class Encoder:
             )
         if raw.dtype.kind == "f" and raw.dtype.itemsize > 8:
             raise ValueError(
-                f"{self.source} gave {raw.dtype}, of whose digits float64 would lose some."
+                f"{self.source} gave {raw.dtype}, which float64 cannot hold without loss of digits."
             )
         rows = raw.reshape(len(raw), -1)
         self._check_dimension(rows.shape[1])

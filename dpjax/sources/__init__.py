@@ -44,4 +44,4 @@ SOURCES = {
     kind.kind: kind
     for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism, Member)
 }
-"""Class of sources for each `kind` that a recipe may name."""
+"""Map from each `kind` that a recipe may name to its class of sources."""

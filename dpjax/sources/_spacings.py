@@ -31,7 +31,7 @@ _APART = 5.0
 """Largest ratio of a cloud's probabilities on the two sides for which the test is valid."""
 
 _FEWEST = 20
-"""Minimum number of pairs of spacings for deciding whether values lie on a lattice."""
+"""Minimum number of pairs of spacings needed to decide whether values lie on a lattice."""
 
 _ULPS = 16
 """Difference up to which values count as equal, in units in the last place."""
@@ -104,7 +104,7 @@ class _Column:
     Attributes:
         values: Distinct values, float64 [n], ascending.
         total: Number of values so far, with repetitions and in all windows.
-        precision: Machine epsilon of the column's type; the largest one if there are several types.
+        precision: Machine epsilon of the column's type, or the largest one of several types.
     """
 
     def __init__(self):

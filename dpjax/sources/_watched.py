@@ -101,7 +101,7 @@ class Watched:
         return [
             Unvaried(
                 f"All {first} outputs at the database were the same, and so were all {second} at "
-                "its neighbor: the mechanism may draw no randomness, or the same at every call.",
+                "its neighbor: the mechanism may use no randomness, or the same one in every call.",
                 self._pairs.labels[pair],
             )
         ]

@@ -125,7 +125,7 @@ def test_dicts_and_tuples_of_texts_are_outcomes():
             ValueError,
             r"shape \[n\] or \[n, d\], but gave the shape \[2, 2, 2\]",
         ),
-        (np.zeros(2, np.longdouble), ValueError, "of whose digits float64 would lose some"),
+        (np.zeros(2, np.longdouble), ValueError, "which float64 cannot hold without loss"),
         (np.array([[2**60, 1]]), ValueError, "vectors of integers above 2^53"),
         ([(2**60, 1)], ValueError, "vectors of integers above 2^53"),
         ([(1.0, 2.0), (1.0, 2.0, 3.0)], ValueError, r"of one length, but gave \[2, 3\] numbers"),

@@ -548,15 +548,15 @@ def test_notes_say_only_what_is_so(results, name):
             f"{claims} such bounds hold together with confidence 0.999 (Bonferroni)."
         )
     if name == "recorded":
-        counts = [re.fullmatch(r"[xy]: (\d+) outputs searched, the other (\d+) confirmed.", note)
-                  for note in found]  # fmt: skip
+        form = r"[xy]: (\d+) outputs form the search set, the other (\d+) the confirmation set."
+        counts = [re.fullmatch(form, note) for note in found]
         assert [int(a[1]) + int(a[2]) for a in counts] == [len(side) for side in REALS]
         found = []
     expected = []
     if name == "local, recorded":
         expected = [
-            "Taken as reals with a density. Say discrete=True if they are outcomes.",
-            "180 outputs a side searched, the other 420 confirmed.",
+            "The outputs were treated as reals. Use discrete=True if they are outcomes.",
+            "180 outputs per side form the search set, the other 420 the confirmation set.",
         ]
     assert found == expected
 

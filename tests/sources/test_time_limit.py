@@ -218,6 +218,6 @@ def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched)
         assert 30 < clock.seconds <= 60 and result.num_confirm > 1_000
         return
     # Eighty outputs a side of a second each do not fit into a minute.
-    with pytest.raises(ValueError, match="time_limit must leave 30 outputs a side"):
+    with pytest.raises(ValueError, match="time_limit must allow 30 outputs per side"):
         dpjax.audit(mechanism, PAIR)
     assert clock.seconds <= 60

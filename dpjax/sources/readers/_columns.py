@@ -20,7 +20,8 @@ def refuse_index(
 ) -> None:
     """Refuse several columns if one of them seems to hold row numbers.
 
-    If row numbers were part of the outputs, they could tell the two sides of any mechanism apart.
+    If row numbers were read as part of the outputs, they could distinguish the two sides of any
+    mechanism.
 
     Args:
         names: Names of all columns.
@@ -39,8 +40,8 @@ def refuse_index(
         shown = ", ".join(repr(other) if header else other for other in names)
         raise ValueError(
             f"has the columns {shown}, of which {repr(name) if header else name} looks like a "
-            "number of the row: choose the one with the outputs with column (--column), or delete "
-            "that one"
+            "row number: choose the column of the outputs with column (--column), or delete the "
+            "column of row numbers"
         )
 
 
