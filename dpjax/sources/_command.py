@@ -114,8 +114,8 @@ class CommandMechanism(OnHost):
             raise BadType(f"command must be a text, but was {command!r}.")
         if not trust.commands:
             raise ValueError(
-                f"the program {command!r} would be run, but a file may not run programs without "
-                "your permission: if you trust it, allow it with allow_command=True "
+                f"the program {command!r} would be run, but a file may not do so without your "
+                "permission: if you trust it, allow it with allow_command=True "
                 "(--allow-command)."
             )
         return cls(command, **known_options(cls, content))

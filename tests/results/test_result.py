@@ -95,7 +95,7 @@ def test_a_result_goes_to_json_and_back_and_is_run_again(results, name):
         return
     refused = "subject must be given, for the result is of"
     if subject in (own, HOST):
-        refused = "would import code, which a file may not do by itself"
+        refused = "would import code, but a file may not do so"
         again = dpjax.rerun(back, allow_import=[__name__])
         assert comparable(again) == comparable(result)
     with pytest.raises(ValueError, match=refused):

@@ -357,7 +357,7 @@ def test_refused_recordings(tmp_path):
     copy.write_bytes((tmp_path / "x.npy").read_bytes())
     with pytest.raises(ValueError, match=r"x \(x.npy\) and y \(copy.npy\): x and y must be indep"):
         dpjax.audit(Recorded(x, Recording(copy)))
-    with pytest.raises(TypeError, match=r"in memory, but y was Recording: read .* method=Events"):
+    with pytest.raises(TypeError, match=r"in memory, but y was a Recording: read .* method=Events"):
         dpjax.audit(Recorded(Y, x), method=Local())
     for fraction, message in ((0.6, "must be below 0.5"), (0.0, "must lie strictly")):
         with pytest.raises(ValueError, match=f"search_fraction {message}"):
