@@ -186,7 +186,7 @@ class _OpenedOnHost:
                 for pair in range(len(pairs))
             ]
         self._laid = [search.partition for search in found]
-        self._note_fewer([search.halves for search in found], rounds.num_samples, "searched")
+        self._note_fewer([search.halves for search in found], rounds.num_samples, "for the search")
         if not rounds.num_kept:
             self._plan_confirm()
         return found
@@ -202,7 +202,7 @@ class _OpenedOnHost:
             cells = self._laid[pair]
             sides = [self._stream.batches(pair, side, SEARCH_AGAIN, quota) for side in (0, 1)]
             counts[place][..., : cells.size] = count_halves(cells, sides)
-        self._note_fewer(counts[0], wanted, "searched again")
+        self._note_fewer(counts[0], wanted, "for the second search round")
         self._plan_confirm()
         return counts
 
@@ -236,7 +236,7 @@ class _OpenedOnHost:
         streams = self._stream.streams()
         self.shares = self._pace.alike(streams)
         self.num_confirm = self._pace.confirm(streams, wanted, self._used())
-        self._said += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
+        self._said += _said_fewer(self._pace, self.num_confirm, wanted, "for the confirmation")
         self.tally.expect(2 * self.num_confirm)
 
     def _note_fewer(self, halves: Iterable[np.ndarray], wanted: int, what: str) -> None:
@@ -385,5 +385,6 @@ def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
     if possible >= wanted:
         return []
     return [
-        f"For the time limit of {pace.limit:g} s, {possible} outputs a side {what}, not {wanted}."
+        f"The time limit of {pace.limit:g} s allowed only {possible} outputs per side {what}, "
+        f"instead of {wanted}."
     ]

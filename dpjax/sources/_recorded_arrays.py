@@ -39,7 +39,8 @@ class RecordedArrays:
     Attributes:
         space: Space of the outputs.
         labels: Outcomes in the caller's form, in the order of their numbers; None for reals.
-        origin: Median [d], which is subtracted from reals before they are rounded to float32.
+        origin: Median [d] of the outputs; it is subtracted from reals before they are rounded to
+            float32.
     """
 
     def __init__(

@@ -8,8 +8,8 @@ t = 1/1000 is therefore compared with a binomial distribution, with a probabilit
 pair.
 
 A distribution may itself form clouds around some values, as rounded values with a little noise do.
-But then, unless the two distributions are far apart, two outputs of a cloud come from different
-sides about as often as from the same side, whereas near-copies always come from the same side.
+But unless the two distributions are far apart, two outputs of a cloud come from different sides
+about as often as from the same side, whereas near-copies always come from the same side.
 
 Values that differ by a few units in the last place are merged first, since rounding may move equal
 sums of floats apart. Spacings are also compared on a logarithmic scale, on which very heavy tails

@@ -64,7 +64,9 @@ def test_a_limit_is_kept_and_used(clock, times, batched, limit):
     if result.num_confirm < 50_000:
         # The share of the plan: 0.7 of the time is for two streams, 0.3 for two others.
         assert 1.5 < result.num_confirm / result.num_samples < 3.5
-        note = f"For the time limit of {limit:g} s, {result.num_confirm} outputs a side confirmed"
+        note = (
+            f"limit of {limit:g} s allowed only {result.num_confirm} outputs per side for the conf"
+        )
         assert any(note in line for line in result.notes)
 
 

@@ -48,7 +48,8 @@ def refuse_index(
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     """Refuse rows of two integers if they look like numbers that were split at a decimal comma.
 
-    Nobody writes an integer as 05, but one in ten decimal numbers has a 0 after the comma.
+    Nobody writes an integer as 05, but one in ten decimal numbers has a 0 after its comma, so that
+    the second part looks like 05.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.
