@@ -210,7 +210,10 @@ def resume(
         result = AuditResult.from_file(result)
     earlier = bets_of(result.evidence.counted)
     if earlier is None:
-        raise BadValue("result must be of an audit by dpjax.Sequential(), for others have an end.")
+        raise BadValue(
+            "result must come from an audit with dpjax.Sequential(); other audits cannot be "
+            "continued."
+        )
     now = versions()
     for name in DECISIVE:
         if result.versions.get(name) != now[name]:
@@ -260,7 +263,8 @@ def _read_recipe(
         if recipe["subject"] is None:
             raise ValueError(
                 f"subject must be given, for the result is of {result.mechanism!r}, which is not "
-                "built in: its recipe holds how it was audited, and not what."
+                "built in: its recipe states how it was audited, but does not contain the "
+                "mechanism."
             )
         first = recipe["pairs"] and recipe["pairs"]["database"][0]
         subject = subject_from_plain(recipe["subject"], first, trust)

@@ -54,4 +54,4 @@ SOURCES = {
         Member,
     )
 }
-"""Class of sources for each `kind` that a recipe may name."""
+"""Map from each `kind` that a recipe may name to its class of sources."""

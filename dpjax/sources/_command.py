@@ -120,8 +120,9 @@ class CommandMechanism(OnHost):
             raise BadType(f"command must be a text, but was {command!r}.")
         if not trust.commands:
             raise ValueError(
-                f"the program {command!r} would be run, which a file may not do by itself: if you "
-                "trust it, allow it with allow_command=True (--allow-command)."
+                f"the program {command!r} would be run, but a file may not do so without your "
+                "permission: if you trust it, allow it with allow_command=True "
+                "(--allow-command)."
             )
         return cls(command, **known_options(cls, content))
 
@@ -186,7 +187,7 @@ class CommandMechanism(OnHost):
             raise ValueError(
                 f"the command {what}, printed "
                 f"{len(lines) if len(lines) < num_samples else f'more than {num_samples}'} lines: "
-                f"it must print one output a line, as many as asked{_saying(last)}"
+                f"it must print one output per line, as many as requested{_saying(last)}"
             )
         return as_outputs(lines)
 
@@ -205,7 +206,7 @@ class CommandMechanism(OnHost):
         if len(lines) > 1:
             raise ValueError(
                 f"the command {self._program!r} has no {{num_samples}}, so it must print one line "
-                f"a run, but printed more at the database {preview_database(text)}."
+                f"per run, but printed more at the database {preview_database(text)}."
             )
         return lines[0] if lines else ""
 
@@ -265,8 +266,8 @@ def _argument(text: str) -> str:
         taken = False
     if not taken:
         raise BadValue(
-            "pairs must hold texts without a NUL or half a surrogate for a command, but held "
-            f"{preview_database(text)}."
+            "pairs must hold strings without NUL characters or unpaired surrogates for a command, "
+            f"but held {preview_database(text)}."
         )
     return text
 

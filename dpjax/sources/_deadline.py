@@ -17,11 +17,11 @@ _AGAIN = 0.1
 """Seconds after which the alarm is repeated, in case a callback suppressed the exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Constants of the time at which calls are ended because of a time limit.
+"""Constants that determine when calls are ended because of a time limit.
 
-Calls are ended when `_OVER` times the time limit has passed. So that a slightly late audit can
-still return a result, all calls after that have some time together: the share `_LEAST_SHARE` of the
-time limit, but at least `_LEAST` seconds."""
+Calls are ended when `_OVER` times the time limit has passed. An audit that is slightly late can
+still return a result: its calls after that may take some more time in total, namely the share
+`_LEAST_SHARE` of the time limit, but at least `_LEAST` seconds."""
 
 
 class TookTooLong(BaseException):
@@ -59,7 +59,7 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of calls in worker processes, whose clock is that of this process.
+        """Return the deadline of calls in worker processes, which use the clock of this process.
 
         Raises:
             ValueError: When a timeout is set, but this system has no alarms.

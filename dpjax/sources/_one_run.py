@@ -99,7 +99,7 @@ class OneRun(GuessedCanaries):
         scores, included = scores_of(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(
-                f"included must have an entry a score, but had {len(included)} entries for "
+                f"included must have one entry per score, but had {len(included)} entries for "
                 f"{len(scores)} scores."
             )
         _refuse_unfair(included, self.fair_coins)
@@ -138,8 +138,8 @@ def _read(name: str, given: object) -> NDArray:
         return np.concatenate(list(given.chunks()))
     if np.ma.is_masked(given):
         raise BadValue(
-            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave those "
-            "canaries out, scores and coins."
+            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
+            "the scores and the coins of those canaries."
         )
     return np.asarray(given)
 
@@ -150,11 +150,13 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
         raise BadType(f"scores must be numbers, but were of type {found.dtype}.")
     if found.ndim != 1:
         raise BadType(
-            "scores must be of one run, with one number a canary, shape [n], but had shape "
-            f"{found.shape}: audit each run by a OneRun of its own, with num_claims."
+            "scores must come from one run, with one number per canary, shape [n], but had shape "
+            f"{found.shape}: audit each run with its own OneRun, and set num_claims."
         )
     if len(found) < FEWEST:
-        raise BadValue(f"scores must be of at least {FEWEST} canaries, but were of {len(found)}.")
+        raise BadValue(
+            f"there must be scores of at least {FEWEST} canaries, but there were {len(found)}."
+        )
     scores = found.astype(np.float64)
     if np.isnan(scores).any():
         raise BadValue(f"scores must not be NaN, but {np.isnan(scores).sum()} were.")
@@ -173,11 +175,12 @@ def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:
         raise BadValue(
-            f"included must be fair coins, one a canary, but {inside} of {number} were included."
+            f"included must come from fair coins, one per canary, but {inside} of {number} "
+            "canaries were included, which is too far from one half."
         )
     if 2 * inside == number and not known:
         raise BadValue(
-            f"included must be fair coins, one a canary, but exactly one half of {number} was "
-            "included, as where a fixed number is chosen, for which no bound holds. If each had "
-            f"its own coin, say {term('fair_coins=True', '--fair-coins')}."
+            f"included must come from fair coins, one per canary, but exactly half of {number} "
+            "canaries were included, as if a fixed number had been chosen. No bound holds then. If "
+            f"each canary had its own coin, use {term('fair_coins=True', '--fair-coins')}."
         )

@@ -65,7 +65,7 @@ class OpenedRecorded:
         )
         names = " and ".join(part.name for part in parts)
         if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
-            raise TypeError(f"{names} must be of one kind, but were labels and vectors.")
+            raise TypeError(f"{names} must hold one kind of outputs, but held labels and vectors.")
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
         num_confirm = min(int(part.values.total * (1 - part.fraction)) for part in parts)
         cells = lay_best(
@@ -80,7 +80,8 @@ class OpenedRecorded:
         self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
         self.notes += [
-            f"{side}: {searched} outputs searched, the other {confirmed} confirmed."
+            f"{side}: {searched} outputs form the search set, the other {confirmed} the "
+            "confirmation set."
             for side, searched, confirmed in zip(
                 "xy",
                 self._counts[:2].sum(axis=(0, 2)),
@@ -104,7 +105,7 @@ class OpenedRecorded:
             ValueError: When only a part of the confirmation set is requested.
         """
         if marked.first or marked.size is not None:
-            raise ValueError("recorded outputs that confirm are counted all at once.")
+            raise ValueError("the confirmation set of recorded outputs must be counted as a whole.")
         counts, (of_cells,) = np.zeros((1, 2, marked.num_marks), np.int64), marked.marks
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
@@ -210,14 +211,14 @@ def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
             continue
         if all(np.all(side[:, column] == np.rint(side[:, column])) for side in sides):
             notes.append(
-                f"Whole numbers: {len(atoms)} that happen often were counted one by one, all "
+                f"Of the integers, {len(atoms)} that occur often were counted one by one, and all "
                 "others in intervals."
             )
             continue
         shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
         notes.append(
-            f"Numbers that happen often ({shown}{', ...' if len(atoms) > 3 else ''}: "
-            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted apart from the density "
-            "around them."
+            f"Numbers that occur often ({shown}{', ...' if len(atoms) > 3 else ''}: "
+            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted separately from the "
+            "density around them."
         )
     return notes

@@ -1,16 +1,17 @@
 """Detection of draws that both sides share: copies in any order, common rows, or one seed.
 
-A bound on the ratio of two probabilities assumes that the two sides are independent. Outputs that
-are on both sides make any mechanism look private. They are detected in two ways.
+A bound on the ratio of two probabilities assumes that the two sides are independent. If both
+sides hold the same outputs, any mechanism looks private. Shared outputs are detected in two ways.
 
 Values: consider a value that occurs c times in total, with an even c. Whatever the two
 distributions are, it occurs equally often on both sides with a probability of at most
 h(c) = C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two
 sides are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). Its expectation is at
 most 1, so it is rarely large (by Markov's inequality, or Ville's at any time). This holds if the
-counts of different values are independent. They are not, since they add up to the numbers n and m
-of outputs on the two sides. But this increases probabilities by a factor of at most n + m + 1
-(Darroch: the total can be made the most likely one of n + m + 1 totals). For example, a real that
+counts of different values are independent. The counts are in fact dependent, since they add up to
+the numbers n and m of outputs on the two sides. But this dependence increases probabilities by a
+factor of at most n + m + 1 (Darroch: the total can be made the most likely one of n + m + 1
+totals). For example, a real that
 occurs once on each side has h = 1/2. The order of outputs does not matter.
 
 Order: if there are few distinct outcomes, their counts show nothing, but a long sequence of
@@ -64,8 +65,8 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     if log_evidence(chance, equal) > np.log((x.total + y.total + 1) / _CHANCE):
         raise ValueError(
             f"x and y must be independent of each other, but share draws: of {len(equal)} values "
-            f"that could be compared, {equal.sum()} occur equally often in both, a chance below "
-            f"{_CHANCE:g}. {_ANEW}"
+            f"that could be compared, {equal.sum()} occur equally often in both. Independent "
+            f"draws do so with a probability below {_CHANCE:g}. {_ANEW}"
         )
     size = min(len(x.first), len(y.first))
     if np.array_equal(x.first[:size], y.first[:size]) and order_nats(x.first[:size]) > ORDER_NATS:

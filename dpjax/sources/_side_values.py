@@ -14,7 +14,7 @@ The probability of a recurrence is e^-60, or about e^-30 if batches are sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Values of s to try in `log_evidence`, as fractions of the distance from h to 1."""
+"""Values of s that `log_evidence` tries, as fractions of the distance from h to 1."""
 
 _ONCE = 32
 """A sequence with at least this number of values that occur once cannot recur by chance.
@@ -29,7 +29,7 @@ _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Lengths of the beginning of a side that is searched for in later outputs.
+"""Possible lengths of the beginning of a side for which later outputs are searched.
 
 The shortest beginning that cannot recur by chance is used.
 """
@@ -119,10 +119,10 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     """Return the log of the evidence that occurrences have larger probabilities than assumed.
 
     The assumption is that each of n occurrences has a probability of at most h. The evidence is a
-    product of s / h for each one that happened, and of (1 - s) / (1 - h) for each one that did not,
-    with s > h. Under the assumption, its expectation is at most 1, so it is rarely large (Ville's
-    inequality). The result is the log of the largest product over several s, less the log of their
-    number.
+    product with one factor per occurrence: s / h if it happened, and (1 - s) / (1 - h) if it did
+    not, with some s > h. Under the assumption, the expected product is at most 1, so the product is
+    rarely large (Ville's inequality). Several values of s are tried; the result is the log of the
+    largest product, minus the log of the number of these values.
 
     Args:
         chance: Maximum probability h of each occurrence, [n], below 1.

@@ -135,7 +135,7 @@ class Entry:
         if isinstance(self.method, Local):
             if isinstance(space, MixedSpace):
                 raise ValueError(
-                    f"Local cannot run on outputs that are {space}: beside an atom there is no "
+                    f"Local cannot run on outputs that are {space}: outputs with atoms have no "
                     "density; use Events()."
                 )
             if given is None:

@@ -128,8 +128,8 @@ class Watch:
             before = self.state.terms.get(name)
             if before != value:
                 raise BadValue(
-                    f"{name} must stay what it was where a watch goes on: {before!r} in "
-                    f"{self._path}, and not {value!r}."
+                    f"{name} must not change when a watch is continued: it is {before!r} in "
+                    f"{self._path}, but {value!r} was given."
                 )
 
     def _refuse_again(self, chunk: Chunk) -> None:

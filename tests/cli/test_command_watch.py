@@ -121,7 +121,7 @@ def test_other_terms_are_refused(run, folder):
     assert run(*ONCE).exit_code == 0
     for option in (("--claim", 2), ("--delta", 0.1), ("--confidence", 0.9), ("--key", 3)):
         done = run(*ONCE, *option)
-        assert done.exit_code == 2 and "must stay what it was" in done.error
+        assert done.exit_code == 2 and "must not change when a watch" in done.error
     done = run("watch", "in", "--once")
     assert done.exit_code == 2 and "needs --claim" in done.error
     assert "folder nowhere must be a folder" in run("watch", "nowhere", "--claim", 1).error

@@ -176,8 +176,8 @@ def test_assertions_and_the_command_line_take_families(tmp_path):
 @pytest.mark.parametrize(
     ("make", "ranges", "message"),
     [
-        (count, {}, "ranges must be a table"),
-        (count, {"max_weight": []}, "lists of values or intervals"),
+        (count, {}, "ranges must map at least one"),
+        (count, {"max_weight": []}, "a list of values or an interval"),
         (count, {"max_weight": (4, 1)}, "increasing intervals"),
         (3, {"a": [1]}, "make must be a function"),
         (lambda a: dpjax.mechanisms.Laplace(a), {"a": [1.0]}, "compared by the grid of a sweep"),

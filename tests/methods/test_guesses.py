@@ -267,14 +267,14 @@ def test_assertions(scores_and_coins):
 @pytest.mark.parametrize(
     ("broken", "sentence"),
     [
-        (lambda s, c: (s[:19], c[:19]), "at least 20 canaries, but were of 19"),
+        (lambda s, c: (s[:19], c[:19]), "at least 20 canaries, but there were 19"),
         (lambda s, c: (s, c.astype(int)), "included must be booleans"),
         (lambda s, c: (s, c[:-1]), "2000 entries for 2001 scores"),
-        (lambda s, c: (s, c & (np.arange(2001) % 4 > 0)), "must be fair coins"),
-        (lambda s, c: (s[:2000], np.arange(2000) < 1000), "exactly one half of 2000"),
+        (lambda s, c: (s, c & (np.arange(2001) % 4 > 0)), "must come from fair coins"),
+        (lambda s, c: (s[:2000], np.arange(2000) < 1000), "exactly half of 2000"),
         (lambda s, c: (np.where(s > 3, np.nan, s), c), "scores must not be NaN"),
         (lambda s, c: (0 * s, c), "scores must differ"),
-        (lambda s, c: (np.stack([s, s]), c), "scores must be of one run"),
+        (lambda s, c: (np.stack([s, s]), c), "scores must come from one run"),
         (lambda s, c: (s.astype(str), c), "scores must be numbers"),
     ],
 )

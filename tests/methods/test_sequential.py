@@ -295,7 +295,7 @@ def test_what_cannot_go_on():
     with pytest.raises(ValueError, match="its first outputs differ now"):
         dpjax.resume(result, Laplace(1.1), num_draws=4_000)
     fixed = dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Events(400, 400))
-    with pytest.raises(ValueError, match=r"must be of an audit by dpjax\.Sequential"):
+    with pytest.raises(ValueError, match=r"must come from an audit with dpjax\.Sequential"):
         dpjax.resume(fixed)
     content = result.to_dict()
     content["provenance"]["versions"]["jax"] = "0.0.1"

@@ -47,7 +47,7 @@ def test_a_call_that_hangs_is_an_outcome(function, workers):
 def test_a_call_beyond_the_time_limit_is_an_error():
     subject = HostMechanism(hangs_at_one, batched=False, time_limit=1.0)
     start = time.monotonic()
-    with pytest.raises(ValueError, match=r"hangs_at_one at the database 1 was still running when"):
+    with pytest.raises(ValueError, match=r"hangs_at_one at the database 1 was still running at"):
         dpjax.audit(subject, [(0, 1)], method=Events(50, 50))
     assert time.monotonic() - start < 10
 

@@ -165,7 +165,7 @@ def numbers_in_order():
 
 def test_a_limit_that_shows_nothing_says_which_would(clock):
     function = slow(clock, 0, 0.3)[0]
-    with pytest.raises(ValueError, match=r"was 5 s, and an output takes about 0\.3 s") as refused:
+    with pytest.raises(ValueError, match=r"was 5 s, while an output takes about 0\.3 s") as refused:
         dpjax.audit(HostMechanism(function, batched=False, time_limit=5.0), PAIR)
     # A quarter of the limit may measure.
     assert clock.seconds <= 1.5

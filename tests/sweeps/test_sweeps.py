@@ -173,7 +173,7 @@ def test_ids_are_the_same_in_every_process():
         ({"method": HistogramEstimate(4, 9, (0, 1))}, "pairs must be left out for a histogram"),
         (
             {"mechanism": SVT3(1.0), "method": SMALL, "pairs": None},
-            "beside an atom there is no density",
+            "outputs with atoms have no density",
         ),
         ({"mechanism": user_noise, "pairs": None}, "pairs must be given"),
         ({"method": Events(region="wide")}, "region must"),
