@@ -29,10 +29,10 @@ Tuned on experiments (a) to (e) of the local approach and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5
-"""The first number if there are only two cells, since only the side of one event is selected.
+"""The first number if a single pair was searched and its draws are in only two cells.
 
-With 2, the event with probabilities 0.01 and 0.00135 is chosen in 93% of the searches with 800
-draws a side; with 0.5, in 99.8%.
+Only the side of one event is then selected. With 2, the event with probabilities 0.01 and 0.00135
+is chosen in 93% of the searches with 800 draws a side; with 0.5, in 99.8%.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
@@ -120,14 +120,18 @@ def choose_event(
         ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
     ]
     ways += [ByPosition.of(may, line) for line in positions]
-    by_position = _LINE_SHRINKAGE if cells > 2 else _TWO_SHRINKAGE
-    by_position += _RIVAL_SHRINKAGE * np.log(num_rivals)
     candidates = _candidates(ways)
     rows = max(_MOST_ENTRIES // (4 * len(ways) * cells), 1)
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
     by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None]
+    num_seen = np.count_nonzero(total.any(axis=1), axis=-1)[:, None]
+    by_position = np.where(
+        (num_seen == 2) & (num_rivals == 1),
+        _TWO_SHRINKAGE,
+        _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(num_rivals),
+    )
     draws = total.sum(axis=-1).T
     shares = shrunk(
         inside[side, :, candidates.order],
@@ -227,7 +231,7 @@ def _smoothed(
     inside: NDArray[np.int64],
     ways: list[ByRatio | ByPosition],
     candidates: _Candidates,
-    quantile: float,
+    quantile: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return shrunk probabilities of half-lines by a smooth loss, [half-lines, runs, sets].
 
@@ -236,7 +240,7 @@ def _smoothed(
         inside: Counts of the sets, as `_judged` returns them.
         ways: Ways of making orders.
         candidates: Candidates, of which those along a line are evaluated, in their order.
-        quantile: Number of standard errors by which ratios are shrunk.
+        quantile: Number of standard errors by which ratios are shrunk, [runs, 1].
     """
     draws, found = total.sum(axis=-1).T[..., None], []
     for number, way in enumerate(ways):
