@@ -240,7 +240,7 @@ class Trust(NamedTuple):
         commands: Whether a program may be run.
     """
 
-    imports: Collection[str] = ()
+    imports: Collection[str]
     commands: bool = False
 
 
