@@ -30,7 +30,7 @@ def row(entry: Entry, seeds: range) -> tuple[str, bool]:
     results = [entry.audit(seed) for seed in seeds]
     num_seeds = len(seeds)
     seconds = (time.perf_counter() - start) / num_seeds
-    refuted = sum(result.verdict == "violated" for result in results)
+    refuted = sum(result.verdict in ("violated", "not random") for result in results)
     limit = int(np.ceil(NEEDED_SHARE * num_seeds))
     if entry.wrong:
         passed, needed = refuted >= limit, f"at least {limit}"

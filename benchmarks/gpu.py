@@ -1,4 +1,4 @@
-"""Seconds for 1000 runs of each curve of Figure 4 on an accelerator, and how near to its limit.
+"""Figure 4 and trainings on an accelerator: seconds of 1000 runs of each curve, and of DP-SGD.
 
 The limit is what the random numbers alone cost in integer arithmetic. k noises of one output are
 (k + 1) / 2 calls of Threefry-2x32 with 20 rounds, of each of which both words are used:
@@ -14,7 +14,10 @@ multiprocessor of compute capability 9.0 does 64 32-bit integer adds, or logical
 operations a second, hence at most 2.1e11 calls. Fused three-input operations may lower the
 count, so the share is a guide, not a bound that cannot be passed.
 
-    scripts/benchmark gpu [--runs 1000] [--runs-large 1000] [--only abcdefgh] [--out FOLDER]
+Trainings are those of `benchmarks/training.py`: 200 records of 20 features, one launch for all.
+
+    scripts/benchmark gpu [--runs 1000] [--runs-large 1000] [--only abcdefgh] [--trainings 65536]
+        [--out FOLDER]
 """
 
 import argparse
@@ -32,6 +35,7 @@ import numpy as np
 from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, by_name, machine, measure, ratio
 from benchmarks.speed.overhead import draw_and_sum
+from benchmarks.training import LOOPS, compiled
 from dpjax.core.files import write_whole
 from dpjax.sweeps import Entry, compute
 
@@ -135,6 +139,51 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
     }
 
 
+def training(name: str, trainings: int, rounds: int) -> dict[str, Any]:
+    """Times one loop of `benchmarks/training.py`.
+
+    Args:
+        name: Of the loop.
+        trainings: How many in one launch.
+        rounds: Launches, of which the median is taken.
+
+    Returns:
+        What is known about it, as plain values.
+    """
+    start = time.perf_counter()
+    draw = compiled(name, trainings)
+    first = time.perf_counter() - start
+    seconds = []
+    for key in jax.random.split(jax.random.key(1), rounds + 1):
+        start = time.perf_counter()
+        draw(key).block_until_ready()
+        seconds.append(time.perf_counter() - start)
+    return {
+        "loop": name,
+        "steps": LOOPS[name][2],
+        "trainings": trainings,
+        # The first launch also moves the program and the records to the device.
+        "trainings_per_second": trainings / float(np.median(seconds[1:])),
+        "compilation": first,
+        "bytes": draw.memory_analysis().temp_size_in_bytes,
+    }
+
+
+def training_table(rows: list[dict[str, Any]]) -> str:
+    """Markdown of the trainings."""
+    lines = [
+        "| loop | steps | trainings in a launch | trainings a second | MB | compilation, s |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row['loop']} | {row['steps']} | {row['trainings']:,} "
+            f"| {row['trainings_per_second']:,.0f} | {row['bytes'] / 1e6:,.0f} "
+            f"| {row['compilation']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """Markdown of the curves."""
     lines = [
@@ -162,6 +211,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of the overhead's measurement")
     parser.add_argument("--only", default="".join(EXPERIMENTS), help="letters of the curves")
     parser.add_argument("--levels", type=int, default=len(LEVELS), help="how many eps0 a curve")
+    parser.add_argument("--trainings", type=int, default=2**16, help="in one launch; 0 for none")
     parser.add_argument("--out", type=Path, default=Path("results/gpu"), help="a folder")
     options = parser.parse_args(arguments)
     rows = []
@@ -170,14 +220,23 @@ def main(arguments: list[str] | None = None) -> None:
         for epsilon in LEVELS[: options.levels]:
             rows.append(curve(letter, epsilon, runs, options.batch, options.rounds))
             print(table(rows[-1:]).splitlines()[-1], flush=True)
-    result = {"date": str(datetime.date.today()), "machine": machine(), "curves": rows}
+    trained = []
+    for name in LOOPS if options.trainings else ():
+        trained.append(training(name, options.trainings, options.rounds))
+        print(training_table(trained[-1:]).splitlines()[-1], flush=True)
+    result = {
+        "date": str(datetime.date.today()),
+        "machine": machine(),
+        "curves": rows,
+        "trainings": trained,
+    }
     options.out.mkdir(parents=True, exist_ok=True)
-    stem = options.out / f"{result['date']}-{jax.default_backend()}-figure4"
-    heading = f"# Figure 4 on {result['machine']['device']}, {result['date']}"
+    stem = options.out / f"{result['date']}-{jax.default_backend()}"
+    heading = f"# Figure 4 and trainings on {result['machine']['device']}, {result['date']}"
     write_whole(
         {
             stem.with_suffix(".json"): json.dumps(result, indent=1) + "\n",
-            stem.with_suffix(".md"): f"{heading}\n\n{table(rows)}\n",
+            stem.with_suffix(".md"): f"{heading}\n\n{table(rows)}\n\n{training_table(trained)}\n",
         }
     )
     print(f"wrote {stem}.md{os.linesep}", end="")

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.inference import Wealth
+from dpjax.inference._payoffs import Block, gains
 from dpjax.inference._portfolio import experts
-from dpjax.inference._wealth import gains
 from dpjax.methods import _walk
 
 Counts = NDArray[np.int64]
@@ -93,22 +93,16 @@ def _step_together(group: Sequence[_Waiting]) -> None:
     states = [one.state for one in group]
     levels = states[0].grid
     assert all(np.array_equal(state.grid, levels) for state in states)
-    together = replace(
-        states[0],
-        is_refuted=np.zeros(levels.size, bool),
-        first=rows([state.known[0] for state in states]),
-        second=rows([state.known[1] for state in states]),
+    # No database is common to two audits.
+    shared = np.concatenate([state.shared + 2 * pairs * i for i, state in enumerate(states)])
+    known = rows([state.known[0] for state in states]), rows([state.known[1] for state in states])
+    block = Block(rows([one.x for one in group]), rows([one.y for one in group]), shared)
+    few, ordered, hypothesis = states[0].few, states[0].ordered, states[0].hypothesis
+    bets = experts(*known, few=few, ordered=ordered, hypothesis=hypothesis)
+    open_levels = np.zeros(levels.size, bool)
+    found = np.concatenate(
+        [gains(block, known, expert, hypothesis, levels, open_levels) for expert in bets]
     )
-    x, y = rows([one.x for one in group]), rows([one.y for one in group])
-    draws = np.stack([x.sum(axis=1), y.sum(axis=1)], axis=1)
-    bets = experts(
-        together.first,
-        together.second,
-        few=together.few,
-        ordered=together.ordered,
-        hypothesis=together.hypothesis,
-    )
-    found = np.concatenate([gains(together, expert, x, y, draws) for expert in bets])
     found = found.reshape(len(found), len(group), pairs, levels.size)
     for place, one in enumerate(group):
         state = one.state

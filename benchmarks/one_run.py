@@ -213,14 +213,17 @@ def table(header: list[str]) -> str:
     return f"| {' | '.join(header)} |\n|{'---|' * len(header)}"
 
 
-def power(runs: int, sizes: range, asked: dict[str, Bound]) -> tuple[bool, str]:
+def power(
+    runs: int, sizes: range, epsilons: list[float], asked: dict[str, Bound]
+) -> tuple[bool, str]:
     """The table of Gaussian canaries, and whether it is as specified."""
     columns = ["dpjax (specified; limit)", "dpjax, mu as epsilon (specified; limit)"]
     header = ["epsilon", "canaries", *columns]
     header += [f"{name}" for name in asked if name in PEERS] + ["above the truth", "CPU s"]
     lines, passed = [table(header)], True
     print(lines[0], flush=True)
-    for epsilon, specified in SPECIFIED.items():
+    for epsilon in epsilons:
+        specified = SPECIFIED[epsilon]
         law = Law(_gaussian(mu_of(epsilon)), epsilon, mu_of(epsilon))
         for number, wanted in zip(NUMBERS, specified, strict=True):
             if number not in sizes:
@@ -270,13 +273,17 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100, help="runs a cell of the first table")
     parser.add_argument("--least", type=int, default=1_000, help="smallest number of canaries")
     parser.add_argument("--most", type=int, default=1_000_000, help="largest number of canaries")
+    parser.add_argument(
+        "--epsilons", type=float, nargs="+", default=list(SPECIFIED), choices=list(SPECIFIED)
+    )
     parser.add_argument("--law-runs", type=int, default=2000, help="runs a law of the second table")
     parser.add_argument("--law-canaries", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
     arguments = parser.parse_args()
     asked = methods()
     second = laws(arguments.law_runs, arguments.law_canaries, asked)
-    first = power(arguments.runs, range(arguments.least, arguments.most + 1), asked)
+    sizes = range(arguments.least, arguments.most + 1)
+    first = power(arguments.runs, sizes, arguments.epsilons, asked)
     if arguments.out is not None:
         arguments.out.write_text(f"{first[1]}\n\n{second[1]}\n")
     return 0 if first[0] and second[0] else 1

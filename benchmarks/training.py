@@ -43,19 +43,24 @@ LOOPS = {
 }
 
 
+def compiled(name: str, trainings: int) -> jax.stages.Compiled:
+    """The compiled program that maps a key to the scores of this many trainings of a loop."""
+    sampling, model, steps = LOOPS[name]
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(RECORDS - 1, FEATURES - 1))
+    records = canary_pair(features, rng.integers(0, 2, RECORDS - 1)).database[0]
+    mechanism = DpSgd(2.0, num_steps=steps, sampling=sampling, model=model)
+    sample = jax.jit(lambda key: mechanism.sample(key, records, trainings))
+    return sample.lower(jax.random.key(0)).compile()
+
+
 def speed(name: str, trainings: int) -> str:
     """Trainings a second by the clock and by the processor's time, and memory, as a row of a table.
 
     Blocks are drawn on all cores, as audits draw them. Memory is what the compiled program of a
     block allocates for temporaries, per training and record.
     """
-    sampling, model, steps = LOOPS[name]
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(RECORDS - 1, FEATURES - 1))
-    records = canary_pair(features, rng.integers(0, 2, RECORDS - 1)).database[0]
-    mechanism = DpSgd(2.0, num_steps=steps, sampling=sampling, model=model)
-    sample = jax.jit(lambda key: mechanism.sample(key, records, BLOCK))
-    drawn = sample.lower(jax.random.key(0)).compile()
+    drawn = compiled(name, BLOCK)
     memory = drawn.memory_analysis().temp_size_in_bytes / (BLOCK * RECORDS)
     drawn(jax.random.key(0)).block_until_ready()
     keys = list(jax.random.split(jax.random.key(1), -(-trainings // BLOCK)))
@@ -63,6 +68,7 @@ def speed(name: str, trainings: int) -> str:
     side_by_side(drawn, keys)
     trainings = BLOCK * len(keys)
     clock, processor = time.perf_counter() - clock, time.process_time() - processor
+    steps = LOOPS[name][2]
     numbers = f"{trainings / clock:,.0f} | {trainings / processor:,.0f} | {memory:.1f}"
     return f"| {name} | {steps} | {numbers} |"
 

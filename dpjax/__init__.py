@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from dpjax.partitions import Box as Box
     from dpjax.results import AuditResult as AuditResult
     from dpjax.results import Witness as Witness
+    from dpjax.sources import CanaryRuns as CanaryRuns
     from dpjax.sources import CommandMechanism as CommandMechanism
     from dpjax.sources import Family as Family
     from dpjax.sources import HostMechanism as HostMechanism
@@ -117,6 +118,7 @@ else:
             "dpjax.partitions": ["Box"],
             "dpjax.results": ["AuditResult", "Witness"],
             "dpjax.sources": [
+                "CanaryRuns",
                 "CommandMechanism",
                 "Family",
                 "HostMechanism",

@@ -210,13 +210,16 @@ def resume(
         result = AuditResult.from_file(result)
     earlier = bets_of(result.evidence.counted)
     if earlier is None:
-        raise BadValue("result must be of an audit by dpjax.Sequential(), for others have an end.")
+        raise BadValue(
+            "result must come from an audit with dpjax.Sequential(); other audits cannot be "
+            "continued."
+        )
     now = versions()
     for name in DECISIVE:
         if result.versions.get(name) != now[name]:
             raise ValueError(
-                f"the audit cannot go on: it was made by {name} {result.versions.get(name)}, and "
-                f"this is {now[name]}."
+                "the audit cannot be continued: it was made by "
+                f"{name} {result.versions.get(name)}, and this is {now[name]}."
             )
     source, given = _recipe_of(result, subject, allow_import, allow_command, pairs)
     pairs, _ = given.pop("pairs"), given.pop("method")
@@ -260,7 +263,8 @@ def _read_recipe(
         if recipe["subject"] is None:
             raise ValueError(
                 f"subject must be given, for the result is of {result.mechanism!r}, which is not "
-                "built in: its recipe holds how it was audited, and not what."
+                "built in: its recipe states how it was audited, but does not contain the "
+                "mechanism."
             )
         first = recipe["pairs"] and recipe["pairs"]["database"][0]
         subject = subject_from_plain(recipe["subject"], first, trust)

@@ -240,11 +240,11 @@ REFUSED = [
         r"region must hold .*0\.\.5",
     ),
     (lambda: dpjax.audit(Laplace(), []), r"pairs must hold at least one"),
-    (lambda: dpjax.audit(Laplace(), [(0, [1, 2])]), r"pairs must hold databases of one shape"),
+    (lambda: dpjax.audit(Laplace(), [(0, [1, 2])]), r"pairs must hold databases of the same shape"),
     (lambda: dpjax.audit(Laplace(), [([0], [1])]), r"pairs must hold single numbers"),
     (
         lambda: dpjax.audit(mechanisms.SVT2(), [([0.0, 1], [1, 1])]),
-        r"pairs must hold databases of 10 query answers",
+        r"pairs must hold databases with 10 query answers",
     ),
     (lambda: dpjax.audit(lambda key, x: x, claim=1), r"pairs must be given"),
     (lambda: dpjax.audit("laplace"), r"was the name 'laplace': make one"),
@@ -264,7 +264,7 @@ REFUSED = [
         ),
         r"real vectors \(3\) at the database and real vectors \(2\) .*HostMechanism",
     ),
-    (lambda: dpjax.audit(Laplace(1.0), [([0.0], 1.0)]), r"one shape for this mechanism"),
+    (lambda: dpjax.audit(Laplace(1.0), [([0.0], 1.0)]), r"the same shape for this mechanism"),
     (
         lambda: dpjax.audit(lambda key, x: x + np.random.normal(), ONE),
         r"different outputs .* for the same key",

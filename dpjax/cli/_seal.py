@@ -8,6 +8,9 @@ from types import FunctionType
 
 _SEALED = ("dpjax", "typer", "click")
 
+_CACHED = {"__slotnames__"}
+"""Names that Python itself adds to a class, here when an object of the class is first pickled."""
+
 
 @contextmanager
 def untouched() -> Iterator[None]:
@@ -47,7 +50,7 @@ def _held() -> dict[str, object]:
                 if isinstance(value, type) and value.__module__ == module:
                     # Record the set of names too: a name that is added to a class hides the same
                     # name of its base class.
-                    found[f"{place}.__dict__"] = frozenset(vars(value))
+                    found[f"{place}.__dict__"] = frozenset(vars(value)) - _CACHED
                     for part, attribute in list(vars(value).items()):
                         _add(found, f"{place}.{part}", attribute)
                 else:

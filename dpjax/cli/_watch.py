@@ -137,6 +137,8 @@ def _told(name: str, watched: "Watch") -> str:
     """Return a line of progress about a file that was processed."""
     result = watched.result
     if result is None:
-        return f"{name}: {min(watched.waiting):,} outputs a side, too few for a bound"
+        return f"{name}: {min(watched.waiting):,} outputs per side, too few for a bound"
     drawn = result.settings["drawn"]
-    return f"{name}: {drawn:,} outputs a side, {result.level} is at least {result.lower_bound:.4f}"
+    return (
+        f"{name}: {drawn:,} outputs per side, {result.level} is at least {result.lower_bound:.4f}"
+    )

@@ -17,7 +17,7 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
     """Restore the array that `packed` wrote.
 
     Args:
-        plain: Decoded JSON from a file, which may be damaged.
+        plain: Decoded JSON; it comes from a file, so it may be damaged.
         kinds: Accepted dtypes, as characters of `numpy.dtype.kind`.
 
     Raises:
@@ -25,5 +25,5 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
     """
     dtype = np.dtype(plain["dtype"])
     if dtype.kind not in kinds:
-        raise ValueError(f"it holds outputs of the dtype {dtype}")
+        raise ValueError(f"it holds outputs of the dtype {dtype}, which is not accepted here")
     return np.frombuffer(base64.b64decode(plain["content"]), dtype).reshape(plain["shape"])

@@ -8,7 +8,7 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""Largest number of counters for which an accelerator compares values instead of scattering.
+"""With at most this many counters, an accelerator counts by comparisons instead of a scatter.
 
 With few counters, an accelerator serializes a scatter, since atomic additions to the same address
 wait for each other. Comparing each sample with every category takes more operations but runs in
@@ -48,10 +48,10 @@ def _scattered(bins: Array, size: int) -> Array:
 
 
 def compared(bins: Array, size: int) -> Array:
-    """Count the occurrences of 0, ..., size - 1 without a scatter; int32 [size].
+    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without using a scatter.
 
     Args:
-        bins: int32 [n], in 0 .. size - 1.
+        bins: The integers to count, int32 [n], all between 0 and size - 1.
         size: Number of counters.
     """
     numbers = jnp.arange(size, dtype=jnp.int32)

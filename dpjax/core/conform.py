@@ -1,4 +1,4 @@
-"""Validation of plain values, read from a file, against the type hints of a dataclass."""
+"""Check that values read from a file match the type hints of a dataclass."""
 
 from dataclasses import fields, is_dataclass
 from types import UnionType

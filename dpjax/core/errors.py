@@ -21,7 +21,7 @@ _MOST_NAMED = 8
 
 
 class Status(enum.Enum):
-    """Outcome of an estimation; the value is a sentence for the user."""
+    """Outcome of an estimation; the value of each member is a sentence for the user."""
 
     OK = "The estimate stands."
     ON_FLOOR = (
@@ -61,9 +61,9 @@ class Stopped(KeyboardInterrupt):
 def signals_wait() -> Iterator[None]:
     """Defer SIGINT and SIGTERM to the end of the block.
 
-    An exception raised inside jax or during an import can be lost in a callback or end the process.
-    Only Python handlers in the main thread are deferred; default and ignored signals keep their
-    behavior.
+    If a signal handler raised an exception inside jax or during an import, a callback could lose
+    it, or it could end the process. Only Python handlers in the main thread are deferred; default
+    and ignored signals keep their behavior.
     """
     came: list[tuple[int, FrameType | None]] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
@@ -86,7 +86,7 @@ def contained(name: str) -> Iterator[None]:
     """Keep third-party code from ending the process, or the current test (as `pytest.skip` would).
 
     Args:
-        name: Name of the code, shown in the message.
+        name: Name of the third-party code, which begins the message.
 
     Raises:
         ValueError: When the code raises an exception that is neither an error nor an interrupt,
@@ -100,7 +100,9 @@ def contained(name: str) -> Iterator[None]:
         what = f"{type(error).__name__}: {text_of(error)}"
         if isinstance(error, SystemExit):
             what = f"sys.exit({error.code!r})"
-        raise ValueError(f"{name} called {what}, but audited code must return.") from error
+        raise ValueError(
+            f"{name} called {what}, but audited code must return, or raise an Exception."
+        ) from error
 
 
 def text_of(value: object) -> str:
@@ -124,7 +126,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: Feature that needs the packages; a plural noun that begins the message.
+        what: The feature that needs the packages. It begins the message, so it must be a plural
+            noun.
         extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 
@@ -141,8 +144,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
-    The text suggests the most similar known names. If there are none, it lists the known names, or
-    the first few of a long list.
+    The text suggests the known names that are most similar. If no known name is similar, the text
+    lists the known names, or the first few of a long list.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

@@ -23,21 +23,21 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Number of runs computed in parallel; the rest wait in a loop.
-        pairs_at_once: Number of pairs of each run computed in parallel.
+        runs_at_once: Number of runs computed in parallel; a loop computes the others afterwards.
+        pairs_at_once: Within each run, the number of pairs computed in parallel.
         layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
             compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"
             chooses by the number of draws. Outputs that need a learned score are always gathered.
         progress: Callback (outputs so far, total), called at the start and then repeatedly; the
             total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
         devices: Devices that share the runs of a batch; their number must divide the number of
-            runs. If None, jax's default device.
+            runs. If None, jax's default device computes all runs.
     """
 
     runs_at_once: int = 1
     pairs_at_once: int = 1
     layout: str = "auto"
-    # Excluded from comparison, since compiled programs do not depend on them.
+    # Not compared, since compiled programs do not depend on the next two fields.
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
     devices: tuple[Device, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -78,7 +78,7 @@ def over_devices(
     Args:
         function: A kernel whose last positional argument is the runs.
         arguments: Arguments shared by all runs.
-        runs: One or several arrays with a leading axis of runs.
+        runs: One array or several arrays, whose leading axis indexes the runs.
         execution: Execution options, which include the devices.
         **static: Further static arguments of the kernel.
     """

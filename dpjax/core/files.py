@@ -1,4 +1,4 @@
-"""Reading of files up to a maximum size, and atomic writing."""
+"""Read files up to a maximum size, and write files atomically."""
 
 import gzip
 import io
@@ -88,7 +88,9 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
     times the `packed` bytes of the file.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
-        validate.within_limit("unpacked_bytes", unpacked, f"its {packed} bytes unpack to too many")
+        validate.within_limit(
+            "unpacked_bytes", unpacked, f"its {packed} bytes unpack to too many bytes"
+        )
 
 
 def opened(path: Path) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""NumPy's error settings: the defaults inside dpjax, the caller's settings in user functions.
+"""Use NumPy's default error settings inside dpjax, and the caller's in functions of the user.
 
 A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities legitimately
 underflow, so dpjax computes under NumPy's defaults.

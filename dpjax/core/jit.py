@@ -8,9 +8,9 @@ with the same fields that went through one `jax.jit`, 20 to 24 got a wrong progr
 version, every combination of classes gets its own `jax.jit` function here.
 
 No list of affected versions is needed: the cache can confuse two classes only if their tree
-structures compare equal, and `classes_are_confused` tests this once, with two probe classes. The
-test always detects the fault, whereas running programs would reveal it only occasionally. (jax
-0.9.2 is not affected.)
+structures compare equal, and `classes_are_confused` tests this once, with two probe classes. This
+test always detects the fault, whereas running two programs would reveal the fault only
+occasionally. (jax 0.9.2 is not affected.)
 """
 
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def classes_of(tree: object) -> Classes:
 
 
 class JitByClass(Generic[Result]):
-    """A jitted function that keeps programs of different argument classes apart if jax does not."""
+    """A jitted function that never runs a program compiled for other classes of arguments."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)
@@ -68,7 +68,7 @@ class JitByClass(Generic[Result]):
 def jit_by_class(
     *, static_argnames: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Result]], JitByClass[Result]]:
-    """Return a `jax.jit` decorator that keeps programs for different argument classes apart."""
+    """Return a decorator like `jax.jit` that makes a function a `JitByClass`."""
     return lambda function: JitByClass(function, static_argnames)
 
 

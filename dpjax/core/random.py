@@ -6,18 +6,18 @@ its draws take only a few distinct values, and none exceeds about 16. Here a dra
 bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the float
 type, so tails are accurate far below a probability of 1e-12.
 
-Threefry is written in `jax.numpy` with its rounds unrolled: XLA fuses it with the logarithm and
-with whatever consumes the draw, which is several times faster on CPU than the rolled loop of
+Threefry is written in `jax.numpy` with its rounds unrolled: XLA can then fuse it with the logarithm
+and with the code that uses the draw. On CPU, this is several times faster than the rolled loop of
 `jax.random`. The words are bitwise equal to those of jax's own generator.
 
-One Threefry call gives two words of 32 bits. The noise terms of one output (its rows, one per
-query) share words: each row has its own leading word, for the sign and the first 31 bits, and all
-rows take their trailing bits from one more word, so k rows need (k + 1) / 2 calls instead of k.
-When a noise term is compared with a bound, its trailing bits matter only if the leading words are
-equal. With shared trailing words, the probability that two noise terms satisfy a pair of bounds is
-the product of their probabilities to within 2^-64. Given that both uniforms are below s, the
-probability that one noise term exceeds the other is correct to within 2^-31 / s. Different outputs
-share no words.
+One Threefry call gives two words of 32 bits. The noise terms of one output, one per query, are
+called its rows, and they share words. Each row has its own leading word, for the sign and the first
+31 bits. All rows take their trailing bits from one more word. Thus k rows need (k + 1) / 2 calls
+instead of k. When a noise term is compared with a bound, its trailing bits matter only if its
+leading word equals that of the bound. With shared trailing words, the probability that two noise
+terms satisfy a pair of bounds is the product of their probabilities to within 2^-64. Given that
+both uniforms are below s, the probability that one noise term exceeds the other is correct to
+within 2^-31 / s. Different outputs share no words.
 
 Notation: call (number, position) is threefry(key, (number, position)), where the position is the
 index of an output in its block. Call 0 gives the leading word of row 0 and the trailing word; call
@@ -171,7 +171,7 @@ def words(key: Array, num_samples: int) -> tuple[Array, Array]:
     """Return two independent words of 32 random bits per position, uint32 [num_samples] each.
 
     Args:
-        key: A scalar typed key, not used for anything else.
+        key: A scalar typed key that is used for nothing else.
         num_samples: Number of positions.
     """
     return _words(key, num_samples, 0)
@@ -184,7 +184,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
         key: A scalar typed key.
         num_samples: Number of draws.
         row: Index of the noise within an output; rows are independent.
-        dtype: float32 or float64; jax's default float type if None.
+        dtype: float32 or float64. If None, jax's default float type is used.
 
     Returns:
         Shape [num_samples].
@@ -232,8 +232,8 @@ def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Draw standard Gumbel noise (-ln of an exponential); arguments and shape are as in `uniform`.
 
-    Both small and large exponentials need relative precision, since they give the two tails of the
-    result; the spare bit chooses between them.
+    Large exponentials give one tail of the result, small ones the other, so both need full relative
+    precision. One random bit chooses whether the exponential is large or small.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
@@ -247,10 +247,10 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def two_sided_geometric(
     key: Array, num_samples: int, epsilon: Array | float, row: int = 0
 ) -> Array:
-    """Draw two-sided geometric noise: P(k) = (1 - a) / (1 + a) a^|k| with a = e^-epsilon.
+    """Draw integers k of probability (1 - a) / (1 + a) a^|k|, where a = e^-epsilon.
 
-    Magnitudes are drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). Arguments are as in `uniform`;
-    the result is int32 [num_samples].
+    This is two-sided geometric noise. The magnitude |k| is drawn by inverting P(|k| >= m) = 2 a^m /
+    (1 + a). Arguments are as in `uniform`; the result is int32 [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))

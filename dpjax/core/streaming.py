@@ -55,8 +55,9 @@ class Reducer(NamedTuple, Generic[Carry]):
 def block_size_for(num_samples: int) -> int:
     """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
 
-    It is a multiple of 128, since XLA's CPU loops are six times slower at odd lengths. The size
-    decides which key draws which sample, so it depends on `num_samples` alone, not on the machine.
+    The block size is a multiple of 128, since XLA's CPU loops are six times slower at other
+    lengths. The size decides which key draws which sample, so it depends on `num_samples` alone,
+    not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -72,7 +73,8 @@ class Blocks:
         number: int32, number of blocks.
         in_last: Number of valid samples in the last block; the rest is padding.
         start: int32, first block to draw.
-        stop: int32, end (exclusive) of the blocks to draw; if None, all blocks.
+        stop: int32, the first block that is no longer drawn. If None, blocks are drawn up to the
+            last.
     """
 
     size: int = field(metadata={"static": True})
@@ -89,8 +91,8 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     the same block size share that program.
 
     Args:
-        num_samples: Number of samples; or blocks, which are returned unchanged.
-        size: Number of samples in a block; `block_size_for(num_samples)` if None.
+        num_samples: Number of samples. Blocks are also accepted, and returned unchanged.
+        size: Number of samples in a block. If None, it is `block_size_for(num_samples)`.
 
     Raises:
         ValueError: When there are 2^31 or more blocks.
@@ -119,7 +121,7 @@ def reduce_samples(
     Args:
         draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
         reducer: The statistic to compute.
-        num_samples: Number of samples that count, or their blocks.
+        num_samples: Number of samples to reduce, or the blocks that divide them.
         first: Block 0, if the caller has already drawn it (to set up the reducer); the loop then
             starts at block 1.
 
@@ -199,8 +201,8 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
     XLA may recompute a draw, or part of it, in each operation that reads it: if two operations need
     the sign, every sample costs two Threefry calls. On GPU, an optimization barrier prevents this.
-    On CPU, XLA removes barriers before fusion, but keeps a branch whose condition passed through a
-    barrier, so the draw is put into such a branch.
+    On CPU, XLA removes barriers before it fuses operations. However, it keeps a branch whose
+    condition passed through a barrier, so there the draw is put into such a branch.
     """
 
     def columns(block: Array) -> list[Array]:

@@ -31,8 +31,9 @@ class FiniteSpace:
 
     Attributes:
         size: Number of outputs.
-        ordered: Whether adjacent outputs have similar probabilities, as counts do. Names and codes
-            are not ordered: a few of them may carry all of the privacy loss.
+        ordered: Whether adjacent outputs have similar probabilities, as counts do. Outputs that are
+            names or codes are not ordered: the loss may be large at a few of them and zero at all
+            others.
     """
 
     size: int
@@ -82,9 +83,9 @@ class VectorSpace:
 
 @dataclass(frozen=True)
 class MixedSpace:
-    """Outputs that are a label alone (an atom) or a label with a real number (continuous).
+    """Outputs that consist of a label alone, or of a label and a real number.
 
-    Drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole number in [0,
+    They are drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole number in [0,
     num_labels); column 1 is the real number, or 0 if the label stands alone.
     """
 
@@ -94,7 +95,7 @@ class MixedSpace:
         validate.positive_int(at_least=2, num_labels=self.num_labels)
 
     def __str__(self) -> str:
-        return f"mixed ({self.num_labels} labels, each with a real or alone)"
+        return f"mixed ({self.num_labels} labels, each alone or with a real)"
 
 
 OutputSpace = FiniteSpace | IntegerSpace | RealSpace | VectorSpace | MixedSpace

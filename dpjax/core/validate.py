@@ -1,7 +1,7 @@
 """Host-side validation of arguments.
 
 Every function takes keyword arguments, so that the message can name the argument, its value and
-what is accepted. Values traced by JAX are not checked, since that would need the device.
+what is accepted. Values traced by JAX are not checked, since reading them would need the device.
 """
 
 import os
@@ -188,7 +188,7 @@ def shares(*, above_0: bool = False, **arguments: object) -> None:
 
 
 def _within(name: str, value: object, low: float, high: float, accepted: str) -> np.ndarray:
-    """Validate an array with entries in [low, high], in two passes and without temporary arrays."""
+    """Validate that the entries of an array lie in [low, high], without a temporary array."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""A marked word: its Python form and its option, which is empty if it is the name with dashes."""
+"""A marked word: its Python form, and its option ("" for the Python name with dashes)."""
 
 
 def term(python: str, option: str = "") -> str:
@@ -18,8 +18,8 @@ def term(python: str, option: str = "") -> str:
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: Replacement on commands that have this option, such as "--method events"; if empty,
-            the option named after the argument.
+        option: Option such as "--method events", which replaces the word on commands that have this
+            option. If empty, the word is replaced by the option named after the argument.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -32,7 +32,7 @@ ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 NO_RESTART = term("restart=False", "no --restart")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
-# The marked words above are alternatives that several messages suggest.
+# Several messages suggest the alternatives that these marked words name.
 
 
 class Sentence(str):
@@ -51,7 +51,7 @@ class Sentence(str):
         return sentence
 
     def __deepcopy__(self, memo: object) -> str:
-        """Return a plain string, since `dataclasses.asdict` copies values deeply."""
+        """Return a plain string, so that the values of `dataclasses.asdict` are plain strings."""
         return str(self)
 
     def in_options(self, options: Mapping[str, str]) -> str:
@@ -102,15 +102,21 @@ class Unvaried(Sentence):
     """A note that the outputs never varied at either database of a pair.
 
     Args:
-        marked: The message, with words marked by `term`.
-        pair: Label of the pair that did not vary.
+        counts: Number of outputs at the database and at its neighbor, or the text of such a note.
+        pair: Label of the pair.
     """
 
     pair: str
 
-    def __new__(cls, marked: str, pair: str = "") -> Self:
+    def __new__(cls, counts: tuple[int, int] | str, pair: str = "") -> Self:
         """Make the note."""
-        note = super().__new__(cls, marked)
+        if not isinstance(counts, str):
+            counts = (
+                f"All {counts[0]} outputs at the database were the same, and so were all "
+                f"{counts[1]} at its neighbor: the mechanism may draw no randomness, or the same "
+                "at every call."
+            )
+        note = super().__new__(cls, counts)
         note.pair = pair
         return note
 

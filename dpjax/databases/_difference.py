@@ -8,7 +8,7 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""Differences are described only if the text of a database has more characters than this."""
+"""If the texts of both databases have at most this many characters, no difference is described."""
 
 _MOST = 2**20
 """Maximum total number of entries in both databases; larger databases are not compared."""
@@ -66,7 +66,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
 
 
 def _of_frames(first: Any, second: Any) -> list[str]:
-    """Compare frames with the same columns: changed values by row and column, or missing rows."""
+    """Describe the changed values of two frames with the same columns, or the missing rows."""
     columns = [str(name) for name in first.columns]
     if columns != [str(name) for name in second.columns]:
         return []
@@ -83,7 +83,7 @@ def _of_frames(first: Any, second: Any) -> list[str]:
 
 
 def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
-    """Compare arrays: changed entries if the shapes agree, else missing entries or rows.
+    """Describe the changed entries of two arrays of one shape, or the missing entries or rows.
 
     An entry of a matrix is named by its row and column.
     """

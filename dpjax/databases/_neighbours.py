@@ -20,7 +20,7 @@ _MOST_PAIRS = 2**20
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """Pair a database with its copies that lack one record, one pair for each nonzero record.
+    """Pair a database with copies of it that lack one record, one pair for each nonzero record.
 
     Bounds hold for both directions of a pair, so pairs that remove a record also cover adding one.
 
@@ -48,7 +48,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
 
 
 def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
-    """Pair a database with its copies in which one record has another value of a finite domain.
+    """Pair a database with copies of it in which one record has another value of a finite domain.
 
     Args:
         database: Vector of records, [records].
@@ -85,8 +85,8 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         low: The smallest point of the grid.
         high: The largest point of the grid.
         num_points: Number of points, at least two.
-        distance: Maximum distance between the points of a pair, which is the sensitivity of the
-            statistic.
+        distance: Maximum distance between the points of a pair. Use the sensitivity of the
+            statistic that the points stand for.
 
     Returns:
         Pairs of numbers, the smaller first.
@@ -119,11 +119,11 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 
     Args:
         dimension: d, the number of entries.
-        database: Zeros and ones [d]; if None, every edge of the cube is a pair.
+        database: Zeros and ones [d]. If None, the pairs are all edges of the cube.
 
     Returns:
-        2^d - 1 pairs with the given database, or d 2^(d-1) edges, whose first database has a 0 in
-        the differing entry. Labels show the bits of both databases.
+        With a given database, 2^d - 1 pairs. Without one, d 2^(d-1) pairs; the first database of
+        each has a 0 in the differing entry. Labels show the bits of both databases.
 
     Raises:
         ValueError: When `database` is not in {0,1}^d, or there would be more than 2^20 pairs.
@@ -161,9 +161,9 @@ def random_answers(
     Args:
         key: Integer seed or typed key; the same key gives the same pairs.
         num_pairs: Number of pairs.
-        num_queries: Length of the answers.
-        low: Lower end of the database's answers.
-        high: Upper end of the database's answers.
+        num_queries: Number of query answers in a database.
+        low: Smallest answer that a database may hold.
+        high: Largest answer that a database may hold.
 
     Returns:
         `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.

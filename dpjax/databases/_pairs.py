@@ -18,7 +18,7 @@ _NO_ROWS = (str, bytes, dict, set, frozenset)
 """Iterable types that are not accepted as a list of pairs or as one pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest relative change of a pair's distance allowed in the cast to jax's float type."""
+"""The cast to jax's float type may change a pair's distance by at most this relative amount."""
 
 
 @jax.tree_util.register_dataclass
@@ -33,7 +33,7 @@ class Pairs:
     Attributes:
         database: Array of shape [B, ...], or a pytree of arrays with leading axis B.
         neighbor: The neighbors of these databases, in the same form.
-        labels: B names of the pairs; "pair 0", "pair 1" and so on by default.
+        labels: B names of the pairs. By default, the names are "pair 0", "pair 1" and so on.
 
     Raises:
         ValueError: When the sides differ in length, there is no pair, a value is not finite, or
@@ -117,8 +117,8 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
         raise BadType(f"{accepted}, but was {type(pairs).__name__}.") from None
     if isinstance(pairs, tuple) and len(items) == 2 and all(map(_is_row_of_two, items)):
         raise BadType(
-            f"{accepted}, but was a tuple of two rows of two numbers, which is one pair or two: "
-            "write one pair as [(database, neighbor)], and two as a list of two tuples."
+            f"{accepted}, but was a tuple of two rows of two numbers, which is one pair or two "
+            "pairs: write one pair as [(database, neighbor)], or two as a list of two tuples."
         )
     rows = []
     for number, item in enumerate(items):
@@ -160,8 +160,8 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     for name, side in zip(("database", "neighbor"), given, strict=False):
         if dtype is np.int32 and np.any(np.abs(side) > limit):
             raise ValueError(
-                f"pairs.{name} must hold integers that fit an int32, at most {limit} in size: "
-                "write larger ones as reals."
+                f"pairs.{name} must hold integers that fit an int32, of absolute value at most "
+                f"{limit}: write larger integers as floats."
             )
     # Follow jax's default float type, which is float64 if x64 is on.
     if dtype is np.float32 and jax.config.read("jax_enable_x64"):
@@ -183,9 +183,10 @@ def _refuse_other_distances(given: tuple, cast: tuple) -> None:
     if np.any(changed):
         at = tuple(np.argwhere(changed)[0])
         raise BadValue(
-            f"pairs must keep their distances in {cast[0].dtype}, but {given[0][at]} and "
-            f"{given[1][at]} (pair {at[0]}) became {cast[0][at]} and {cast[1][at]}: subtract a "
-            "common constant, or turn on float64 (jax_enable_x64; --x64 on the command line)."
+            f"pairs must keep their distances in {cast[0].dtype}, but the numbers {given[0][at]} "
+            f"and {given[1][at]} (pair {at[0]}) were rounded to {cast[0][at]} and {cast[1][at]}: "
+            "subtract a constant from both, or turn on float64 (jax_enable_x64; --x64 on the "
+            "command line)."
         )
 
 
@@ -193,8 +194,8 @@ def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise BadType(
-            f"pairs.{name} must hold numbers, but had dtype {array.dtype}: wrap a function of "
-            f"other databases as {ON_HOST}."
+            f"pairs.{name} must hold numbers, but had dtype {array.dtype}: if databases are not "
+            f"numbers, wrap the function as {ON_HOST}."
         )
     if not np.all(np.isfinite(array)):
         raise ValueError(f"pairs.{name} must be finite, but held NaN or an infinity.")

@@ -52,15 +52,15 @@ def stack(trees: Sequence[Database], side: str) -> Database:
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(
-            f"pairs must have databases of numbers, but one at the side {side} was "
+            f"pairs must have databases of numbers, but on the side {side}, one was "
             f"{trees[0]!r}: write a database without records as []."
         )
     if len({_structure(tree) for tree in trees}) > 1:
         shapes = sorted({shape_of(tree) for tree in trees})
         raise BadValue(
             f"pairs must all have databases of one shape at each side, but the shapes of {side} "
-            f"were {', '.join(shapes)}: write those of one shape first in every pair, or wrap a "
-            f"function of any databases as {ON_HOST}."
+            f"were {', '.join(shapes)}: put databases of one shape first in every pair, or wrap "
+            f"the function as {ON_HOST}, which allows any shapes."
         )
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 

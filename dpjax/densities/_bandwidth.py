@@ -1,8 +1,8 @@
 """Bandwidth rules, which set the kernel width from a pilot sample.
 
 A rule reduces a pilot sample to a *spread*; the bandwidth at any sample size is then
-spread * size^-exponent. Hence the search and confirm stages share one pilot, and the bandwidth of
-the confirm stage does not depend on the samples that it smooths.
+spread * size^-exponent. One pilot sample thus sets the bandwidths for the search set and for the
+confirmation set, and neither depends on the samples to be smoothed.
 """
 
 import math
@@ -20,7 +20,10 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
 _ROWS, _LANES = 16, 128
-"""Block shape for counting samples: int8 can hold sums of 16 rows; 128 lanes fill vector units."""
+"""Shape of the blocks in which samples are counted.
+
+A sum over 16 rows fits in an int8, and 128 columns fill a processor's vector registers.
+"""
 
 
 @runtime_checkable
@@ -47,14 +50,16 @@ class _NormalRate:
 def bandwidth_at(
     rule: BandwidthRule, spread: Array, num_samples: float, dimension: int, extra: float = 0.0
 ) -> Array:
-    """Return the bandwidth for a sample size: spread * num_samples^-(exponent + extra).
+    """Return spread * num_samples^-(exponent + extra), the bandwidth for a sample size.
 
     Args:
         rule: Rule that defines the exponent.
-        spread: Spread that the rule returned, or a mean of several; any shape.
+        spread: Spread of a pilot sample, as returned by the rule, or a mean of spreads; an array of
+            any shape.
         num_samples: Sample size.
         dimension: Dimension d of the outputs.
-        extra: Addition to the exponent, for undersmoothing (gamma in condition C4).
+        extra: Number added to the exponent in order to undersmooth; gamma in condition (C4) of
+            Askin, Kutta, Dette (2022).
     """
     if isinstance(rule, Fixed):
         return spread
@@ -64,10 +69,10 @@ def bandwidth_at(
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Silverman(_NormalRate):
-    """Silverman's rule of thumb, R's nrd0 for d = 1: 0.9 min(sd, IQR / 1.34) n^(-1/5).
+    """Silverman's rule of thumb: 0.9 min(sd, IQR / 1.34) n^(-1/5) for d = 1, as R's nrd0.
 
-    For d > 1 the factor is (4 / (d + 2))^(1/(d+4)) and the spreads of the axes are averaged
-    geometrically.
+    For d > 1 the factor 0.9 becomes (4 / (d + 2))^(1/(d+4)), the exponent becomes -1/(d+4), and
+    min(sd, IQR / 1.34) becomes its geometric mean over the axes.
 
     References:
         Silverman (1986), section 3.4.2; Askin, Kutta, Dette (2022), section V (R's `kdensity`).
@@ -85,8 +90,8 @@ class Silverman(_NormalRate):
 class Scott(_NormalRate):
     """Scott's rule: (4 / (d + 2))^(1/(d+4)) sd n^(-1/(d+4)), which is 1.06 sd n^(-1/5) for d = 1.
 
-    The standard deviation is capped at 2 IQR / 1.34, so that a few outliers cannot set it; normal
-    and Laplace data stay well below the cap.
+    The standard deviation sd is capped at 2 IQR / 1.34, which limits the effect of outliers. On
+    normal and Laplace data, sd is well below this cap.
 
     References:
         Scott (1992), section 6.5.
@@ -104,8 +109,8 @@ class HoelderRate:
     """A rule for beta-Hoelder densities: scale * min(sd, IQR / 1.34) * n^(-1/(2 beta + d)).
 
     Attributes:
-        beta: Smoothness, in (0, 1].
-        scale: Factor on min(sd, IQR / 1.34).
+        beta: Hoelder exponent of the density, in (0, 1].
+        scale: Factor by which min(sd, IQR / 1.34) is multiplied.
 
     References:
         Askin, Kutta, Dette (2022), conditions (C3) and (C4).
@@ -131,7 +136,7 @@ class HoelderRate:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Fixed:
-    """The same bandwidth for all data and sample sizes.
+    """A rule that always returns the same bandwidth.
 
     Attributes:
         bandwidth: Bandwidth in units of the outputs.
@@ -154,14 +159,14 @@ class Fixed:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CrossValidated(_NormalRate):
-    """The bandwidth with the largest leave-one-out likelihood on a part of the pilot sample.
+    """A rule that maximizes the leave-one-out likelihood on a part of the pilot sample.
 
-    Twenty-five multiples of Silverman's bandwidth, from 1/8 to 4, are tried on `num_pilot` samples;
-    the best one is scaled to other sample sizes at the rate n^(-1/(d+4)).
+    The rule tries Silverman's bandwidth times 25 factors from 1/8 to 4 on `num_pilot` samples, and
+    scales the best bandwidth to other sample sizes n at the rate n^(-1/(d+4)).
 
     Attributes:
         num_pilot: Number of pilot samples from which the likelihood is computed.
-        kernel: Kernel of the density in the likelihood.
+        kernel: Name of the kernel of the densities in the likelihood.
 
     References:
         Habbema, Hermans, van den Broek (1974); Duin (1976).
@@ -208,7 +213,7 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 
     Raises:
         ValueError: When the name is unknown, or the number is not above 0.
-        TypeError: When `bandwidth` has another form.
+        TypeError: When `bandwidth` is not a rule, a name or a number.
     """
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)
@@ -226,9 +231,9 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """Return min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale robust to outliers.
 
-    The result is the geometric mean over axes. If an axis has an IQR of 0 because of ties, its
-    standard deviation alone is used. Differentiation raises TypeError, because quartiles are
-    computed from counts.
+    For d > 1, the result is the geometric mean over axes. An axis whose IQR is 0 because of ties
+    contributes its sd. Differentiation raises TypeError, because quartiles are computed from
+    counts.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
     # The barriers keep XLA from repeating the sums in every step that uses them.
@@ -246,8 +251,8 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
 def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
     """Compute quartiles [2, d] of columns [d, m] by bisection, much faster than XLA's CPU sort.
 
-    Quartiles lie within sqrt(3) standard deviations of the mean (Cantelli). The error of the result
-    is at most 2^-17 of that distance.
+    Quartiles lie within sqrt(3) standard deviations of the mean (Cantelli's inequality). The error
+    of a computed quartile is at most 1.75 * 2^-17 standard deviations.
     """
     dimension, size = columns.shape
     needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)

@@ -1,4 +1,7 @@
-"""Validation of arguments of density estimates: shapes always, values unless they are traced."""
+"""Validation of the arguments of density estimates.
+
+Shapes are always validated, values only if they are not traced.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -41,7 +44,8 @@ def checked_arrays(
     validate.positive(bandwidth=bandwidth)
     if np.ndim(bandwidth) != 0:
         raise BadValue(
-            f"bandwidth must be one number, but had the shape {np.shape(bandwidth)}: use jax.vmap."
+            f"bandwidth must be one number, but had the shape {np.shape(bandwidth)}: use "
+            "jax.vmap to try several."
         )
     found = []
     for name, values in (("samples", samples), ("points", points)):
@@ -58,11 +62,11 @@ def checked_arrays(
 
 
 def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
-    """Raise ValueError if samples [n, d] and points [p, d] differ in d (1 for vectors)."""
+    """Raise ValueError if samples and points differ in their dimension d, 1 for vectors."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(
-            f"points must have the dimension of samples, {wanted}, but had {dimension}."
+            f"points must have as many dimensions as samples, {wanted}, but had {dimension}."
         )
 
 
@@ -71,8 +75,8 @@ def check_num_nodes(
 ) -> None:
     """Raise ValueError if a lattice over the points is too coarse for the kernel and bandwidth.
 
-    Nothing is checked if the points, [p] or [p, 1], or the bandwidth are traced. The message of the
-    error states a sufficient number of nodes.
+    Points have shape [p] or [p, 1]. If the points or the bandwidth are traced, nothing is checked.
+    The error's message states a sufficient number of nodes.
     """
     if validate.is_traced(points) or validate.is_traced(bandwidth):
         return
@@ -81,8 +85,9 @@ def check_num_nodes(
     if num_nodes < kernel.min_nodes * bandwidths:
         raise BadValue(
             f"num_nodes must give {kernel.min_nodes} nodes per bandwidth, but {num_nodes} gave "
-            f"{num_nodes / bandwidths:.2g}: {np.ceil(kernel.min_nodes * bandwidths):.0f} are "
-            "enough, and the direct estimate needs none."
+            f"{num_nodes / bandwidths:.2g}: use "
+            f"{np.ceil(kernel.min_nodes * bandwidths):.0f} or more, or the direct estimate, which "
+            "needs no nodes."
         )
 
 

@@ -1,7 +1,7 @@
-"""Errors on differentiation of density estimates.
+"""The error raised when a density estimate is differentiated.
 
-Samples are counted and kernel values are summed as integers. JAX treats derivatives of integers as
-0, so the chain rule would give a meaningless number. Differentiation is therefore an error.
+A density estimate counts samples, or sums kernel values, as integers. JAX takes the derivative of
+an integer to be 0, so without this error the chain rule would return a meaningless number.
 """
 
 import jax
@@ -10,13 +10,14 @@ from jax import Array
 
 @jax.custom_jvp
 def no_derivative(value: Array) -> Array:
-    """Return the value, at no cost in compiled programs; differentiation raises TypeError."""
+    """Return the value, but raise TypeError on differentiation; compiled programs are as fast."""
     return value
 
 
 @no_derivative.defjvp
 def _refuse(primals: tuple, tangents: tuple) -> tuple:
     raise TypeError(
-        "a density estimate has no derivative: values are counted in integers; differentiate a sum "
-        "of kernels of your own, or apply jax.lax.stop_gradient to what the estimate is made of."
+        "a density estimate has no derivative, because it is computed from integer counts: "
+        "differentiate your own sum of kernels, or apply jax.lax.stop_gradient to samples, points "
+        "and bandwidth."
     )

@@ -34,8 +34,8 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
     Returns:
         Values [block] in [0, 1].
     """
-    # The reciprocal is explicit, since XLA replaces some divisions by products, depending on the
-    # layout of runs, and the last bits of the result must not depend on the layout.
+    # The division is written as a product with the reciprocal: XLA would rewrite it only for some
+    # layouts of runs, and the last bits of the result must not depend on the layout.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
@@ -73,10 +73,10 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
 def density_of_sums(
     sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
 ) -> Array:
-    """Return the density estimate from the carry of `kernel_sums`.
+    """Return the density estimate for the sums that the reducer of `kernel_sums` computed.
 
     Args:
-        sums: Carry of `kernel_sums`.
+        sums: Final carry of the reducer of `kernel_sums`.
         bandwidth: Bandwidth that was used for the sums, a scalar.
         kernel: Kernel that was used for the sums.
         num_samples: Number of streamed samples.

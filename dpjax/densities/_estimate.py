@@ -37,11 +37,11 @@ def truncated_kde(
     The error is absolute, not relative, even in float64. With the direct method, each kernel value
     is rounded to a multiple of 2^-17. A density is therefore within 2^-18 c_d / h^d of the exact
     sum, where h is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the
-    Gaussian and d = 1); with many samples at different distances, the error is far smaller. With
-    the binned method, each sample moves by up to half a bin, at most an eighth of the node spacing,
-    and the lattice adds the error described in `binned_density`. A density that is not far above
-    these errors is noise and may be 0: set the floor above the errors, and disregard densities
-    equal to the floor.
+    Gaussian and d = 1). If many samples at different distances contribute, the error is far
+    smaller. With the binned method, each sample moves by up to half a bin, which is at most 1/16 of
+    the distance between nodes; the lattice adds the errors described in `binned_density`. A density
+    that is not far above these errors is noise and may be 0. Therefore set the floor above the
+    errors, and disregard densities that equal the floor.
 
     Args:
         samples: Real numbers of shape [n] or [n, d].
@@ -49,20 +49,20 @@ def truncated_kde(
         bandwidth: A rule, its name ("silverman", "scott", "hoelder", "cross-validated") or a number
             in units of the samples.
         floor: Lower limit of the densities, tau >= 0.
-        kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
+        kernel: Name of the kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "direct", which computes n p kernel values; or "binned", only for d = 1, which
             counts samples in bins, smooths the counts by one FFT, and interpolates between nodes.
-        num_nodes: Lattice nodes of the binned method. A kernel with an edge or a kink needs more
-            nodes than the Gaussian: its error decreases only as 1 / num_nodes where samples are
-            sparse.
+        num_nodes: Number of lattice nodes of the binned method. Kernels with an edge or a kink need
+            more nodes than the Gaussian, because their error decreases only as 1 / num_nodes where
+            samples are sparse.
 
     Returns:
         Densities of shape [p].
 
     Raises:
-        ValueError: When shapes disagree, there are fewer than two samples, values are not finite or
-            (for a rule) constant, the method is binned with d > 1, or the lattice is too coarse for
-            the bandwidth.
+        ValueError: When shapes disagree, there are fewer than two samples, a value is not finite,
+            `bandwidth` is a rule and the samples are constant on an axis, the method is "binned"
+            and d > 1, or the lattice is too coarse for the bandwidth.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -75,7 +75,7 @@ def truncated_kde(
     check_dimension(samples, points)
     num_samples, dimension = samples.shape
     if num_samples < 2:
-        raise BadValue(f"samples must be at least two, but there was {num_samples}.")
+        raise BadValue(f"samples must hold at least two values, but held {num_samples}.")
     # Subtract the median before the cast to float32, so that the cast loses fewer digits.
     origin = np.median(samples, axis=0)
     samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
@@ -103,7 +103,8 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at the floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]; those outside the categories count only toward n.
+        samples: Integers of shape [n]. A frequency is a count divided by n; samples outside the
+            categories are included in n.
         num_categories: Number of categories.
         floor: Lower limit of the frequencies, tau >= 0.
 
@@ -123,7 +124,7 @@ def truncated_frequencies(
     if samples.dtype.kind not in "biu":
         raise BadType(f"samples must be integers, but had dtype {samples.dtype}.")
     if samples.ndim != 1 or len(samples) == 0:
-        raise BadValue(f"samples must be a vector that is not empty, but had {samples.shape}.")
+        raise BadValue(f"samples must be a vector and not empty, but had shape {samples.shape}.")
     reducer = category_counts(num_categories)
     # Map before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
@@ -139,7 +140,7 @@ def direct_density(
     Kernel values are rounded to multiples of 2^-17 and summed as integers, so the error is
     absolute, not relative, even in float64: at most 2^-18 c_d / h^d, where h is the bandwidth and
     c_d / h^d is the height of one kernel. Truncate densities at a floor far above the error.
-    Because of the rounding there is no derivative with respect to any argument.
+    Because values are rounded, the estimate has no derivative with respect to any argument.
 
     Args:
         samples: Floats [n] or [n, d].
@@ -153,8 +154,8 @@ def direct_density(
     Raises:
         TypeError: When the estimate is differentiated, or the bandwidth is not a number.
         ValueError: When shapes disagree, an argument is empty or not finite, or the bandwidth is
-            not above 0. Traced values are not validated: a NaN or infinite sample then counts only
-            toward n, which lowers all densities.
+            not above 0. Traced values are not validated: a sample that is NaN or infinite adds
+            nothing to the sum but is included in n, which lowers all densities.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -179,17 +180,18 @@ def binned_density(
     grows with the number of nodes while additional bins are nearly free.
 
     The error is absolute, not relative, even in float64, and has three parts. First, each sample
-    moves by up to half a bin, b. For the Gaussian with bandwidth h, this changes a density by up to
-    0.3 b / h times the height 0.4 / h of one kernel, and by far less with many samples. Second, the
-    nodes change the kernel of a single sample by up to (spacing / h)^2 / 40 of its height. Third,
-    the FFT in float32 adds up to about 2^-23 of the largest density, even where there is no sample.
-    Truncate densities at a floor far above these errors. Counts have no derivative with respect to
-    any argument.
+    moves by up to b / 2, where b is the width of a bin. For the Gaussian with bandwidth h, this
+    changes a density by up to 0.3 b / h times the height 0.4 / h of one kernel, and by far less
+    with many samples. Second, splitting counts between nodes changes the kernel of a single sample
+    by up to (spacing / h)^2 / 40 times the kernel's height. Third, the FFT in float32 adds up to
+    about 2^-23 of the largest density, even where there is no sample. Truncate densities at a floor
+    far above these errors. The estimate has no derivative with respect to any argument, because it
+    is computed from counts.
 
     Args:
         samples: Floats [n] or [n, 1].
         points: Floats [p] or [p, 1]; the lattice spans the points and the kernel's reach.
-        bandwidth: Scalar above 0; must span `Kernel.min_nodes` nodes.
+        bandwidth: Scalar above 0, at least `Kernel.min_nodes` times the distance between nodes.
         kernel: Name of the kernel.
         num_nodes: Number of lattice nodes.
 
@@ -200,8 +202,8 @@ def binned_density(
         TypeError: When the estimate is differentiated, or the bandwidth is not a number.
         ValueError: When an argument is not one-dimensional, empty or not finite, the bandwidth is
             not above 0, or the nodes are too few for the bandwidth. Traced values are not
-            validated: a NaN or infinite sample then counts only toward n, which lowers all
-            densities, and a lattice that is too coarse smooths them too much.
+            validated: a sample that is NaN or infinite is not counted but is included in n, which
+            lowers all densities, and a lattice that is too coarse smooths them too much.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -211,7 +213,8 @@ def binned_density(
     arrays = checked_arrays(samples, points, bandwidth)
     if arrays[0].ndim == 2 and arrays[0].shape[1] > 1:
         raise BadValue(
-            f"samples must have one dimension, but had {arrays[0].shape[1]}: use direct_density."
+            f"samples must have one dimension, but had {arrays[0].shape[1]}: use direct_density "
+            "instead."
         )
     check_num_nodes(num_nodes, points, bandwidth, profile)
     samples, points = (x if x.ndim == 1 else x[:, 0] for x in arrays)

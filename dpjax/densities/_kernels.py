@@ -29,8 +29,8 @@ class Kernel:
         min_nodes: Lattice nodes per bandwidth that keep the binned estimate within about 1e-3 of
             the direct one: few for a smooth kernel, many for one with a kink or an edge.
         spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
-            elementwise. It is None if the transform does not vanish beyond the highest frequency of
-            a lattice; the sampled profile is then transformed instead.
+            elementwise. None for a kernel whose transform does not vanish beyond the highest
+            frequency of a lattice: its sampled profile is transformed instead.
     """
 
     name: str

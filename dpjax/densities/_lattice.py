@@ -1,14 +1,14 @@
 """The binned kernel density estimate, which counts samples on a lattice and smooths by FFT.
 
-Samples are counted in bins that are much finer than the lattice, with one integer scatter per draw.
+Samples are counted in bins that are much finer than the lattice: each draw adds 1 to one bin.
 The counts are then split linearly between the two nearest nodes and convolved with the kernel. The
 split amounts to smoothing by a triangle whose half-width is the node spacing. For a kernel with a
 closed-form spectrum, the spectrum is divided by that of the triangle, as in non-uniform Fourier
-transforms, so that few nodes per bandwidth are enough. The remaining error is aliasing, whose
-relative size is (spacing / bandwidth)^2 / 40 for a single sample and far smaller for many. For
-other kernels, the error is of first order in spacing / bandwidth wherever the kernel of a sample
-has a kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel
-needs (`Kernel.min_nodes`).
+transforms, so that few nodes per bandwidth are enough. The remaining error is aliasing; its
+relative size is (spacing / bandwidth)^2 / 40 for one sample and far smaller for many. For other
+kernels, the error is of first order in spacing / bandwidth wherever the kernel of a sample has a
+kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
+(`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; Silverman (1982) and Wand (1994), for binning;
@@ -125,8 +125,9 @@ def smooth_counts(
 ) -> Array:
     """Return the density estimate at the nodes of a lattice, from its fine counts.
 
-    The convolution is circular. It is correct at every node whose distance from both ends is at
-    least the kernel's reach; `Lattice.covering` ensures this on [low, high].
+    The convolution is circular, so the estimate is correct only at nodes whose distance from both
+    ends is at least the kernel's reach. On a lattice from `Lattice.covering`, these include all
+    nodes in [low, high].
 
     Args:
         counts: Integers [bins + 1], the carry of `lattice_counts`.
@@ -153,7 +154,7 @@ def smooth_both(
     num_samples: int,
     fine: int = _FINE,
 ) -> Array:
-    """Compute `smooth_counts` for two samples, each with its bandwidth, by one complex transform.
+    """Apply `smooth_counts` to two samples with their own bandwidths, by one complex transform.
 
     Let w and v be the node weights of the two samples, and let Z be the spectrum of z = w + iv. The
     spectra of w and v are then (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If T and U are the
@@ -161,7 +162,7 @@ def smooth_both(
     Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, and the real and imaginary parts of its inverse transform
     are the two densities.
 
-    Arguments and result are those of `smooth_counts`, with a leading axis of samples: counts
+    Arguments and result are those of `smooth_counts`, with a first axis for the two samples: counts
     [2, bins + 1], bandwidths [2], densities [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
@@ -180,7 +181,7 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Return node weights [nodes]: bin counts, split linearly between the two nearest nodes."""
+    """Return the weights of nodes, [nodes]: each bin's count is split between the nearest two."""
     # Integer sums are exact and, on CPU, faster than products of floats (four times for rows of 4).
     # If there are so many samples that the sums could overflow, floats are used.
     exact = 2 * fine * num_samples < 2**31
@@ -192,10 +193,11 @@ def _weights(counts: Array, fine: int, num_samples: int) -> Array:
 
 
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
-    """Return the discrete Fourier transform of periodic K(. / h) / h, [num_nodes // 2 + 1].
+    """Return the discrete Fourier transform of the kernel on the lattice, [num_nodes // 2 + 1].
 
-    Reciprocals are explicit, since XLA replaces some divisions by products, depending on the layout
-    of runs, and the last bits of the result must not depend on the layout.
+    The kernel K(x / h) / h is continued periodically. Divisions are written as products with
+    reciprocals: XLA would rewrite only some of them, depending on the layout of runs, and the last
+    bits of the result must not depend on the layout.
     """
     if kernel.spectrum is not None:
         # The closed form saves one FFT.

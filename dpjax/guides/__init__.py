@@ -1,4 +1,4 @@
-"""Guides that travel with the package, in Markdown, and how to cite it (`dpjax guide`)."""
+"""Guides in Markdown that are installed with the package; `dpjax guide` shows them."""
 
 from importlib.resources import files
 
@@ -26,7 +26,7 @@ NAMES = (
     "citing",
     "changelog",
 )
-"""Of all guides, in the order in which a newcomer reads them."""
+"""Names of all guides, in the order in which a newcomer reads them."""
 
 
 def read_guide(name: str) -> str:

@@ -17,8 +17,11 @@ from dpjax.partitions.missing import Raised
 
 _SERVE = Path(__file__).with_name("_serve.py")
 
-_ONE_CALL = 30.0
-"""Maximum time to wait for one output, in seconds, including the import of the library."""
+_ONE_CALL, _FIRST_CALL = 30.0, 120.0
+"""Maximum time to wait for one output, in seconds, and for the first output of a process.
+
+The first call imports the library, and may compile its functions.
+"""
 
 _LONGEST = 2**24
 """Maximum number of characters per line of a record."""
@@ -50,6 +53,7 @@ class Server:
         self._process = process
         self.__name__ = "draw"
         self.failure = ""
+        self._longest = _FIRST_CALL
 
     def __call__(self, database: object) -> object:
         return _output(self.answer(_plain(database)))
@@ -59,7 +63,7 @@ class Server:
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # End a call that hangs by killing its process.
-        timer = threading.Timer(_ONE_CALL, self._process.kill)
+        timer = threading.Timer(self._longest, self._process.kill)
         timer.start()
         try:
             self._process.stdin.write(request + "\n")
@@ -71,11 +75,12 @@ class Server:
             timer.cancel()
         if not line:
             self.failure = self.failure or (
-                f"the process of the release ended, or gave no output within {_ONE_CALL:g} s, at "
-                f"the database {request[:80]}"
+                "the process of the release ended, or gave no output within "
+                f"{self._longest:g} s, at the database {request[:80]}"
             )
             # Raise KeyboardInterrupt, since any other exception would count as an output.
             raise KeyboardInterrupt(self.failure)
+        self._longest = _ONE_CALL
         return line
 
 

@@ -100,7 +100,7 @@ def hunt(
             try:
                 result = run(confidence, key)
             except Exception as error:  # Report any failure of a library as an outcome.
-                failure = text_of(error)
+                failure = str(error) if isinstance(error, ValueError) else text_of(error)
             yield Caught(case, spec, result, failure, time.perf_counter() - start)
 
 

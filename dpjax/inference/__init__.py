@@ -28,10 +28,10 @@ from dpjax.inference._chain import Way as Way
 from dpjax.inference._chain import chain_of as chain_of
 from dpjax.inference._chain import expected_bands as expected_bands
 from dpjax.inference._choice import choose_event as choose_event
+from dpjax.inference._chosen_curves import mu_of_chosen as mu_of_chosen
 from dpjax.inference._chosen_guesses import delta_of_chosen as delta_of_chosen
 from dpjax.inference._chosen_guesses import delta_of_curves as delta_of_curves
 from dpjax.inference._chosen_guesses import epsilon_of_chosen as epsilon_of_chosen
-from dpjax.inference._chosen_guesses import mu_of_chosen as mu_of_chosen
 from dpjax.inference._divergences import ZCDP_ORDERS as ZCDP_ORDERS
 from dpjax.inference._divergences import renyi as renyi
 from dpjax.inference._divergences import two_points as two_points
@@ -41,6 +41,7 @@ from dpjax.inference._events import event_lower_bound as event_lower_bound
 from dpjax.inference._guesses import Guessed as Guessed
 from dpjax.inference._guesses import delta_of_guesses as delta_of_guesses
 from dpjax.inference._guesses import epsilon_of_guesses as epsilon_of_guesses
+from dpjax.inference._guesses import gaussian_gain as gaussian_gain
 from dpjax.inference._guesses import mu_of_guesses as mu_of_guesses
 from dpjax.inference._guesses import one_run_lower_bound as one_run_lower_bound
 from dpjax.inference._guesses import one_run_p_value as one_run_p_value

@@ -5,6 +5,7 @@ bets grow fastest. Pairs are compared on a few coarse groups of cells, since sco
 cells are mostly noise.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,10 @@ per pair if there is only one pair or draws are expensive."""
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
 """Size of a later round as a share of all earlier draws, in general and if draws are expensive;
 minimum number of draws of a round."""
+
+_NEAR, _GROWTH_NEAR = 0.5, 0.05
+"""Share of the log wealth that refutes the claim from which rounds are small, so that few draws
+follow the refutation; draws of such a round as a share of all earlier draws."""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
@@ -67,7 +72,8 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
         return np.full(pairs, first_round(pairs, state.few))
-    growth = _GROWTH_FEW if state.few else _GROWTH
+    is_near = state.log_at_claim >= -_NEAR * math.log(state.error)
+    growth = _GROWTH_FEW if state.few else _GROWTH_NEAR if is_near else _GROWTH
     total = max(int(growth * done.sum()), _SMALLEST)
     if pairs == 1:
         return np.array([total])

@@ -1,13 +1,15 @@
 """Assumptions about a mechanism, and the intervals and inputs that they require.
 
-A guarantee needs a lower bound on probabilities. Two assumptions give one:
+No estimate has a guarantee without a lower bound on the probabilities of outputs. Each of two
+assumptions implies such a bound:
 
-- `LipschitzOutputs`: outputs in an interval of width W, every density C-Lipschitz with
-  C < 2 / W^2, and, for all inputs of an interval, D-Lipschitz in the input;
-- `FiniteOutputs`: finitely many outputs, each with a stated least probability.
+- `LipschitzOutputs`: outputs lie in an interval of width W, and every density is C-Lipschitz in the
+  output, with C < 2 / W^2. To cover an interval of inputs, densities must also be D-Lipschitz in
+  the input.
+- `FiniteOutputs`: there are finitely many outputs, each with at least a stated probability.
 
-Each turns a precision (and an order, for Renyi privacy) into a `Layout`: the numbers of intervals
-and inputs, the least probability of an interval, and the tolerated error of counts.
+An assumption turns a precision (and an order, for Renyi privacy) into a `Layout`: the numbers of
+intervals and inputs, the least probability of an interval, and the tolerated error of counts.
 
 Notation: C lipschitz, W width, D and W_X lipschitz and width of an `InputInterval`, tau and tau_1
 the least and greatest density, m num_intervals, w interval width, k num_inputs, gamma precision,
@@ -58,9 +60,10 @@ class Layout:
         num_inputs: k, inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
         deviation: Tolerated error of the logarithm of a count, as in the paper.
-        enough: Tolerated error of the logarithm of a count that suffices if every count is covered;
-            at least `deviation`.
-        all_counts_used: Whether the published bound already covers every count (Renyi).
+        enough: Error of the logarithm of a count that may be tolerated if every count is covered,
+            as in `all_intervals`; at least `deviation`.
+        all_counts_used: Whether the paper's bound already covers every count, as it does for Renyi
+            levels.
         all_pairs: Whether more than one pair is compared.
     """
 
@@ -73,7 +76,10 @@ class Layout:
     all_pairs: bool
 
     def published(self) -> UnionBound:
-        """Return the bound of Theorems 2 and 6 for one pair, over 4 (LDP) or 2 m (Renyi) counts."""
+        """Return the union bound in the paper's Theorem 2 (LDP) or Theorem 6 (Renyi), for one pair.
+
+        Theorem 2 requires 4 counts close to their means, Theorem 6 all 2 m counts.
+        """
         of_one_pair = 2 * self.num_intervals
         tails = of_one_pair if self.all_counts_used else 4
         return UnionBound(self.least_probability, self.deviation, of_one_pair, tails)
@@ -81,9 +87,10 @@ class Layout:
     def all_intervals(self) -> UnionBound:
         """Return the union bound over every count at every input.
 
-        It holds whichever interval and pair turn out to be decisive. For one pair and LDP, it has
-        4 m terms instead of 4; the 2 m counts need only 2 m terms, but the factor 2 is kept from
-        the paper's bound.
+        The bound holds for all intervals and pairs, so it does not matter which of them determine
+        the answer. For one pair and LDP, the bound is a sum of 4 m terms, where the paper has 4
+        terms. One term for each of the 2 m counts would suffice, but the paper's factor of 2 is
+        kept.
         """
         counts = self.num_inputs * self.num_intervals
         tails = counts if self.all_counts_used else 2 * counts
@@ -143,8 +150,8 @@ class LipschitzOutputs:
         limit = 2 / self.width**2
         if self.lipschitz >= limit:
             raise BadValue(
-                f"lipschitz must be below 2 / width^2 = {limit:g}, or a density may reach 0 and no "
-                f"number of samples suffices, but was {self.lipschitz!r}."
+                f"lipschitz must be below 2 / width^2 = {limit:g}, but was {self.lipschitz!r}: a "
+                "density may then reach 0, and no number of samples suffices."
             )
         if not isinstance(self.inputs, InputInterval):
             validate.positive_int(at_least=2, inputs=self.inputs)
@@ -203,9 +210,9 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
     log_ratio = (2 * order - 1) * math.log(density_ratio)
     if log_ratio > _LARGEST_LOG:
         raise BadValue(
-            f"order must be small enough for (tau_1 / tau)^(2 order - 1) to be a number, but was "
-            f"{order!r} with tau_1 / tau = {density_ratio:g}; the LDP estimator (order=None) "
-            "covers the limit."
+            f"order must be so small that (tau_1 / tau)^(2 order - 1) does not overflow, but was "
+            f"{order!r} with tau_1 / tau = {density_ratio:g}: use a smaller order, or "
+            "order=None (LDP), which is the limit of large orders."
         )
     return math.exp(log_ratio)
 
@@ -214,9 +221,9 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 class FiniteOutputs:
     """Finitely many outputs, each with at least a stated probability at every input.
 
-    There is no discretisation error, so the whole precision goes to the counts: if every count is
-    within z on the logarithmic scale, a log-ratio is within 2 z and a Renyi divergence within
-    (2 alpha - 1) z / (alpha - 1).
+    Outputs are not discretised, so errors of counts may use up the whole precision. If the
+    logarithm of every count has an error of at most z, a log-ratio has an error of at most 2 z, and
+    a Renyi divergence one of at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
         num_outputs: Number of outputs (at least 2).

@@ -7,13 +7,16 @@ from above:
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0)
 
-satisfy Z1^2 + Z2^2 <= r^2 at every set i with at least the confidence. For one set this fails with
-a probability of at most Phi(-r) + exp(-r^2 / 2) / 4, the value for two uniform tail probabilities,
-since the tail probabilities of a binomial law are stochastically larger than uniform. For all sets
-together the probabilities of success multiply: whether a draw is in a set is monotone in its rank
-along the chain, so the counts of all sets are associated.
+satisfy Z1^2 + Z2^2 <= r^2 at all sets i simultaneously, with a probability of at least the
+confidence. For one set, the probability of failure is at most Phi(-r) + exp(-r^2 / 2) / 4. It has
+this value for two uniform tail probabilities; those of a binomial law are stochastically larger, so
+failure is at most as likely. For all sets together, the probability of success is at least the
+product of its values for single sets, because the counts of the sets are associated: whether a draw
+is in a set is monotone in the draw's rank along the chain.
 
-Notation: p and q are the bounds on a set's probabilities at one corner; each set has J corners.
+The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside it, the corners. Each
+corner gives a set one pair of bounds: p, a lower bound on the set's probability at the likelier
+side, and q, an upper bound on its probability at the other side.
 
 References:
     Clopper, Pearson (1934); Esary, Proschan, Walkup (1967) for associated variables; Sidak (1967).
@@ -29,21 +32,22 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import one_sided_bounds
 
 _CORNERS = 128
-"""Number of corners that replace the quarter circle Z1^2 + Z2^2 = r^2, which costs 0.6% of r."""
+"""Number of corners per set; 128 corners lie at most 0.6% of r outside the quarter circle."""
 
 
 class Band(NamedTuple):
     """Joint bounds on the probabilities of the sets of a chain, and of their complements.
 
-    At every set, at least one corner holds: the set's probability is at least `power` at the
-    likelier side, and at most `level` at the other side.
+    At every set, the bounds of at least one corner hold: the set's probability is at least `power`
+    at the likelier side, and at most `level` at the other side.
 
     Attributes:
-        power: Lower bounds on the probability at the likelier side, float64 [sets, corners]: first
-            of the sets (likelier at the database), then of their complements (likelier at the
-            neighbor).
-        level: Upper bounds on the probability at the other side, in the same form.
-        roc: (power, level) of all sets, including those that are not usable as events.
+        power: Two arrays, float64 [sets, corners], of lower bounds on probabilities at the likelier
+            side: one for the sets (likelier at the database), one for their complements (likelier
+            at the neighbor).
+        level: Two arrays of the same shapes, of upper bounds on probabilities at the other side.
+        roc: Lower bounds at the database and upper bounds at the neighbor for all sets, including
+            those that are not usable as events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -97,7 +101,7 @@ def band(
         trials: N1 and N2, draws at the database and at its neighbor.
         error: Largest probability, below 1/2, that the band is wrong at any set.
         usable: (end, start): sets before `end`, and complements of the sets from `start` on, are
-            usable as events. All if None.
+            usable as events. If None, all sets and complements are usable.
         corners: J, number of corners per set.
     """
     held, out = (np.asarray(side, np.float64)[:, None] for side in np.asarray(counts))

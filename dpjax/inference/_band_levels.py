@@ -1,7 +1,8 @@
 """Lower bounds on levels of privacy from a band, which all hold simultaneously.
 
-Let v increase with p and decrease with q. At each set, v is at least its smallest value over the
-corners. The largest v of all sets, in both directions, is at least the largest of these minima.
+Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). At a set's
+true probabilities, v is at least its minimum over the set's corners. The largest v of all sets, in
+both directions, is therefore at least the largest minimum.
 
 References:
     Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).
@@ -33,7 +34,7 @@ def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
 def of_sets(
     band: Band, value: Callable[[NDArray, NDArray], NDArray]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower bound on the value of each set, and of each complement; see `largest`."""
+    """Return lower bounds on the values of the sets, and of their complements; see `largest`."""
     with np.errstate(all="ignore"):
         values = [value(p, q) for p, q in zip(band.power, band.level, strict=True)]
     first, second = (np.where(np.isnan(v), 0.0, v).min(axis=-1) for v in values)
@@ -51,14 +52,15 @@ def gdp_of(p: NDArray, q: NDArray) -> NDArray:
 
 
 def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
-    """Return lower bounds on delta(epsilon) of the database against its neighbor, and the reverse.
+    """Return lower bounds on delta(epsilon) of a database and its neighbor, in both directions.
 
     Args:
         band: Band of a chain.
         epsilons: Float [n], at least 0.
 
     Returns:
-        Float64 [2, n], nonincreasing in epsilon.
+        Float64 [2, n], for the database against its neighbor and for the neighbor against the
+        database; nonincreasing in epsilon.
     """
     ratio = np.exp(np.asarray(epsilons, np.float64))
     return np.maximum(np.stack([margins(band, i, ratio).max(axis=0, initial=0) for i in (0, 1)]), 0)
@@ -79,13 +81,13 @@ def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[n
 def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
     """Return upper bounds on the trade-off curve of testing the neighbor against the database.
 
-    Under the null hypothesis, outputs come from the neighbor. The second array bounds the error of
-    the second kind of the best test at each level x in the first array. The inverse function is the
-    curve of the other direction.
+    Under the null hypothesis, outputs come from the neighbor. The curve maps the level x of a test
+    to the least error of the second kind among all tests of that level. Its inverse function is the
+    curve for testing the database against the neighbor.
 
     Args:
         band: Band of a chain.
-        points: Levels x, increasing from 0 to 1; 201 equally spaced ones if None.
+        points: Levels x, increasing from 0 to 1. If None, 201 equally spaced levels are used.
 
     Returns:
         Levels [n], and bounds on the error of the second kind [n], convex and decreasing to 0.

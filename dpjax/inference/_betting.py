@@ -60,6 +60,10 @@ class Weights(NamedTuple):
         gained += y * np.log1p(share * (self.second - 1))
         return gained.sum(axis=1)
 
+    def at(self, rows: NDArray) -> "Weights":
+        """Return the weights of some rows."""
+        return Weights(self.first[rows], self.second[rows])
+
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
     """Return weights of a bet against a level, chosen to grow fast under the estimated laws.
@@ -78,12 +82,13 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         most that d can add.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
-    found = _cells(p, q, draws, bound, delta)
+    without, s = _cells(p, q, draws, bound)
     if not delta.any():
-        return found
+        return without
+    found = _taxed(without, s, draws, delta)
     # No bet grows faster than the best one at d = 0; nearly that growth is enough.
     growth = _growth(found, p, q, draws)
-    most = _growth(_cells(p, q, draws, bound, np.zeros_like(delta)), p, q, draws)
+    most = _growth(without, p, q, draws)
     (rows,) = np.nonzero((growth < _ENOUGH * most) & (delta[:, 0] > 0))
     events = _events(p[rows], q[rows], draws[rows], bound[rows, 0], delta[rows, 0])
     better = _growth(events, p[rows], q[rows], draws[rows]) > growth[rows]
@@ -98,8 +103,8 @@ def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
     return gained.sum(axis=1)
 
 
-def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) -> Weights:
-    """Return the best weights for d = 0, one constraint per group; r and d have shape [N, 1]."""
+def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights, Floats]:
+    """Return the best weights for d = 0, one constraint per group, and s; r and s are [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -118,11 +123,16 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats, delta: Floats) ->
     share_p, share_q = ap / both, bq / both
     first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
     second = np.where(up, share_q * (s * bound + t), np.where(down, share_q * (s / bound + t), t))
-    if delta.any():
-        multipliers = [np.max(x - y, axis=1, keepdims=True) for x, y in ((first, s), (second, t))]
-        tax = total / (total + delta * sum(np.maximum(x, 0) for x in multipliers))
-        first, second = first * tax, second * tax
-    return Weights(first / draws[:, :1], second / draws[:, 1:])
+    return Weights(first / draws[:, :1], second / draws[:, 1:]), s
+
+
+def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
+    """Scale weights for d = 0 down to pay for the most that d can add; s and d are [N, 1]."""
+    a, b = draws[:, :1], draws[:, 1:]
+    above = np.max(a * bet.first - s, axis=1, keepdims=True)
+    below = np.max(b * bet.second - (a + b - s), axis=1, keepdims=True)
+    tax = (a + b) / (a + b + delta * (np.maximum(above, 0) + np.maximum(below, 0)))
+    return Weights(bet.first * tax, bet.second * tax)
 
 
 def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> Weights:

@@ -1,7 +1,7 @@
 """Exact lower confidence bounds from the counts of one event at two databases.
 
 If a mechanism has level epsilon, then P(E) <= e^epsilon P'(E) for every event E. Fresh counts of a
-fixed event bound both probabilities exactly (Clopper, Pearson), at any sample size.
+fixed event give exact bounds on both probabilities (Clopper, Pearson), at any sample size.
 """
 
 import numpy as np
@@ -40,8 +40,8 @@ def clopper_pearson(
     validate.open_unit(confidence=confidence)
     if np.min(confidence) < 0.5:
         raise BadValue(
-            "confidence must be at least 0.5, or the lower bound may lie above the upper one, but "
-            f"was {confidence!r} (a significance is 1 - confidence)."
+            "confidence must be at least 0.5, so that the lower bound is not above the upper one, "
+            f"but was {confidence!r}: if this is a significance, pass 1 minus it."
         )
     return one_sided_bounds(counts, num_samples, 1 - np.asarray(confidence, np.float64))
 
@@ -65,8 +65,8 @@ def binomial_lower_bound(
 ) -> NDArray[np.float64]:
     """Return an exact lower bound on ln(P(E) / P'(E)) from counts of an event at both sides.
 
-    The error is split evenly between the two sides. The likelier side must be chosen without these
-    counts (in an audit, by the search stage).
+    The error probability 1 - confidence is split evenly between the two sides. The likelier side
+    must be chosen without these counts (in an audit, by the search stage).
 
     Args:
         larger: Counts of the event at the side where it is expected to be likelier.

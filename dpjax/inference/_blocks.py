@@ -1,7 +1,8 @@
 """Upper bounds on probabilities of binomial counts, vectorized over success probabilities.
 
-A window of counts contains all but a negligible part of the mass. Long windows are divided into
-blocks; the probability of a block is at most that of its likeliest count times its length.
+For each success probability, a window contains all counts except some with a negligible total
+probability. Long windows are divided into blocks. The probability of a block is at most the number
+of its counts times the probability of the likeliest one.
 """
 
 import math
@@ -11,10 +12,10 @@ import scipy
 from numpy.typing import NDArray
 
 _MOST_BLOCKS = 4096
-"""Approximate largest number of blocks of a window."""
+"""Maximum number of blocks per window, approximately."""
 
 _HUGE = 1e300
-"""Finite substitute for infinite logarithms, so that their product with 0 is 0, not NaN."""
+"""Finite number that replaces infinity in logarithms: its product with 0 is 0, not NaN."""
 
 
 class Blocks:
@@ -24,7 +25,7 @@ class Blocks:
         low: The least success probability.
         high: The largest success probability.
         trials: n, number of trials.
-        negligible: Largest probability of the counts outside a window.
+        negligible: Largest total probability of the counts outside a window.
         stride: Number of counts in a block.
         begin: Index of the first block; block i begins at count i * stride.
         counts: int64 [blocks], first counts of the blocks.
@@ -75,11 +76,11 @@ class Windows:
             self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
 
     def numbers(self, part: slice) -> NDArray[np.int64]:
-        """Return the blocks in the windows of `part`, [p, size + 1], relative to `Blocks.begin`."""
+        """Return indices of blocks in the windows `part`, [p, size + 1]; `Blocks.begin` is 0."""
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:
-        """Return upper bounds on the probabilities of the blocks in `part`, [p, size]."""
+        """Return upper bounds on the probabilities of blocks, [p, size], in the windows `part`."""
         # Compute in place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]

@@ -1,28 +1,30 @@
 """An exact lower bound on a level from the counts of one event, nearly as tight as a normal one.
 
-Two separate bounds must each cover their own worst case, which loses about a fifth of the margin.
-Buehler's bound covers a single worst case: all pairs of counts are ordered by their evidence for a
-large level, and the bound is the smallest level at which counts as extreme as the observed ones
-have more than the allowed probability, for some value of the other parameter.
+Two separate bounds, one per probability, must each allow for their own worst case, which adds about
+a fifth to the distance between estimate and bound. Buehler's bound allows for a single worst case.
+It orders all pairs of counts by their evidence for a large level. The bound is the smallest level
+at which, for some q, pairs at least as extreme as the observed pair have more than the allowed
+probability.
 
-Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, p = g(t, q) at the level t, s orders
-them (see `_hypotheses`), and f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with
-q.
+Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, and p = g(t, q) at the level t. The
+function s orders the pairs of counts (see `_hypotheses`). The tail
+f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with q.
 
-The values of f at a few q bound its supremum over q at one level, as follows. In log odds
-a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of positive
-multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder). On
-a straight line between two points, ln f is therefore at most the larger of its values at both ends,
-plus
+At one level, the supremum of f over all q is bounded by the values of f at a few q, as follows. In
+log odds a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of
+positive multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex
+(Hölder). On a straight line between two points, ln f is therefore at most the larger of its values
+at both ends, plus
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
 where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p = g(t, q) lies below
-the line once the line's ends are lifted by `Hypothesis.lift`, and f is smaller on the curve. The
-added term shrinks with the square of the steps, so steps of a third of a standard error cost less
-than a hundredth of one. Where p is known much better than q, very many such steps would be needed.
-There, a second bound helps: between two points, f is at most f(largest p, smallest q), which is
-close to f wherever K1 is nearly certain to be large enough.
+the line once the line's ends are lifted by `Hypothesis.lift`, and f is smaller on the curve than on
+the line. The added term shrinks with the square of the distance between points: points a third of a
+standard error apart change the bound by less than a hundredth of a standard error. Where p is known
+much better than q, so small a distance would need very many points. There, a second bound, the
+corner bound, helps: between two points, f is at most f(largest p, smallest q), which is close to f
+wherever K1 is nearly certain to be large enough.
 """
 
 import math
@@ -40,24 +42,27 @@ _NUISANCE_SHARE = 0.005
 """Share of the error that is spent on a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Share of the error for the truncated tails of sums; truncated counts are treated as extreme."""
+"""Share of the error for the tails that sums leave out; counts in them are treated as extreme."""
 
 _WIDEST = 100.0
-"""Largest ratio of two values of q on the grid; one further step covers all smaller q."""
+"""Largest ratio of two values of q on the grid; a single bound covers all smaller q."""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
-"""Initial number of values of q; tolerance of the supremum and of the level, in standard errors."""
+"""_FEW is the initial number of values of q. _LOOSENESS and _TOLERANCE are the tolerated errors of
+the supremum and of the level, in standard errors of the level."""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
-"""Distance from the goal, in normal quantiles, below which many values of q are used; maximum
-number of steps; largest tail probability; number of values of q for bisection."""
+"""_NEAR is the distance from the goal, in normal quantiles, below which many values of q are used.
+_MOST_TRIES is the maximum number of steps. _NEARLY_ONE caps tail probabilities. _MANY is the number
+of values of q for bisection."""
 
 _STEEP, _MOST_PARTS = 2.0, 16
-"""Added term of ln f above which the corner bound is computed as well; maximum number of parts into
-which one refinement divides an interval."""
+"""_STEEP is the value of the added term above which the corner bound is computed too. _MOST_PARTS
+is the maximum number of parts into which one refinement divides an interval."""
 
 _ROUNDING, _TABLE = 1e-12, 65
-"""Tolerated rounding error of s; number of points of the table that spaces the values of q."""
+"""_ROUNDING is the tolerated rounding error of s. _TABLE is the size of the table from which values
+of q are interpolated."""
 
 _MOST_CELLS = 16_384
 """Maximum number of entries of a table, so that it fits in a processor's cache."""
@@ -91,7 +96,7 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return nearly the largest level whose tail is certain to be at most `allowed`, or 0."""
+    """Return a level, nearly the largest, at which f is certainly at most `allowed`; or 0."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
@@ -134,7 +139,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
 
 
 def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
-    """Solve by bisection, if the secant steps did not converge."""
+    """Return the same as `_largest`, by bisection, after secant steps that did not converge."""
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(level: float) -> bool:
@@ -158,11 +163,13 @@ class _Bounds(NamedTuple):
     """Bounds on ln f at one level, between neighboring values of q.
 
     Attributes:
-        ends: [intervals], the larger of the bounds at the two ends.
-        lines: [intervals], largest excess over `ends` in between, according to the line bound.
-        corners: [intervals], largest excess over `ends` in between, according to the bound
-            f(largest p, smallest q).
-        highest: The largest bound at any of these q, or below the smallest one.
+        ends: [intervals], the larger of the bounds on ln f at both ends of each interval.
+        lines: [intervals], amount by which ln f may exceed `ends` within the interval, according to
+            the bound along a line.
+        corners: [intervals], the same amount according to the corner bound f(largest p, smallest
+            q).
+        highest: The largest bound on ln f at any of the values of q, or at any q below the smallest
+            of them.
     """
 
     ends: NDArray
@@ -177,7 +184,7 @@ class _Bounds(NamedTuple):
         return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
-        """Refine the places until the supremum is known to within `looseness`."""
+        """Return more places, with which the supremum is known to within `looseness`."""
         allowed = looseness + self.highest - self.ends
         # More parts reduce the excess of the line bound quadratically, and of the corner bound
         # linearly.
@@ -316,14 +323,14 @@ def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """Bound how far n A(a) lies below its chord between neighboring p, [intervals]."""
+    """Bound the distance of n A(a) from its chord between neighboring p, [intervals]."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8
 
 
 def _even(low: float, high: float, places: NDArray) -> NDArray[np.float64]:
-    """Return probabilities between two, at equal steps of the arc sine of their square roots."""
+    """Interpolate between two probabilities, linearly in the arc sine of their square roots."""
     first, last = (math.asin(math.sqrt(x)) for x in (low, high))
     return np.sin(first + places * (last - first)) ** 2
 

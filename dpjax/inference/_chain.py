@@ -13,15 +13,16 @@ from dpjax.inference._band import Band, radius
 from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
-"""Number of equal shares into which sets divide the draws; number of smaller sets at each end;
-expected confirmation draws in the smallest set."""
+"""_PARTS is the number of equal shares of the draws at which sets end. _TAIL_SETS is the number of
+further, smaller sets at each end of the chain. _FEWEST is the expected number of confirmation draws
+in the smallest of them."""
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
 """Maximum number of sets of a chain."""
 
 _PESSIMISM, _FEW_CORNERS = 1.5, 16
-"""Number of standard errors by which estimated shares are made pessimistic; number of corners of a
-predicted band."""
+"""_PESSIMISM is the number of standard errors between the estimated probability of a set and the
+pessimistic one. _FEW_CORNERS is the number of corners of a predicted band."""
 
 
 class Chain(NamedTuple):
@@ -39,7 +40,7 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return counts of each set, [..., sets], from counts by place, [..., sets + 1]."""
+        """Return counts of sets, [..., sets], from counts of cells grouped by `place`."""
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -57,10 +58,10 @@ class Way(NamedTuple):
     """A way to order cells.
 
     Attributes:
-        groups: int64 [cells], group of each cell, whose ratio replaces the cell's own; None to use
-            each cell's own ratio.
-        line: [cells], positions that order the cells, NaN for cells without a position; None to
-            order by ratios.
+        groups: int64 [cells], group of each cell, whose ratio replaces the cell's own. If None,
+            each cell's own ratio is used.
+        line: [cells], positions that order the cells, NaN for cells without a position. If None,
+            cells are ordered by ratios.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -73,13 +74,13 @@ def chain_of(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> Chain:
-    """Make the chain of sets from the counts of a search.
+    """Make a chain of sets from the counts of a search set.
 
     Args:
         counts: int64 [2, cells], at the database and at its neighbor, at least one draw at each.
         num_confirm: N, fresh draws per side that will be counted.
-        allowed: bool [cells], cells that are allowed in events; all if None. Other cells are placed
-            in the middle.
+        allowed: bool [cells], cells that are allowed in events; if None, all cells are. Cells that
+            are not allowed are placed in the middle of the chain.
         way: Order of the cells.
     """
     cells, draws = counts.shape[-1], counts.sum(axis=-1)
@@ -117,7 +118,7 @@ def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> ND
 
 
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks along the line, 0 where both densities cross, > 0 on the database's side."""
+    """Return ranks on the line: 0 where densities cross, > 0 where the database is likelier."""
     # Sorting puts NaN at the end.
     order = np.argsort(line, kind="stable")
     (placed,) = np.nonzero(np.isfinite(line[order]))
@@ -135,10 +136,12 @@ def expected_bands(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> list[Band]:
-    """Predict bands: one half of the search makes a chain, and the other half estimates its shares.
+    """Predict the bands of two chains, each made from one half of the search set.
+
+    The probabilities of the chain's sets are estimated from the other half.
 
     Args:
-        halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
+        halves: int64 [2, 2, cells], counts of both halves of the search set at both sides.
         num_confirm: N, fresh draws per side.
         error: Error probability of the band.
         allowed: As in `chain_of`.
@@ -158,7 +161,7 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Return each half's chain, with pessimistic shares [2, sets] estimated from the other half."""
+    """Return each half's chain and pessimistic probabilities [2, sets] from the other half."""
     found = []
     for maker, judge in ((0, 1), (1, 0)):
         if not halves[maker].sum(axis=-1).all():

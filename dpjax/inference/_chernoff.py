@@ -1,9 +1,9 @@
 """The Chernoff tail behind the histogram estimators, and the union bounds built on it.
 
-An estimator with m intervals counts n outputs at each of k inputs. It is right if no required
-interval is empty, and if the counts that determine the answer are close to their means. A
-`UnionBound` holds the number of failure events of each kind; its `shortfall` bounds their
-total probability, which must be at most 1 - confidence.
+An estimator with m intervals counts n outputs at each of k inputs. Its answer is right if no
+required interval is empty, and if the counts that determine the answer are close to their means. A
+`UnionBound` holds the number of failure events of each kind; its `shortfall` bounds their total
+probability, which must be at most 1 - confidence.
 
 All computations use a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials underflow,
 while n p z^2, which determines the result, stays moderate.
@@ -26,8 +26,8 @@ from dpjax.core import validate
 def log_chernoff_tail(num_samples: int, probability: float, deviation: float) -> float:
     """Return the log of a bound on the probability that a nonzero count is far from its mean.
 
-    For S ~ Binomial(n, p) it bounds ln P(|ln(S / (n p))| >= z | S > 0). A bound above 0 is
-    vacuous.
+    The result is at least ln P(|ln(S / (n p))| >= z | S > 0), where S ~ Binomial(n, p). A result
+    above 0 states nothing.
 
     Args:
         num_samples: n >= 1, of any size (1e13 and more).
@@ -69,7 +69,7 @@ class UnionBound:
         probability: The least probability of an interval (w tau).
         deviation: The tolerated deviation z of the logarithm of a count.
         num_empty: Number of counts that must not be 0.
-        num_tails: Number of counts that must lie within the deviation.
+        num_tails: Number of counts whose logarithm must lie within the deviation.
 
     References:
         Gorla et al., eqs. (7) and (16).
@@ -81,9 +81,9 @@ class UnionBound:
     num_tails: int
 
     def shortfall(self, num_samples: int) -> float:
-        """Bound the probability that the estimator fails or misses its precision (may be > 1).
+        """Return a bound on the probability that the estimator fails or misses its precision.
 
-        The bound decreases with `num_samples`: both exponentials and the effect of S > 0 shrink.
+        The bound may exceed 1. It decreases with `num_samples`, because each of its terms does.
         """
         n = float(num_samples)
         empty = self.num_empty * math.exp(n * math.log1p(-self.probability))

@@ -14,17 +14,16 @@ The slope may depend on n, epsilon, delta and the error, but not on the output. 
 mechanisms: for Gaussian canaries (1,000 to a million, delta = 1e-5, confidence 0.95), the bounds on
 epsilon are at most 0.03 smaller than the exact ones for the best fixed number of guesses.
 
-For a trade-off curve, two numbers of guesses can also exceed the error together. The curve is
-therefore refuted at one point only, whose delta depends on n and the error (`delta_of_curves`).
+A claimed profile is refuted at one of its points, whose delta depends on n and the error
+(`delta_of_curves`). For Gaussian differential privacy, `dpjax.inference._chosen_curves` uses all
+points.
 """
 
 import math
 
 import numpy as np
-import scipy
 
 from dpjax.inference._guesses import (
-    LARGEST_MU,
     Guessed,
     conditional_laws,
     largest_level,
@@ -33,7 +32,7 @@ from dpjax.inference._guesses import (
 )
 
 _CURVE_DELTA = 0.4
-"""Constant factor of the delta at which trade-off curves are refuted; see `delta_of_curves`."""
+"""Constant factor of the delta at which profiles are refuted; see `delta_of_curves`."""
 
 
 def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: float) -> bool:
@@ -94,34 +93,10 @@ def delta_of_chosen(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def delta_of_curves(canaries: int, error: float) -> float:
-    """Return the delta at which trade-off curves are refuted.
+    """Return the delta at which claimed profiles are refuted.
 
     Args:
         canaries: Number of canaries with hidden coins.
-        error: Probability of refuting a true curve.
+        error: Probability of refuting a true profile.
     """
     return _CURVE_DELTA * error * canaries ** (-1 / 3)
-
-
-def mu_of_chosen(guessed: Guessed, error: float) -> float:
-    """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
-
-    Args:
-        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
-        error: Probability that the bound is above the true value.
-
-    References:
-        Dong, Roth, Su (2022), Corollary 2.13.
-    """
-    delta = delta_of_curves(guessed.canaries, error)
-    epsilon = epsilon_of_chosen(guessed, delta, error)
-    if epsilon == 0:
-        return 0.0
-
-    def refuted(mu: float) -> bool:
-        first, second = (
-            float(scipy.special.log_ndtr(sign * mu / 2 - epsilon / mu)) for sign in (1, -1)
-        )
-        return math.exp(first) - math.exp(epsilon + second) <= delta
-
-    return largest_level(refuted, LARGEST_MU)

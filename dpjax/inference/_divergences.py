@@ -1,10 +1,13 @@
 """Renyi divergences from a privacy profile, as integrals of delta(epsilon) over all epsilon.
 
+The divergences of order a > 1 and of order 1 are
+
     D_a(P || Q) = ln(1 + a (a - 1) I) / (a - 1), D_1 = I,
     I = integral over e >= 0 of exp((a - 1) e) delta_PQ(e) + exp(-a e) delta_QP(e).
 
-Between two nodes the integrand of one set, the smallest p - g q over corners, is concave in
-g = exp(e), so it lies above its chord, which is integrated exactly.
+For each set of the band, the smallest p - g q over the set's corners, with g = exp(e), is a lower
+bound on delta(e). Between two nodes, this bound is concave in g, so it lies above its chord. The
+chord is integrated exactly.
 
 References:
     Sason, Verdu (2016), eq. (80) and Theorem 9, f-divergences as integrals of E_gamma; Mironov
@@ -19,22 +22,25 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""Number of intervals of an integral; exponent of their spacing, which is finest near 0."""
+"""_INTERVALS is the number of intervals between nodes. The nodes are proportional to equally spaced
+numbers raised to the power _BEND, so they are closest together near 0."""
 
 _TOP, _LARGEST_LOG = 30.0, 600.0
-"""Largest epsilon up to which integrals are computed; largest argument of an exponential."""
+"""_TOP is the largest epsilon of a node, _LARGEST_LOG the largest argument of an exponential."""
 
 ZCDP_ORDERS = np.arange(1.0, 65.0)
-"""Orders that bound zero-concentrated privacy; order 1 is the Kullback-Leibler divergence."""
+"""Orders from which rho is bounded; the divergence of order 1 is the Kullback-Leibler
+divergence."""
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return lower bounds on the Renyi divergence of each order, the larger one of both directions.
+    """Return a lower bound on the Renyi divergence of each order, the larger of both directions.
 
     Args:
         band: Band of a chain.
         orders: a >= 1, float [orders]; 1 is the Kullback-Leibler divergence.
-        nodes: Ends of the chords, epsilons increasing from 0; suitable ones if None.
+        nodes: Epsilons at which chords begin and end, increasing from 0. If None, they are chosen
+            to cover all sets of the band.
 
     Returns:
         Float64 [orders], at least 0.

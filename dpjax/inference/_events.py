@@ -1,7 +1,7 @@
 """Events that distinguish two databases, and exact bounds from their counts at any sample size.
 
 Counts of cells in the search stage choose an event: a set of cells and a direction. Fresh counts of
-that event then bound epsilon from below, exactly.
+that event then give an exact lower bound on epsilon.
 
 Notation: p and q are the event's probabilities at its likelier side and at the other side.
 """
@@ -26,7 +26,7 @@ class Event(NamedTuple):
         cells: bool [..., cells], the cells of the event.
         larger: int [...], the side at which the event is expected to be likelier: 0 for the
             database, 1 for the neighbor.
-        predicted: Float [...], the expected lower bound of the confirm stage.
+        predicted: Float [...], the lower bound that is expected in the confirm stage.
         ratio: Float [...], fresh draws at the other side for each draw at the likelier side.
     """
 
@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
     @classmethod
     def stacked(cls, events: "Sequence[Event]", batch: tuple[int, ...]) -> "Event":
-        """Stack events of single runs, with leading axes of shape `batch`."""
+        """Stack the events of single runs into one, whose leading axes have the shape `batch`."""
         columns = [np.stack(column) for column in zip(*events, strict=True)]
         return cls(*(column.reshape((*batch, *column.shape[1:])) for column in columns))
 
@@ -56,10 +56,10 @@ def expected_bound(
 ) -> NDArray[np.float64]:
     """Approximate the expected exact lower bound of an event with known probabilities.
 
-    Let m be `hypothesis.order` at the expected counts, which is about the median bound, and s its
-    standard error. The result is the mean of the positive part of a normal law with these
-    parameters, m Phi(m / s) + s phi(m / s). An event with a small chance of a positive bound is
-    therefore preferred to one whose bound is certain to be 0.
+    Let m be the value of `hypothesis.order` at the expected counts, which is about the median of
+    the bound, and let s be the bound's standard error. The result is m Phi(m / s) + s phi(m / s),
+    the mean of max(X, 0) for a normal X with mean m and standard deviation s. An event with a small
+    chance of a positive bound is therefore preferred to one whose bound is certain to be 0.
 
     Args:
         larger: p, probabilities at the likelier side.
@@ -80,7 +80,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the N2 / N1 with the largest expected bound; arguments are as in `expected_bound`."""
+    """Return the ratio N2 / N1 with the largest expected bound; see `expected_bound`."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 

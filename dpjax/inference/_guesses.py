@@ -56,7 +56,7 @@ class Guessed(NamedTuple):
     """Numbers of canaries, guesses and correct guesses in one run.
 
     Attributes:
-        canaries: n, number of canaries whose coins are unknown to the guesses.
+        canaries: n, number of canaries whose coins the guesser does not know.
         made: r, number of guesses.
         right: c, number of correct guesses.
     """

@@ -1,9 +1,9 @@
-"""A sequential bound with one planned exact look, for audits without a claim.
+"""A sequential bound with one planned exact bound, the look, for audits without a claim.
 
-A fifth of the error is spent on the bound that holds at any time, and the rest on an exact bound
-from one event, whose pair, cells and number of draws are fixed before the draws that it counts.
-Until all of these draws are made, only the first bound is known. Both hold jointly by the union
-bound.
+A fifth of the error probability is spent on the bound that holds at any time. The rest is spent on
+an exact bound from one event, whose pair, cells and number of draws are fixed before the first draw
+that it counts. Until all of its draws are made, only the first bound is known. By the union bound,
+both bounds hold jointly.
 
 References:
     Buehler (1957); Ville (1939).
@@ -26,7 +26,7 @@ _ALWAYS = 0.2
 
 
 def errors(error: float) -> tuple[float, float]:
-    """Split an error between the bound that holds at any time (see `start`) and the look."""
+    """Split an error probability between the bound that holds at any time and the look."""
     return _ALWAYS * error, (1 - _ALWAYS) * error
 
 
@@ -75,7 +75,10 @@ class Look:
         one, other = sides
         drawn = self.drawn[0] + int(one.sum()), self.drawn[1] + int(other.sum())
         if max(drawn) > self.draws:
-            raise ValueError(f"{max(drawn)} draws a side; the look was planned at {self.draws}")
+            raise ValueError(
+                f"the look was planned for {self.draws} draws per side, but {max(drawn)} were "
+                "counted"
+            )
         counts = (
             self.counts[0] + int(one[self.cells].sum()),
             self.counts[1] + int(other[self.cells].sum()),
@@ -115,7 +118,7 @@ def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[
 
 
 def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> Look:
-    """Fix the look before its first draw: the pair and event with the largest expected bound.
+    """Return the look at the pair and the event with the largest expected bound.
 
     Args:
         state: State whose counts determine the choice.
@@ -133,14 +136,15 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
 def best_events(
     state: Wealth, pairs: NDArray[np.int64], draws: int, error: float, num_rivals: int = 1
 ) -> Event:
-    """Return the event of each pair with the largest expected bound.
+    """Return, for each pair, the event with the largest expected bound.
 
     Args:
         state: State whose counts determine the choice.
         pairs: Indices of the pairs; each must have draws.
         draws: Fresh draws per side for the confirmation.
         error: Error probability of the bound.
-        num_rivals: Number of competing pairs; the more there are, the more estimates are shrunk.
+        num_rivals: Number of competing pairs; the more pairs compete, the more estimates are
+            shrunk.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(

@@ -2,8 +2,9 @@
 
 If the level is t then p <= g(t, q), where p and q are the event's probabilities at its likelier and
 at its other side; g increases with t and with q. An order s ranks counts by their evidence for a
-large t: it increases with the first count and decreases with the second one, so P(s >= observed)
-increases with p and decreases with q. Each order is an approximate normal lower bound on t.
+large t: it increases with the count at the likelier side and decreases with the count at the other
+side, so P(s >= observed) increases with p and decreases with q. Each order is an approximate normal
+lower bound on t.
 
 Bets instead use straight lines r q + d above g: refuting P(E) <= r P'(E) + d in either direction
 refutes the level.
@@ -12,8 +13,8 @@ Notation: z is the normal quantile of the confidence; v1 and v2 are the variance
 of p and q.
 
 References:
-    Agresti, Coull (1998) for the probabilities; Fieller (1954) for the order of ratios; Vadhan
-    (2017), Lemma 2.2, for groups.
+    Agresti, Coull (1998) for the estimates; Fieller (1954) for the order of ratios; Vadhan (2017),
+    Lemma 2.2, for databases that differ in several records.
 """
 
 from dataclasses import dataclass
@@ -26,16 +27,16 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Offset of the order that ranks counts without evidence for any level below all others."""
+"""Number added to s at counts that are no evidence for any level, which ranks them last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Smallest probability that is treated as 1."""
 
 POSITIVE = 1e-300
-"""Smallest argument of a logarithm; smaller values are raised to it."""
+"""Smallest argument of a logarithm; it replaces smaller arguments."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
-"""Smallest and largest level that bets test: of epsilon and of mu, then of total variation."""
+"""Smallest and largest level that bets test, for epsilon and mu; the same for total variation."""
 
 LEVELS = 2048
 """Number of levels that bets test."""
@@ -71,7 +72,7 @@ class Hypothesis(Protocol):
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
-        """Return the level at estimated probabilities, and its approximate standard error."""
+        """Return the level that estimates of p and q imply, and its approximate standard error."""
         ...
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
@@ -81,7 +82,7 @@ class Hypothesis(Protocol):
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the order s of the counts at the likelier side and at the other side."""
+        """Return s for counts at the likelier side and at the other side."""
         ...
 
     def error(
@@ -99,7 +100,7 @@ class Hypothesis(Protocol):
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return the largest height of the log odds of g above their chord, [intervals].
+        """Return the largest distance of the log odds of g above their chord, [intervals].
 
         Intervals lie between neighboring q; chords are straight in the log odds of q.
         """
@@ -129,7 +130,7 @@ class _Straight:
     """A hypothesis with g = r q + d, r >= 1 and d >= 0, cut off at 1.
 
     As a function of the log odds of q, the log odds of g have slope (1 - d / p) (1 - q) / (1 - p).
-    It increases with q, so the curve is convex and lies below its chords.
+    The slope increases with q, so the curve is convex and lies below its chords.
     """
 
     def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
@@ -162,11 +163,13 @@ class _Straight:
 
 @dataclass(frozen=True)
 class Ratio(_Straight):
-    """(t, delta)-differential privacy of one record, at databases that differ in k records.
+    """(t, delta)-differential privacy, at databases that differ in k records.
 
     Attributes:
         delta: The delta of the definition, in [0, 1).
-        distance: k; the pair is then (k t, delta (e^(k t) - 1) / (e^t - 1))-private.
+        distance: k, number of records in which the databases differ. (t, delta)-differential
+            privacy of one record implies (k t, delta (e^(k t) - 1) / (e^t - 1))-differential
+            privacy of k records.
     """
 
     delta: float = 0.0
@@ -199,7 +202,7 @@ class Ratio(_Straight):
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the logarithm of Fieller's lower bound on the ratio of e = p - delta and q.
+        """Return the logarithm of Fieller's lower bound on e / q, where e = p - delta.
 
         The bound is C / (B + sqrt(B^2 - A C)), the smaller root of A x^2 - 2 B x + C with
         A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1.

@@ -1,7 +1,7 @@
-"""Privacy levels from counts, as in Algorithms 1-4.
+"""Privacy levels from counts, as in Algorithms 1-4 of Gorla et al.
 
-A pair with an empty interval has no level. Levels are masked arrays, in which such pairs are masked
-and reductions skip them.
+A pair with an empty interval has no level. Levels are masked arrays in which such pairs are masked,
+so sums and maxima skip them.
 
 Notation: N_j and M_j are the counts of interval j at the two inputs of a pair, n is the number of
 draws at each input, alpha is the order.
@@ -22,7 +22,7 @@ from dpjax.inference._assumptions import check_order
 
 
 def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
-    """Return the LDP epsilon of pairs of inputs, both directions: max_j |ln(N_j / M_j)|.
+    """Return the LDP epsilon of each pair of inputs: max_j |ln(N_j / M_j)|.
 
     Args:
         counts: Whole numbers [..., k, m], intervals last.
@@ -47,7 +47,7 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
 
 
 def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.MaskedArray:
-    """Return the Renyi level of pairs of inputs: the larger of both directions of eq. (17).
+    """Return the Renyi level of each pair of inputs: eq. (17), the larger of both directions.
 
     One direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
 

@@ -1,4 +1,7 @@
-"""Inference of MPL: lower bounds from the confirm stage, which are exact where draws are few.
+"""Lower bounds at the witness of a local search, by an exact method where draws are few.
+
+The search stage finds the witness, an output or a point with a large privacy loss. The confirm
+stage bounds the loss at the witness.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
@@ -19,7 +22,7 @@ from dpjax.inference._normal import (
 )
 
 _MIN_EXPECTED_DRAWS = 25
-"""Smallest number of expected draws at the witness for which the normal bound is used."""
+"""Expected number of draws at the witness below which the bound is exact, not normal."""
 
 
 class KernelSums(NamedTuple):
@@ -29,7 +32,7 @@ class KernelSums(NamedTuple):
         total: [..., 2], sums of the kernel values k over the confirmation draws.
         squares: [..., 2], sums of k^2 over the confirmation draws.
         bandwidth: [...], bandwidth h of the kernel.
-        height: K(0) = c_d; densities are then `total` times c_d / (N h^d).
+        height: K(0) = c_d. Densities are `total` times c_d / (N h^d).
         roughness: Integral of K^2, where K is the kernel.
         dimension: d, number of output coordinates.
     """
@@ -50,7 +53,7 @@ class LocalBounds(NamedTuple):
         estimate: Privacy loss at the witness, from densities truncated at the floor.
         densities: [..., 2], confirmed densities at the witness, before truncation.
         standard_error: Standard error of the estimate; NaN where the bound is exact.
-        on_floor: Whether a density from the search stage is at the floor at the witness.
+        on_floor: Whether the search stage found a density at the floor, at either side.
         exact: Whether the bound is the exact binomial one.
     """
 
@@ -72,21 +75,22 @@ def local_bounds(
 ) -> LocalBounds:
     """Return lower confidence bounds on epsilon from the confirm stage of MPL.
 
-    The search stage alone decides the kind of bound and its direction, so the choice costs no
-    confidence. Where a density from the search stage is at the floor, or too small for 25 expected
-    confirmation draws, the bound is the exact binomial one for the event at the witness.
+    The search stage alone decides whether a bound is exact and which direction it has, so these
+    choices do not reduce the confidence. Where a density from the search stage is at the floor, or
+    too small for 25 expected confirmation draws, the bound is the exact binomial one for the event
+    at the witness.
 
     Args:
         search_densities: [..., 2], densities from the search stage at the witness, before
             truncation.
         floor: [...], tau, the floor at which densities are truncated.
         events: [..., 2], integers, confirmation draws in the event at the witness.
-        kernel: Kernel sums for real outputs; None for outcomes.
+        kernel: Kernel sums, if outputs are real numbers; None, if they are outcomes.
         num_confirm: N, confirmation draws per side.
         confidence: Confidence of each bound, 1 - alpha.
 
     Returns:
-        Bounds with the leading shape of the runs.
+        The bounds of all runs, with the shape of `floor`.
 
     Raises:
         TypeError: When the counts of events are not numbers, or `num_confirm` is not an integer.

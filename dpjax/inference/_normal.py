@@ -1,7 +1,7 @@
 """Lower confidence bounds on a privacy loss, by normal approximation.
 
-Notation: l = ln(f / f') is the log-ratio of two density estimates from N draws per side, sigma its
-standard deviation times sqrt(N) (frequencies) or sqrt(N h^d) (kernel estimates).
+Notation: l = ln(f / f') is the log-ratio of two density estimates from N draws per side. Its
+standard deviation is sigma / sqrt(N) for frequencies and sigma / sqrt(N h^d) for kernel estimates.
 
 References:
     Askin, Kutta, Dette (2022), Theorems 2 and 3, Algorithm 4.
@@ -18,7 +18,7 @@ from dpjax.core import validate
 def frequency_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
     """Return the standard error of |ln(p / p')|: sqrt((1 / p + 1 / p' - 2) / N).
 
-    For frequencies [..., 2], the result is float64 [...]; infinite where a frequency is 0.
+    For frequencies [..., 2], the result is float64 [...], and infinite where a frequency is 0.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, discrete case.
@@ -33,9 +33,9 @@ def kernel_error(
     """Return the standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)).
 
     R is the integral of K^2. The formula omits the -f^2 terms of the exact variance, so it is
-    slightly too large where the density is smooth (the true error is 0.93 to 0.97 of it in the
-    paper's experiments). Where mass concentrates on a scale below h, for instance at an atom, the
-    formula is too small; `kernel_exact_error` is not.
+    slightly too large where the density is smooth: in the paper's experiments, the true error is
+    0.93 to 0.97 times the formula's value. Where mass concentrates on a scale below h, for instance
+    at an atom, the formula is too small; `kernel_exact_error` is not.
 
     Args:
         densities: Densities f and f', [..., 2].
@@ -61,7 +61,7 @@ def kernel_exact_error(
     """Return the standard error of |ln(f / f')| from the sample variance of the kernel values.
 
     Args:
-        mean: [..., 2], averages of k at the point, at most 1.
+        mean: [..., 2], averages of the kernel values k, at most 1.
         mean_square: [..., 2], averages of k^2, at most 1.
         num_confirm: N, number of draws at each side.
 

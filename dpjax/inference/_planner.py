@@ -4,20 +4,22 @@
 precision, the confidence, or the smallest number of samples per input. `plan_finite` does the same
 for finitely many outputs.
 
-There are two union bounds. "all-intervals" covers every count of every input, and so holds
-whichever interval and pair are decisive. "published" is the paper's: for LDP it covers
-only the 4 counts of the two decisive intervals and, over all pairs, requires the square root of the
-confidence of each pair.
-The decisive intervals are known only after the draw, and pairs with a common input share its draws,
-so the published argument is incomplete.
+There are two union bounds. "all-intervals" covers every count of every input, and so holds for the
+decisive intervals and pairs, those that determine the estimate. "published" is the bound in the
+paper: for LDP it covers only the 4 counts of the two decisive intervals. If several pairs are
+compared, it multiplies the confidences of two of them, the pair with the largest level and the pair
+with the largest estimate, so each of them needs the square root of the total confidence. The
+paper's proof is incomplete: the decisive intervals are known only after the draw, and pairs with a
+common input share draws.
 
-- LDP, densities on an interval: the paper tolerates an error of gamma / 12 of a count where
-  gamma / 3 suffices. This margin exceeds the cost of the union: covering every count at gamma / 3
-  needs a 4th to a 15th of the published samples, so the published number is sufficient as well.
+- LDP, densities on an interval: the paper tolerates an error of gamma / 12 of each count, but an
+  error of gamma / 3 is small enough. This margin exceeds the cost of covering every count: at
+  gamma / 3, "all-intervals" needs a 4th to a 15th of the published number of samples. The
+  published number is therefore sufficient as well.
 - Renyi, densities, one pair: the two bounds coincide.
-- Finitely many outputs: there is no margin, and four counts are too few. With 200 outputs at 200
-  inputs and a confidence of 0.95, 2 of 3 runs missed the precision of the published bound, so that
-  bound is rejected for finitely many outputs.
+- Finitely many outputs: there is no margin, so it is not enough to cover four counts. With 200
+  outputs at 200 inputs and a confidence of 0.95, 2 of 3 runs missed the precision of the published
+  bound. That bound is therefore rejected for finitely many outputs.
 
 Notation: gamma precision, n num_samples, m num_intervals, k num_inputs, alpha order,
 tau and tau_1 lower_density and upper_density.
@@ -47,7 +49,7 @@ MOST_SAMPLES = 2**53
 """Largest number of draws whose counts float64 represents exactly."""
 
 _COARSEST_PRECISION = 100.0
-"""Largest precision that a search tries, in units of log-ratios of probabilities."""
+"""Coarsest precision that a search tries, in nats."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Plan:
     Attributes:
         num_intervals: m, intervals (or outputs) that are counted.
         num_samples: n, draws at each input.
-        num_inputs: k, inputs that are sampled (2: one pair; mid-points for Algorithms 2 and 4).
+        num_inputs: k, inputs that are sampled: 2 for one pair; for an interval of inputs, the
+            number of mid-points (Algorithms 2 and 4).
         precision: gamma, the largest error of the estimate, in nats.
         confidence: Least probability that the error is at most the precision.
         order: alpha of Renyi LDP, or None for LDP.
@@ -154,8 +157,8 @@ def plan(
 
     Raises:
         TypeError: When an argument is not a number, or not an integer.
-        ValueError: When an argument is out of its range; C >= 2 / W^2; more than `max_samples`
-            would be needed; or `num_samples` reaches no precision or confidence.
+        ValueError: When an argument is out of its range, C >= 2 / W^2, more than `max_samples`
+            would be needed, or `num_samples` reaches no precision or confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
@@ -191,8 +194,8 @@ def plan_finite(
 
     Raises:
         TypeError: When an argument is not a number, or not an integer.
-        ValueError: When `plan` would raise one, `least_probability` is above 1 / num_outputs, or
-            `bound` is "published".
+        ValueError: When `plan` would raise a ValueError, `least_probability` is above 1 /
+            num_outputs, or `bound` is "published".
 
     References:
         Gorla et al., Remark 2.
@@ -241,7 +244,7 @@ def _solve(
     else:
         raise BadValue(
             f"exactly two of {term('precision')}, {term('confidence')} and {term('num_samples')} "
-            "are accepted, but they were "
+            "must be given, but they were "
             f"{precision!r}, {confidence!r} and {num_samples!r}."
         )
     layout = assumption.layout(precision, order)
@@ -273,7 +276,7 @@ class _Guarantee(NamedTuple):
         return of_pair * abs(of_pair) if layout.all_pairs else of_pair
 
     def num_samples(self, precision: float, confidence: float, max_samples: int) -> int:
-        """Return the fewest draws per input."""
+        """Return the smallest sufficient number of draws per input."""
         layout = self.assumption.layout(precision, self.order)
         allowed, union = 1 - confidence, layout.all_intervals()
         if self.bound == "published":
@@ -286,8 +289,7 @@ class _Guarantee(NamedTuple):
             raise ValueError(
                 f"precision {precision!r} with confidence {confidence!r} needs more than "
                 f"max_samples = {max_samples} draws per input ({layout.num_intervals} intervals): "
-                "accepted are a coarser precision, a lower confidence or, for Renyi, a smaller "
-                "order."
+                "ask for a coarser precision, a lower confidence or, for Renyi, a smaller order."
             )
         return found
 

@@ -16,9 +16,13 @@ Counts = NDArray[np.int64]
 MOST_OUTCOMES = 16
 """Maximum number of cells at which each cell is bet on individually."""
 
-PSEUDO_DRAWS, SPLIT_DRAWS = (16.0, 512.0, 16384.0), (8.0, 64.0)
+PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Values of rho in the fraction c = n / (n + rho) that is bet after n draws; pseudo-draws by which
 a binary split is shrunk to the share pooled over both sides."""
+
+_STAKES = (0.4, 0.1, 0.5)
+"""Shares of the wealth before the first draw for each rho. Small levels above the claim need the
+larger rho, and hundreds of times as many draws as large ones."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Number of groups of equal mass; if draws are expensive, depths of binary splits instead, which
@@ -49,9 +53,11 @@ class Expert(NamedTuple):
         return sums(counts, self.labels, self.p.shape[1])
 
 
-def num_bets(few: bool) -> int:
-    """Return the number of bets of all experts; the wealth is the mean over these bets."""
-    return len(_DEPTHS) * len(SPLIT_DRAWS) if few else 2 * len(PSEUDO_DRAWS)
+def stakes(few: bool) -> Floats:
+    """Return the wealth of each bet of all experts before the first draw, [bets]; its mean is 1."""
+    if few:
+        return np.ones(len(_DEPTHS) * len(SPLIT_DRAWS))
+    return len(_STAKES) * np.tile(_STAKES, 2)
 
 
 def experts(
@@ -62,7 +68,7 @@ def experts(
     Args:
         first: Counts X at the database.
         second: Counts Y at the neighbor.
-        few: Whether draws are expensive; then shares are shrunk, and the fraction of a bet is 1.
+        few: Whether draws are expensive. If so, shares are shrunk, and all fractions c are 1.
         ordered: Whether adjacent cells have similar ratios; if not, cells are sorted by ratio.
         hypothesis: Hypothesis to bet against.
     """

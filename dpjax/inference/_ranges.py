@@ -30,15 +30,16 @@ def simpler(
 ) -> Event:
     """Replace an event by one with fewer parts and nearly the same expected bound, if there is one.
 
-    A half-line is preferred, then a range or the complement of a range, each together with the
-    labels of the event. As in `choose_event`, a set is made from each half of the search set and
-    evaluated on the other half, with the same shrinkage; the returned set is made from all draws.
+    A half-line is preferred to a range or the complement of a range. The event's cells without a
+    position on the line are kept. As in `choose_event`, a set is made from each half of the search
+    set and evaluated on the other half, with the same shrinkage; the returned set is made from all
+    draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
-        halves: int64 [2, 2, cells], counts of two halves of the search at both sides.
+        halves: int64 [2, 2, cells], counts of both halves of the search set at both sides.
         lines: Positions of the cells along each numeric axis, NaN for cells without a position.
-        allowed: bool [cells], cells that are allowed in an event; None for all.
+        allowed: bool [cells], cells that are allowed in an event. If None, all cells are.
         num_confirm: N, fresh draws per side; if `Shared`, they are divided optimally for each
             event.
         confidence: Confidence of the bound.
@@ -53,7 +54,7 @@ def simpler(
     errors = errors_by_ratio(halves)
 
     def shares_of(inside: NDArray, counts: NDArray) -> Shares:
-        """Return shrunk shares of sets [side, sets] among the draws of `counts`."""
+        """Estimate the probabilities of sets that hold `inside` draws, and shrink their ratio."""
         draws = counts.sum(axis=-1)
         return shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
 
@@ -129,7 +130,7 @@ class _Ranges:
 
 
 def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Return the number of parts of an event along a line, among the cells with outputs."""
+    """Count the parts of an event along a line, where cells that are not `seen` are left out."""
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
@@ -143,7 +144,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return ends of ranges: ends of the event's parts, and evenly spaced quantiles of draws."""
+    """Return ends for ranges: the ends of the event's parts, and equally spaced quantiles."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

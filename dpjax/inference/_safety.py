@@ -35,7 +35,7 @@ class SafetyVerdict:
         num_within: Number of runs in which every gap is within the limit.
         probability: Least probability, if the claim is true, that a run is within the limit.
         p_value: Largest probability, if the claim is true, of at most `num_within` runs within the
-            limit (one-sided binomial test). 1 where the bound is vacuous.
+            limit (one-sided binomial test); 1 if `probability` is 0 or less.
     """
 
     num_runs: int
@@ -59,8 +59,8 @@ class SafetyCheck:
         num_inputs: k, inputs of one run (2: one pair).
         beta: The tolerated relative deviation of a count, strictly between 0 and 1.
         limit: C w^2 + 2 beta w tau_1, the limit on |N_j - N_(j+1)| / n.
-        probability: Least probability that a run stays within the limit if the claim is true; 0 or
-            less where the bound is vacuous.
+        probability: Least probability that a run stays within the limit if the claim is true; a
+            value of 0 or less states nothing.
 
     References:
         Gorla et al., Theorem 3 and eq. (9).
@@ -131,13 +131,14 @@ def safety_check(
 
     Args:
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1; the smallest
-            that reaches `probability` if None.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If None, the
+            smallest beta that reaches `probability` is used.
         probability: Least probability that one run passes if the claim is true; ignored if beta is
             given.
 
     Returns:
-        The limit and its probability. The paper's 4 m for two inputs becomes 2 k m for k inputs.
+        The limit and its probability. The factor 4 m in the paper is for two inputs; for k inputs,
+        it is 2 k m.
 
     Raises:
         TypeError: When the plan assumes finitely many outputs, where there is no constant to check.
@@ -157,7 +158,7 @@ def safety_check(
         if beta >= 1:
             raise ValueError(
                 f"plan must have more samples for a safety check of probability {probability!r}, "
-                f"but had {plan.num_samples}: see plan_safety."
+                f"but had {plan.num_samples}: use plan_safety."
             )
     validate.open_unit(beta=beta)
     exponent = beta**2 * per_sample * plan.num_samples
@@ -185,13 +186,13 @@ def plan_safety(
         plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
         probability: Least probability that one run passes if the claim is true.
         excess: Factor > 1; a density whose average slope is above `excess` times the claim exceeds
-            the limit. It determines beta if beta is not given.
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1.
+            the limit.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If None,
+            `excess` determines it.
         max_samples: Largest feasible number of draws per input.
 
     Returns:
-        The plan with the smallest sufficient number of samples (at least its own), and its safety
-        check.
+        The plan, whose number of samples is raised if it is too small, and its safety check.
 
     Raises:
         TypeError: When the plan assumes finitely many outputs.
@@ -217,7 +218,7 @@ def plan_safety(
     if enough > max_samples:
         raise ValueError(
             f"probability {probability!r} with beta {beta:g} needs {enough} draws per input, more "
-            f"than max_samples = {max_samples}: accepted are a larger excess or beta, or a coarser "
+            f"than max_samples = {max_samples}: use a larger excess or beta, or a coarser "
             "precision (wider intervals)."
         )
     raised = replace(plan, num_samples=max(plan.num_samples, enough))

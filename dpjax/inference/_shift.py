@@ -39,7 +39,7 @@ class Shift:
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the normal lower bound on the difference of normal quantiles."""
+        """Return the normal lower bound on t = (Phi^-1(p) - Phi^-1(q)) / k."""
         shift, error = self.shown(*estimates(larger, smaller, trials, quantile))
         return shift - quantile * error
 
@@ -61,10 +61,11 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents of g, near the event with the largest level of each pair.
+        """Return tangents of g that touch it near the event with the largest level of each pair.
 
-        The slope of g is exp(-s z) where s is the shift and z lies halfway between the normal
-        quantiles of both probabilities; the intercept is delta of Gaussian noise at that epsilon.
+        The slope of g is exp(-s z), where s is the shift and z is the mean of the normal quantiles
+        of the event's two probabilities. The intercept is the delta of Gaussian noise at epsilon =
+        ln(slope).
 
         References:
             Dong, Roth, Su (2022), Corollary 2.13.
@@ -94,7 +95,7 @@ class Shift:
         return scipy.special.ndtr(x - self.distance * level)
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """See `Hypothesis`; computed from the largest change of the slope within an interval."""
+        """See `Hypothesis`; bounded by the largest change of the slope within an interval."""
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)
@@ -104,7 +105,7 @@ class Shift:
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Return the least and greatest slope of the log odds of Phi between neighboring x.
+    """Return the least and greatest slope of the log odds of Phi(x) between neighboring x.
 
     The slope increases with |x|.
     """

@@ -1,8 +1,8 @@
 """Division of an event's confirmation draws between both sides.
 
-The variance of an estimated level is s1^2 / N1 + s2^2 / N2. For a given N1 + N2 it is least at
-N2 / N1 = s2 / s1, which for epsilon at delta = 0 is sqrt((1 / q - 1) / (1 / p - 1)): the side at
-which an event is rare needs more draws.
+An estimated level has the variance s1^2 / N1 + s2^2 / N2. For a given N1 + N2, the variance is
+least at N2 / N1 = s2 / s1. For epsilon at delta = 0, this ratio is
+sqrt((1 / q - 1) / (1 / p - 1)): the side at which an event is rare needs more draws.
 
 References:
     Neyman (1934) for the optimal allocation.
@@ -20,10 +20,10 @@ _STEPS, _MOST = 4, 12
 standard error, and gives the same sizes on machines that compute logarithms differently."""
 
 _PARTS = 0.5, 0.75
-"""Exponents of the ratio that are tried in addition to 0 and 1."""
+"""Powers of the given ratio that are tried in addition to the powers 0 and 1."""
 
 _UNIT = 1e-12
-"""Scale of the variances, so small that standard errors are as for very many draws."""
+"""Factor that makes the variances as small as those of very many draws."""
 
 
 class Shared(NamedTuple):
@@ -57,11 +57,12 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return four ratios to compare, [4, ...]: 1, two values in between, and the given ratio.
 
-    The given ratio is best for many draws; with fewer draws, it leaves too few of them at the
-    likelier side. With the powers 0, 1/2, 3/4 and 1 of the ratio and confidence 0.95, exact mean
-    bounds are 0.98, 1.03, 1.03 and 1.01 for p = 0.01, q = 0.00135 and N = 2,000; and 2.17, 2.37,
-    2.38 and 2.34 for p = 0.02 and q = 0.0005. For N = 20, p = 0.98, q = 0.42 and confidence 0.999,
-    they are 0.20, 0.08, 0.02 and 0.00.
+    The given ratio is best for many draws. If draws are few, it leaves too few of them at the
+    likelier side. The table lists exact mean bounds for the powers 0, 1/2, 3/4 and 1 of the ratio.
+
+        p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
+        p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34
+        p = 0.98, q = 0.42,    N = 20,    confidence 0.999: 0.20  0.08  0.02  0.00
     """
     steps = _STEPS * np.log2(ratio)
     between = [np.exp2(np.rint(part * steps) / _STEPS) for part in _PARTS]

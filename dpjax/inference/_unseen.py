@@ -1,8 +1,8 @@
 """The limits of black-box audits, in numbers and in words.
 
-n draws miss an event that is rarer than about 1 / n, and a mechanism may leak without limit
-there. Hence no estimator has a guarantee without an assumption on the densities, at any budget
-(Theorem 1; Theorem 5 for Renyi levels).
+n draws are likely to miss an event that is rarer than about 1 / n, and on this event a mechanism
+may leak without limit. Without an assumption on the densities, no estimator therefore has a
+guarantee, however many draws it uses (Theorem 1; Theorem 5 for Renyi levels).
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -22,7 +22,7 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
         chance: Probability that all draws miss the event, strictly between 0 and 1.
 
     Returns:
-        p with (1 - p)^n = chance.
+        The probability p for which (1 - p)^n = chance.
 
     Raises:
         TypeError: When `num_samples` is not an integer.
@@ -37,17 +37,17 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
 
 
 def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
-    """Return the log-rarity at which the answer 1 of a two-point mechanism stays hidden.
+    """Return the log-rarity at which all draws of a two-point mechanism are likely to be 0.
 
-    With P(1) = e^-log_rarity at one input and less at the other, `num_samples` draws at each input
-    give only zeros with at least the given chance, whatever the level is.
+    If P(1) is e^-log_rarity at one input and smaller at the other, then `num_samples` draws at each
+    input are all 0 with at least the given chance, whatever the level is.
 
     Args:
         num_samples: n, draws at each input.
         chance: Least probability that all 2 n draws are 0, strictly between 0 and 1.
 
     Returns:
-        The log-rarity, as `dpjax.mechanisms.TwoPoint` takes it in `log_rarity`.
+        The log-rarity, for the argument `log_rarity` of `dpjax.mechanisms.TwoPoint`.
 
     Raises:
         TypeError: When `num_samples` is not an integer.
@@ -64,7 +64,7 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
     """Return the paragraph about the limits of the method, which every report contains.
 
     Args:
-        num_samples: n, draws at each input, or databases.
+        num_samples: n, number of draws at each input, or number of databases.
         seen: Unit of n: "draws" of a mechanism, or "databases" with results of a query.
 
     Raises:
@@ -77,16 +77,18 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
     if seen == "databases":
         return (
             f"What this estimate cannot rule out: it knows only the {number} given databases. With "
-            f"a probability of at least 5 %, they include none of a kind of probability {rare:.1e} "
-            "or less, in which an individual may stand out without limit. Between and beyond the "
-            "given results, the kernel alone determines what is likely: each delta is an estimate "
-            "that depends on the smoothness of the kernel, and not a bound."
+            f"a probability of at least 5 %, a kind of database whose probability is {rare:.1e} or "
+            "less does not occur among them, and in such a database an individual may stand out "
+            "without limit. Between and beyond the given results, the kernel alone determines "
+            "which results are likely. Each delta is therefore an estimate that depends on the "
+            "smoothness of the kernel, not a bound."
         )
     return (
         "What this audit cannot rule out: it saw the mechanism only through its outputs. With a "
         f"probability of at least 5 %, {number} draws miss an event of probability {rare:.1e} or "
         "less, and on such an event the mechanism may leak without limit. This holds for every "
-        "black-box method. The lower bound remains valid, but a small estimate does not show that "
-        "the mechanism is private, unless its densities satisfy an assumption (a Lipschitz "
-        "constant, or a least probability), which outputs can refute but never confirm."
+        "black-box method. The lower bound remains valid. A small estimate, however, shows that "
+        "the mechanism is private only if its densities satisfy an assumption: a Lipschitz "
+        "constant, or a least probability. Outputs can refute such an assumption, but never "
+        "confirm it."
     )

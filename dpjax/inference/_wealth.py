@@ -7,9 +7,9 @@ the first draw, such that all levels up to it were refuted at some block: it exc
 only if the least level of the grid above the true one was refuted.
 
 Weights may depend on any earlier draw, whichever pair it was drawn for. Pairs with a common
-database therefore share their counts there (`Wealth.known`) when they choose bets. The payoff of a
-pair counts the draws of that pair alone: given all earlier blocks, the payoffs of different pairs
-are independent, each with a mean of at most 1, so the mean of their product is at most 1 too.
+database therefore share their counts there (`Wealth.known`) when they choose bets, and the draws of
+a block at that database pay the bets of all of these pairs; `_payoffs` has the proof that the mean
+of a block's payoff is at most 1.
 
 References:
     Ville (1939); Turner, Ly, Grünwald (2024); Waudby-Smith, Ramdas (2024).
@@ -24,13 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
-from dpjax.inference._betting import weights
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._named import hypothesis_from_plain, hypothesis_to_plain
-from dpjax.inference._portfolio import Expert, experts, num_bets
-
-_ROWS = 2048
-"""Number of bets per call, so that their tables fit in a processor's cache."""
+from dpjax.inference._payoffs import Block, gains, pooled
+from dpjax.inference._portfolio import experts, stakes
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Wealth:
     Attributes:
         error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
-        claim: The level to refute, which is in the grid, or None.
+        claim: The level to refute, which is one of the grid's levels; None without a claim.
         few: Whether draws are expensive.
         ordered: Whether adjacent cells have similar ratios.
         grid: Increasing levels to test, [levels].
@@ -89,6 +86,13 @@ class Wealth:
         return np.logaddexp.reduce(self.log_wealth, axis=0) - math.log(len(self.log_wealth))
 
     @property
+    def log_at_claim(self) -> float:
+        """The logarithm of the wealth at the claim, or 0 if there is none."""
+        if self.claim is None:
+            return 0.0
+        return float(self.log_mean[np.searchsorted(self.grid, self.claim)])
+
+    @property
     def draws(self) -> NDArray[np.int64]:
         """Draws so far, [pairs, 2]."""
         return np.stack([self.first.sum(axis=1), self.second.sum(axis=1)], axis=1)
@@ -96,14 +100,7 @@ class Wealth:
     @property
     def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Counts [pairs, cells] at both sides, summed over all pairs with the same database."""
-        numbers = self.shared.T.ravel()
-        if np.unique(numbers).size == numbers.size:
-            return self.first, self.second
-        counts = np.concatenate([self.first, self.second])
-        total = np.zeros((int(numbers.max()) + 1, counts.shape[1]), np.int64)
-        np.add.at(total, numbers, counts)
-        first, second = np.split(total[numbers], 2)
-        return first, second
+        return pooled(self.first, self.second, self.shared)
 
     def to_plain(self) -> dict[str, NDArray]:
         """Return the state as arrays, without rounding; NaN stands for no claim."""
@@ -137,7 +134,7 @@ class Wealth:
             int(np.asarray(plain["num_blocks"])),
             np.asarray(plain["shared"], np.int64),
         )
-        bets = num_bets(state.few)
+        bets = stakes(state.few).size
         if (
             state.first.ndim != 2
             or state.first.shape != state.second.shape
@@ -166,13 +163,13 @@ def start(
 
     Args:
         pairs: Number of pairs of databases.
-        cells: Number of cells; along the line if they are ordered.
+        cells: Number of cells; if they are ordered, cells are numbered along the line.
         error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
-        claim: A level to refute, which is added to the grid.
+        claim: A level to refute, which is added to the grid; None without a claim.
         few: Whether draws are so expensive that each must be used immediately.
         ordered: Whether adjacent cells have similar ratios.
-        grid: Levels to test; those of the hypothesis if None.
+        grid: Levels to test. If None, the levels of the hypothesis are tested.
         shared: IDs of the databases, as in `Wealth`; if None, all of them differ.
 
     Raises:
@@ -195,7 +192,7 @@ def start(
         few,
         ordered,
         levels,
-        np.zeros((num_bets(few), levels.size)),
+        np.repeat(np.log(stakes(few))[:, None], levels.size, axis=1),
         np.zeros(levels.size, bool),
         none,
         none,
@@ -230,14 +227,19 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         raise ValueError(f"counts must have shape {state.first.shape}, not {x.shape}, {y.shape}")
     total = {"first": state.first + x, "second": state.second + y}
     after = replace(state, **total, num_blocks=state.num_blocks + 1)
-    draws = np.stack([x.sum(axis=1), y.sum(axis=1)], axis=1)
     bets = experts(
         *state.known,
         few=state.few,
         ordered=state.ordered,
         hypothesis=state.hypothesis,
     )
-    found = np.concatenate([gains(state, expert, x, y, draws).sum(axis=1) for expert in bets])
+    block = Block(x, y, state.shared)
+    found = np.concatenate(
+        [
+            gains(block, state.known, expert, state.hypothesis, state.grid, state.is_refuted)
+            for expert in bets
+        ]
+    ).sum(axis=1)
     after = replace(after, log_wealth=state.log_wealth + found)
     return replace(after, is_refuted=state.is_refuted | (after.log_mean >= -math.log(state.error)))
 
@@ -266,41 +268,3 @@ def recounted(
     if after.first.shape != after.second.shape or not np.array_equal(after.draws, state.draws):
         raise ValueError("first and second must count the draws of the state")
     return after
-
-
-def gains(
-    state: Wealth,
-    expert: Expert,
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    draws: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return the gain in ln wealth from one expert's bets, [bets, pairs, levels].
-
-    Args:
-        state: State before the block.
-        expert: Expert, made from the draws of the state alone.
-        x: Counts [pairs, cells] of the block at the database.
-        y: Counts [pairs, cells] of the block at the neighbor.
-        draws: Sums of x and of y over cells, [pairs, 2].
-    """
-    x, y = expert.grouped(x), expert.grouped(y)
-    # A pair does not bet against levels that its estimated laws satisfy.
-    lines = state.hypothesis.lines(state.grid, expert.p, expert.q)
-    has_draws = np.all(draws > 0, axis=1) & np.any(expert.fractions > 0, axis=0)
-    may = (state.grid < lines.most[:, None]) & (lines.start < 1) & ~state.is_refuted
-    may &= has_draws[:, None]
-    pair, level = np.nonzero(may)
-    found = np.zeros((len(expert.fractions), *may.shape))
-    for i in range(0, pair.size, _ROWS):
-        some, at = pair[i : i + _ROWS], level[i : i + _ROWS]
-        bet = weights(
-            expert.p[some],
-            expert.q[some],
-            draws[some].astype(np.float64),
-            lines.slope[some, at],
-            lines.start[some, at],
-        )
-        for number, fraction in enumerate(expert.fractions):
-            found[number, some, at] = bet.log_payoff(x[some], y[some], fraction[some])
-    return found

@@ -1,7 +1,7 @@
 """Rules by which the steps of a training sample batches of records."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,18 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.wording import BadValue
+
+
+class Keys(NamedTuple):
+    """Keys from which batches are drawn.
+
+    Attributes:
+        training: Key of the training, shared by all of its steps.
+        step: Key of the step.
+    """
+
+    training: Array
+    step: Array
 
 
 class Sampling(Protocol):
@@ -23,12 +35,14 @@ class Sampling(Protocol):
         """Return the mean batch size, by which each step's sum of gradients is divided."""
         ...
 
-    def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
-        """Return an array that all steps of a training share, such as the order of its records."""
+    def start(self, num_records: int) -> Array:
+        """Return an array to carry from step to step, such as the batch of each record."""
         ...
 
-    def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
-        """Return whether each record is in the batch of a step, bool [n]; None if all are."""
+    def batch(
+        self, keys: Keys, carried: Array, step: Array, num_records: int
+    ) -> tuple[Array | None, Array]:
+        """Return the batch of a step, bool [n] or None for all records, and the array to carry."""
         ...
 
 
@@ -46,13 +60,15 @@ class FullBatch:
         """See `Sampling`."""
         return float(num_records)
 
-    def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
+    def start(self, num_records: int) -> Array:
         """See `Sampling`."""
         return jnp.asarray(_NOTHING)
 
-    def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
+    def batch(
+        self, keys: Keys, carried: Array, step: Array, num_records: int
+    ) -> tuple[Array | None, Array]:
         """See `Sampling`."""
-        return None
+        return None, carried
 
 
 @dataclass(frozen=True)
@@ -75,14 +91,17 @@ class Poisson:
         """See `Sampling`."""
         return self.rate * num_records
 
-    def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
+    def start(self, num_records: int) -> Array:
         """See `Sampling`."""
         return jnp.asarray(_NOTHING)
 
-    def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
+    def batch(
+        self, keys: Keys, carried: Array, step: Array, num_records: int
+    ) -> tuple[Array | None, Array]:
         """See `Sampling`. Each call of the random generator decides on two records."""
-        words = random.words(key, -(-num_records // 2))
-        return jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
+        words = random.words(keys.step, -(-num_records // 2))
+        taken = jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
+        return taken, carried
 
 
 @dataclass(frozen=True)
@@ -113,20 +132,37 @@ class Shuffle:
         """See `Sampling`."""
         return float(self.size)
 
-    def prepared(self, key: Array, num_records: int, num_steps: int) -> Array:
-        """Return the batch index of each record in each epoch, int32 [epochs, n]."""
-        num_epochs = -(-num_steps * self.size // num_records)
+    def start(self, num_records: int) -> Array:
+        """See `Sampling`. The first step replaces these zeros by the batch of each record."""
+        return jnp.zeros(num_records, jnp.int32)
 
-        def ranks(epoch: Array) -> Array:
-            first, second = random.words(random.fold_in(key, epoch), num_records)
-            # Sort by 64 random bits; equal values are too rare to matter.
-            order = jnp.lexsort((second, first))
-            return jnp.zeros(num_records, jnp.int32).at[order].set(jnp.arange(num_records))
-
-        # Sort one epoch after the other, since a sort needs several times the memory of its result.
-        return jax.lax.map(ranks, jnp.arange(num_epochs)) // self.size
-
-    def batch(self, key: Array, prepared: Array, step: Array, num_records: int) -> Array | None:
-        """See `Sampling`."""
+    def batch(
+        self, keys: Keys, carried: Array, step: Array, num_records: int
+    ) -> tuple[Array | None, Array]:
+        """See `Sampling`. The order is drawn when an epoch begins, and kept until it ends."""
         steps = num_records // self.size
-        return prepared[step // steps] == step % steps
+        epoch, place = step // steps, step % steps
+
+        def drawn() -> Array:
+            words = random.words(random.fold_in(keys.training, epoch), num_records)
+            return _ranks(*words) // self.size
+
+        carried = jax.lax.cond(place == 0, drawn, lambda: carried)
+        return carried == place, carried
+
+
+def _ranks(first: Array, second: Array) -> Array:
+    """Return the rank of each record by two random words, int32 [n].
+
+    The last bits of the second word give way to the record's index, so that few words are sorted;
+    two records with equal remaining bits are too rare to matter.
+    """
+    num_records = len(first)
+    numbers = jnp.arange(num_records, dtype=jnp.uint32)
+    index = np.uint32((1 << (num_records - 1).bit_length()) - 1)
+    _, second = jax.lax.sort((first, (second & ~index) | numbers), num_keys=2)
+    order = second & index
+    if num_records > 2**16:
+        return jax.lax.sort((order, numbers), num_keys=1)[1].astype(jnp.int32)
+    # One word holds both the index and the rank, and sorting it is faster.
+    return (jnp.sort((order << 16) | numbers) & np.uint32(2**16 - 1)).astype(jnp.int32)

@@ -9,7 +9,7 @@ References:
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,16 @@ class Gradients(NamedTuple):
 
 
 class Model(Protocol):
-    """A model whose parameters are a single vector."""
+    """A model whose parameters are a single vector.
+
+    Attributes:
+        width: Numbers that the widest layer stores per record.
+    """
+
+    @property
+    def width(self) -> int:
+        """See the attribute."""
+        ...
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
         """Return the initial parameters, which are public."""
@@ -60,6 +69,8 @@ def _ones(array: Array) -> Array:
 @dataclass(frozen=True)
 class Logistic:
     """Logistic regression; the intercept is the last parameter."""
+
+    width: ClassVar[int] = 1
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
         """Return zeros as the initial parameters."""
@@ -92,6 +103,11 @@ class Network:
     def __post_init__(self):
         validate.positive_int(hidden=self.hidden)
         validate.positive_int(0, seed=self.seed)
+
+    @property
+    def width(self) -> int:
+        """See `Model`."""
+        return self.hidden
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
         """Return normal weights with variance 1 / (number of inputs), and intercepts of 0."""

@@ -122,8 +122,9 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
         raise ValueError(
-            f"mechanism {name!r} would import code, which a file may not do by itself: if you "
-            f"trust the module, allow it with allow_import={[module]!r} (--allow-import {module})."
+            f"mechanism {name!r} would import code, but a file may not do so without your "
+            "permission: if you trust the module, allow it with "
+            f"allow_import={[module]!r} (--allow-import {module})."
         )
     try:
         found = getattr(importlib.import_module(module), attribute)

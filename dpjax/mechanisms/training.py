@@ -22,8 +22,8 @@ from dpjax.core.errors import needs
 from dpjax.core.types import RealSpace
 from dpjax.core.wording import BadValue
 from dpjax.mechanisms._batches import FullBatch as FullBatch
+from dpjax.mechanisms._batches import Keys, Sampling
 from dpjax.mechanisms._batches import Poisson as Poisson
-from dpjax.mechanisms._batches import Sampling
 from dpjax.mechanisms._batches import Shuffle as Shuffle
 from dpjax.mechanisms._canaries import CANARIES as CANARIES
 from dpjax.mechanisms._canaries import Canaries as Canaries
@@ -38,8 +38,9 @@ SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
 _INTERVAL = 1e-4
 """Spacing of the grid on which an accountant discretizes privacy losses."""
 
-_RUNS = 1024
-"""Number of trainings per block; larger blocks would not fit into a processor's caches."""
+_BLOCK, _BLOCK_OF_ACCELERATORS = 256, 2**14
+"""Number of trainings per block, divided by the model's width. Larger blocks would not fit into
+the caches of a CPU; an accelerator needs many trainings to be busy."""
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
@@ -208,9 +209,11 @@ class DpSgd:
         """Return the scores of independent trainings, shape [num_samples]."""
         self.sampling.check(database.shape[0])
         keys = random.sample_keys(key, num_samples)
-        if num_samples <= _RUNS:
+        most = _BLOCK if jax.default_backend() == "cpu" else _BLOCK_OF_ACCELERATORS
+        block = max(most // self.model.width, 1)
+        if num_samples <= block:
             return jax.vmap(lambda own: self.train(own, database))(keys)
-        return jax.lax.map(lambda own: self.train(own, database), keys, batch_size=_RUNS)
+        return jax.lax.map(lambda own: self.train(own, database), keys, batch_size=block)
 
     def train(self, key: Array, database: Array) -> Array:
         """Return the score of one training.
@@ -222,14 +225,16 @@ class DpSgd:
         features, labels, present = database[:, :-2], database[:, -2], database[:, -1]
         start = self.model.start(features.shape[1], database.dtype)
         of_all = random.fold_in(key, 2**32 - 1)
-        prepared = self.sampling.prepared(of_all, len(labels), self.num_steps)
         own = slice(self.canary, None if self.canary == -1 else self.canary + 1)
 
-        def step(parameters: Array, number: Array) -> tuple[Array, Step]:
+        def step(carried: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], Step]:
+            parameters, kept = carried
+            keys = Keys(of_all, random.fold_in(key, 2 * number))
+            batch, kept = self.sampling.batch(keys, kept, number, len(labels))
+            # Add zero, so that gradients are computed after the batch: sorting an order of the
+            # records needs the memory that they would hold.
+            parameters = parameters + jnp.minimum(kept[:1], 0).sum()
             found = self.model.gradients(parameters, features, labels)
-            batch = self.sampling.batch(
-                random.fold_in(key, 2 * number), prepared, number, len(labels)
-            )
             weights = present if batch is None else present * batch
             noise = self.noise(self.noise_key(key, number), parameters)
             noisy = self.clipped_sum(found, weights, features) + noise
@@ -237,9 +242,12 @@ class DpSgd:
             move = self.applied(move, weights)
             alone = self.model.gradients(parameters, features[own], labels[own])
             along = alone.total(1 / jnp.maximum(alone.norms, 1e-30))
-            return parameters - move, Step((noisy @ along) / self.clip, jnp.square(move).sum())
+            done = Step((noisy @ along) / self.clip, jnp.square(move).sum())
+            return (parameters - move, kept), done
 
-        last, steps = jax.lax.scan(step, start, jnp.arange(self.num_steps, dtype=jnp.uint32))
+        begin = start, self.sampling.start(len(labels))
+        numbers = jnp.arange(self.num_steps, dtype=jnp.uint32)
+        (last, _), steps = jax.lax.scan(step, begin, numbers)
         size = self.sampling.expected_size(len(labels))
         return self._scored(steps, (start, last), database[own], size)
 

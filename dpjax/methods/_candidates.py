@@ -35,7 +35,10 @@ class Candidate(NamedTuple):
 
     @property
     def marks(self) -> NDArray[np.int64]:
-        """Mark of each cell, int64 [cells]; draws per mark give the counts of event and chain."""
+        """Mark of each cell, int64 [cells].
+
+        The counts of the event and of the chain follow from the number of draws per mark.
+        """
         if self.chain is None:
             assert self.event is not None
             return self.event.cells.astype(np.int64)
@@ -43,9 +46,9 @@ class Candidate(NamedTuple):
         return place if self.event is None else 2 * place + self.event.cells
 
     def sizes(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the numbers of fresh outputs at the database and its neighbor; their sum is 2 N.
+        """Return the numbers of fresh outputs at the database and at its neighbor.
 
-        A chain without an event bounds every notion, so both sides get the same number.
+        They add up to `2 * num_confirm`. If only a chain is counted, both are equal.
         """
         if self.event is None:
             return np.full(2, num_confirm, np.int64)
@@ -53,7 +56,7 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Put cells without outputs in or out of the event, whichever is simpler to describe.
+        """Assign cells without outputs so that the event or chain is simple to describe.
 
         Call this before the confirmation, so that description and counts refer to the same event.
         """
@@ -69,7 +72,12 @@ class Candidate(NamedTuple):
         return self._replace(event=event, chain=chain)
 
     def evidence(self, counts: NDArray[np.int64]) -> Evidence:
-        """Return evidence from counts [2, marks] of fresh outputs; a mark may have no cells."""
+        """Return the evidence that follows from counts of fresh outputs.
+
+        Args:
+            counts: Outputs per mark at the database and at its neighbor, int64 [2, marks]. Marks
+                that the candidate does not use are ignored.
+        """
         trials = int(counts[0].sum()), int(counts[1].sum())
         size = 1 if self.chain is None else self.chain.num_sets + 1
         parts = 1 if self.event is None else 2
@@ -85,7 +93,10 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the maximum number of marks of such a candidate, so that runs share a program."""
+    """Return the largest number of marks that a candidate of this kind can have.
+
+    With this number, all runs share a compiled program.
+    """
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 
@@ -97,7 +108,7 @@ def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list
         search: Search set of the pair, with halves [runs, 2, 2, cells].
         terms: Terms of the audit.
         budget: Number of fresh outputs, confidence, and number of rival pairs.
-        also: Whether to count a chain too if the notion is bounded by a single event.
+        also: Whether to count a chain in addition to an event that bounds the notion.
     """
     notion, events = terms.notion, [None] * len(search.halves)
     if notion.hypothesis() is not None:
@@ -116,6 +127,9 @@ def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | N
 
 
 def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """Return a partition's expected bound on pilot counts; the best partition is chosen by it."""
+    """Return the bound that is expected with a partition, computed from the counts of a pilot.
+
+    The partition with the largest expected bound is used.
+    """
     budget = Budget(num_confirm, terms.own_confidence)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

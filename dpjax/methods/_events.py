@@ -1,8 +1,8 @@
-"""Events: the search set chooses one event or a chain; the confirmation set counts it.
+"""Audit by events: the search set chooses an event or a chain, the confirmation set counts it.
 
-The indicator of an event is a post-processing of the output with two values, so the method works
-for every kind of output, and the counts bound the level at every sample size without assumptions.
-Notions that need more than one event are bounded by a chain of nested sets.
+The bound uses only whether each output lies in the event. The method therefore works for every kind
+of output, and the bound holds at every sample size and without assumptions. Notions that need more
+than one event are bounded by a chain of nested sets.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Factor by which draws are assumed to grow when the second round's last pair is chosen."""
+"""The last pair of the second round is chosen as if there were this many times as many draws."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -52,52 +52,54 @@ _FEWEST = 10
 class Events:
     """Lower bound from an event's counts, at every sample size and for every kind of output.
 
-    The search chooses the event with the largest expected bound; counts of fresh draws bound it.
-    With more than two pairs, the search has two rounds: all pairs share 5/11 of its draws, and the
-    best quarter of the pairs, but at least two, share the rest. The last of these is the pair that
-    more draws might show to be best. If several pairs share a database and count its outputs in the
-    same cells, as they do for a finite set of outcomes, the search draws at that database serve all
-    of these pairs. Recorded outputs are split by their source instead.
+    The search chooses the event with the largest expected bound, and counts of fresh draws give
+    the bound. With more than two pairs, the search has two rounds. The first round uses 5/11 of the
+    search draws for all pairs. The second round uses the rest for the best quarter of the pairs,
+    but for at least two. One of its pairs is the pair that would be best if more draws showed the
+    same shares. If several pairs contain the same database and count its outputs in the same cells,
+    as they do for a finite set of outcomes, each of these pairs uses the search draws of all of
+    them at that database. Recorded outputs are divided into the two sets by their source, so that
+    the numbers of draws below do not apply to them.
 
     Attributes:
         num_samples: n, search draws per side of a pair, averaged over the pairs; 20,000 if None.
-        num_confirm: N, fresh draws per side of the chosen pair, averaged over both sides: unless
-            outputs are recorded, the side on which the event is rare gets up to eight times as many
-            as the other. 50,000 if None.
+        num_confirm: N, fresh draws of the chosen pair, per side on average; 50,000 if None. The
+            side on which the event is rare gets up to eight times as many draws as the other side.
         region: Outputs that the event may contain: (low, high) for numbers and vectors, a list of
             outcomes for a finite space; all outputs if None.
-        num_draws: Total draws per side, in place of `num_samples` and `num_confirm`: the search
-            gets 44% of them for several pairs and 2/7 for a single pair. If no number is given, the
-            total is 20,000 times the number of pairs plus 50,000.
-        also: Whether to count a chain of sets too if the notion is bounded by a single event. Each
-            gets half of the error, and `AuditResult.bound` then answers for every notion.
+        num_draws: Total draws per side, in place of `num_samples` and `num_confirm`. The search
+            uses 44% of them if there are several pairs, and 2/7 if there is one pair. If none of
+            the three numbers is given, the total is 20,000 times the number of pairs plus 50,000.
+        also: Whether to count a chain of sets in addition to the event, if one event bounds the
+            notion. The event and the chain each use half of the error, and `AuditResult.bound` then
+            answers for every notion.
 
     Raises:
         TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or `num_draws`
-            is given with one of the other two.
+            is combined with `num_samples` or `num_confirm`.
 
     References:
         Karnin, Koren, Somekh (2013): sequential halving.
     """
 
     num_samples: int | None = option(
-        "n, draws a side and pair to search. Default: 20000.",
+        "n, search draws per side of each pair. Default: 20000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
     num_confirm: int | None = option(
-        "N, fresh draws a side to confirm. Default: 50000.",
+        "N, confirmation draws per side. Default: 50000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
     region: RegionLike | None = option(
-        "Where outputs are compared.",
+        "Range of the outputs that are compared.",
         default=None,
         kind="tuple[float, float]",
         metavar="LOW HIGH",
     )
     num_draws: int | None = option(
-        "Total samples per side, for the search and the confirmation; replaces both numbers.",
+        "Total draws per side, for the search and the confirmation together.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
@@ -116,7 +118,7 @@ class Events:
         validate.draws(**given)
         if self.num_draws is not None and len(given) > 1:
             raise BadValue(
-                "num_draws must be given alone, for it is the total, but so were "
+                "num_draws is the total number of draws, so it must be given without "
                 f"{' and '.join(sorted(given.keys() - {'num_draws'}))}."
             )
 
@@ -136,7 +138,7 @@ class Events:
             return rounds_within(num_pairs, num_pairs * _SEARCH + _CONFIRM)
         if self.num_draws < _FEWEST * num_pairs:
             raise BadValue(
-                f"num_draws must be at least {_FEWEST * num_pairs}, {_FEWEST} for each pair, but "
+                f"num_draws must be at least {_FEWEST * num_pairs} ({_FEWEST} for each pair), but "
                 f"was {self.num_draws}."
             )
         return rounds_within(num_pairs, self.num_draws)
@@ -157,7 +159,7 @@ class Events:
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When the region does not fit the outputs, or contains no output.
+            ValueError: When the region does not fit the outputs, or contains none of them.
         """
         request = Request(
             self.rounds,
@@ -250,7 +252,7 @@ class _Chosen(NamedTuple):
     """Pair and candidate that one run confirms.
 
     Attributes:
-        search: Search set of the chosen pair, with halves [2, 2, cells] of its own draws.
+        search: Search set of the chosen pair; its halves [2, 2, cells] count only its own draws.
         candidate: Event or chain to count for the pair.
         pair: Index of the chosen pair.
         scores: Index and score of every ranked pair, best first.
@@ -270,7 +272,7 @@ def _searched_again(
     rounds: Rounds,
     num_runs: int,
 ) -> _Ranks:
-    """Draw the second round for the most promising pairs and add its counts to theirs."""
+    """Draw the second round at the most promising pairs; add its counts to those of the first."""
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
@@ -292,13 +294,13 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs to keep: the most promising, and one that more draws may show to be best.
 
-    Expected bounds are cautious: they are small for events that occurred in few draws. The last
-    place therefore goes to the largest bound if more draws had the same shares; otherwise, similar
+    An expected bound is small if its event occurred in few draws. The last place therefore goes to
+    the pair whose bound would be largest if more draws had the same shares; otherwise, similar
     pairs could take all places.
 
     Args:
         promised: Expected bounds [runs, pairs].
-        hoped: Expected bounds [runs, pairs] if `_HOPE` times as many draws had the same shares.
+        hoped: Bounds [runs, pairs] of `_HOPE` times as many draws with the same shares.
         num_kept: Number of pairs to keep, at least 2.
 
     Returns:
@@ -311,18 +313,18 @@ def _kept(
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
-    """Raise if the region contains no output; the audit would see no privacy loss in it."""
+    """Raise an error if the region contains no search output, since every bound would be 0."""
     for search in searches:
         if search.allowed is None or search.halves[..., search.allowed].any():
             return
     raise ValueError(
-        f"region {opened.region} lies outside the support of the outputs: none of those that "
-        "searched fell into it."
+        f"region {opened.region} lies outside the support of the outputs: no output of the "
+        "search set lies in it."
     )
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """Return each run's row in a sweep; runs with equal numbers of draws share a call."""
+    """Return each run's row in a sweep; bound all runs with equal numbers of draws in one call."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None

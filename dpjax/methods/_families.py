@@ -22,14 +22,14 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Approximate total number of pairs in the first rung, and fewest pairs of each member."""
+"""Approximate total number of pairs in the first rung, and least number of pairs per member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
 
 
 class Placed(NamedTuple):
-    """Database together with the member that draws from it.
+    """A database, and the member of the family that draws outputs at it.
 
     Attributes:
         member: Index of the member.
@@ -61,8 +61,8 @@ def settled(
 
     Args:
         source: Source of the audit; returned unchanged unless it is a family.
-        pairs: Pairs in any form that `dpjax.audit` takes; if None, those that each member states.
-        asked: Notion and claim for all members; each is None to use what the member states.
+        pairs: Pairs in any form that `dpjax.audit` takes; if None, each member's own pairs.
+        asked: Notion and claim for all members; if both are None, each member's own.
         terms: Terms of the audit. The search uses none of the audit's draws.
 
     Raises:
@@ -85,14 +85,15 @@ def settled(
     )
     draws = sum(2 * size * drawn for size, drawn in rungs)
     note = (
-        f"Of {len(space.made)} members and {rungs[0][0]} pairs of the family {source.name}, and "
-        f"variations of them, this one promised most above its claim, by {draws} other draws."
+        f"The search of the family {source.name} ({len(space.made)} members, {rungs[0][0]} pairs "
+        f"and their variations, {draws} separate draws) chose this member, whose expected bound "
+        "exceeds its claim by most."
     )
     notes = [note]
     if space.failed:
         notes.append(
-            f"{space.failed} combinations of parameters were refused by {source.name}, at last by "
-            f"{space.last}."
+            f"{space.failed} combinations of parameters were refused by {source.name}; the last "
+            f"error was {space.last}."
         )
     return Settled(space.made[number], found, notes)
 
@@ -103,7 +104,7 @@ class _Together(OnHost):
 
     Attributes:
         made: Members of the family, including those that the search adds.
-        used: Seconds already used of each member's time limit.
+        used: Seconds that are already used of each member's time limit.
     """
 
     made: list[Member] = field(repr=False)
@@ -121,7 +122,7 @@ class _Together(OnHost):
         return getattr(self.made[0], name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """See `Source`; each member has its own limit."""
+        """See `Source`; the time counts against the limit of every member."""
         return replace(self, used=self.used + seconds)
 
     def encoder(self) -> Encoder:
@@ -130,7 +131,7 @@ class _Together(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Open each member when an output of it is first requested."""
+        """Open each member when its first output is requested."""
         draws: dict[int, Draw] = {}
         with ExitStack() as stack:
 
@@ -150,7 +151,7 @@ class _Members(Space):
     Args:
         family: Family to search.
         pairs: Pairs for all members; if None, each member's own.
-        asked: Notion and claim for all members; if None, each member's own.
+        asked: Notion and claim for all members; if both are None, each member's own.
 
     Attributes:
         made: Members so far.
@@ -168,8 +169,8 @@ class _Members(Space):
             self._number(chosen)
         if not self.made:
             raise BadValue(
-                f"ranges must have a combination that {family.name} takes, but all {self.failed} "
-                f"were refused, at last by {self.last}."
+                f"ranges must have a combination that {family.name} accepts, but it refused all "
+                f"{self.failed}; the last error was {self.last}."
             )
 
     @property
@@ -233,7 +234,10 @@ class _Members(Space):
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
     def _number(self, chosen: dict[str, object]) -> int | None:
-        """Return the index of the member with these parameters, created if new; None if refused."""
+        """Return the index of the member with these parameters, or None if they were refused.
+
+        The member is created if it does not exist yet.
+        """
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:
             try:

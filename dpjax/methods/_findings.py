@@ -39,7 +39,7 @@ def finding_of(
         evidence = evidence.showing(event._replace(cells=mask), inside)
     text, whole = cells.describe(mask), cells.describe(mask, whole=True)
     if not event.cells.any():
-        nothing = "no event: nothing tells the two apart"
+        nothing = "no event: nothing tells the databases apart"
         reason = cells.describe(event.cells) if terms.notion.delta else nothing
         text = whole = f"{whole} ({reason})"
     settings = dict(opened.settings)
@@ -77,7 +77,7 @@ def finding_of(
 
 
 def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Return the curve to plot, with labels without their numbers, and boxes by rank."""
+    """Return the curve to plot: one point per label, whatever its numbers, and boxes by rank."""
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):
         # Count a label as part of the event if all of its observed outputs are.

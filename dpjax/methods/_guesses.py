@@ -1,9 +1,10 @@
 """Guess from scores which canaries one run included, and count the correct guesses.
 
-Two sets of guesses share the error. The planned set guesses a number of canaries that depends only
-on how many canaries there are, and is judged on all of them; its bound is exact. The chosen set
-takes its numbers of guesses from the revealed coins of a random part of the canaries, and is judged
-on the remaining canaries. The set with the larger bound is reported.
+By default, two sets of guesses are made, and each uses a part of the error. The size of the planned
+set depends only on the number of canaries. This set is judged on all canaries, and its bound is
+exact. For the chosen set, the coins of a random part of the canaries are revealed, and the size is
+computed from them. This set is judged on the remaining canaries. The set with the larger bound is
+reported.
 """
 
 import math
@@ -17,24 +18,35 @@ from numpy.typing import NDArray
 from dpjax.core import random, validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, Sentence, term
-from dpjax.inference import Guessed, delta_of_curves, epsilon_of_chosen, pure_epsilon
+from dpjax.inference import (
+    Guessed,
+    delta_of_curves,
+    epsilon_of_chosen,
+    gaussian_gain,
+    pure_epsilon,
+    refutes,
+)
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
-_PLANNED_ERROR = 0.7
-"""Share of the error that the planned guesses get; the chosen guesses get the rest."""
+_PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
+"""Shares of the error that the planned guesses get; the chosen guesses get the rest. Bounds on mu
+from chosen guesses suffer less from a small error than bounds on epsilon at a delta do."""
 
 _PLANNED_FACTOR = 2.5
 """Planned guesses at each end of the scores, divided by the square root of the number of canaries.
 
-It suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of guesses
-under a known distribution.
+The value suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of
+guesses under a known distribution.
 """
 
+_ORDER, _REVEALED = 1, 2
+"""Stages of the random numbers that order equal scores, and that reveal coins."""
+
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""How many numbers of guesses to try; their largest and smallest share of the canaries; fewest
-guesses."""
+"""How many sizes of the chosen set to try, the largest and smallest size as shares of the canaries,
+and the smallest number of guesses."""
 
 
 class _Numbers(NamedTuple):
@@ -51,10 +63,10 @@ class Guesses:
     The canaries with the highest scores are guessed to be in, and those with the lowest to be out.
     The guesses may depend on each other in any way.
 
-    If no number is given, two sets of guesses share the error, and the one with the larger bound is
-    reported. The planned set guesses about 2.5 sqrt(n) of n canaries at each end of the scores. The
-    chosen set has the numbers of guesses with the largest expected bound according to canaries
-    whose coins are revealed; these canaries are not counted in it.
+    If neither `num_in` nor `num_out` is given, two sets of guesses share the error, and the one
+    with the larger bound is reported. The planned set guesses about 2.5 sqrt(n) of n canaries at
+    each end of the scores. For the chosen set, the coins of some canaries are revealed to find the
+    numbers of guesses with the largest expected bound; it guesses only the remaining canaries.
 
     Attributes:
         num_in: Number of guesses that a canary was in.
@@ -71,15 +83,15 @@ class Guesses:
     """
 
     num_in: int | None = option(
-        "Guesses that a canary was in. Default: planned, and chosen by revealed coins.",
+        "Number of guesses that a canary was in. Default: chosen by dpjax.",
         default=None,
     )
     num_out: int | None = option(
-        "Guesses that a canary was out. Default: as for num_in.",
+        "Number of guesses that a canary was out. Default: as for num_in.",
         default=None,
     )
     reveal_fraction: float = option(
-        "Share of the canaries whose coins choose the second numbers of guesses.", default=0.3
+        "Share of the canaries whose coins are revealed to choose numbers of guesses.", default=0.3
     )
     name: ClassVar[str] = "guesses"
     bounded: ClassVar[bool] = True
@@ -110,40 +122,45 @@ class Guesses:
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Return the finding of the recorded run.
+        """Return a finding for each run.
 
         Args:
             source: A source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
-            runs: Index of a single run, because a recorded run cannot be drawn again.
+            runs: Numbers of the runs; a recorded run is run 0.
 
         Raises:
             ValueError: When pairs or a distance are given, when guesses do not bound the notion,
                 or when there are more guesses than canaries.
         """
-        assert len(runs) == 1
         if pairs is not None:
-            raise BadValue("pairs must be left out for one run, where canaries take their place.")
+            raise BadValue(
+                "pairs must be left out for one run, because canaries take the place of pairs."
+            )
         if terms.distance != 1:
             raise BadValue(
-                f"distance must be 1 for one run, but was {terms.distance}: a canary is one unit "
-                "of privacy."
+                "distance must be 1 for one run, where each canary is one unit of privacy, but "
+                f"was {terms.distance}."
             )
         level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
-        scores, included = source.canaries()
+        return Findings.of(*(self._found(source, terms, run) for run in runs.tolist()))
+
+    def _found(self, source: Source, terms: Terms, run: int) -> Finding:
         words = random.words_of(terms.root).tolist()
-        coins = _in_order(scores, included, np.random.default_rng([*words, 1]))
+        scores, included = source.canaries(words, run)
+        coins = _in_order(scores, included, np.random.default_rng([*words, _ORDER, run]))
         if self._given is not None:
             counted = _count(coins, self._given)
         else:
             revealed = np.zeros(len(coins), bool)
             number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
-            revealed[np.random.default_rng([*words, 2]).permutation(len(coins))[:number]] = True
-            counted = _better(_planned(coins), _chosen(coins, revealed, terms), terms)
+            generator = np.random.default_rng([*words, _REVEALED, run])
+            revealed[generator.permutation(len(coins))[:number]] = True
+            counted = _better(_planned(coins, terms), _chosen(coins, revealed, terms), terms)
         observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
         notes = [*terms.notes(), *_direction(counted)]
-        return Findings.of(Finding(conclude(counted, terms), observed, notes))
+        return Finding(conclude(counted, terms), observed, notes)
 
 
 def _in_order(
@@ -161,48 +178,54 @@ def _count(
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
-            f"num_in and num_out must not exceed the {len(coins)} canaries together, but were "
+            f"num_in and num_out together must not exceed the {len(coins)} canaries, but were "
             f"{inside} and {outside}."
         )
     right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
     return GuessCounts(len(coins), inside, outside, right, revealed, share)
 
 
-def _planned(coins: NDArray[np.bool_]) -> GuessCounts:
+def _planned_error(notion: Notion) -> float:
+    """Return the share of the error that the planned guesses get."""
+    return _PLANNED_ERROR_FOR_MU if isinstance(notion, Gdp) else _PLANNED_ERROR
+
+
+def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
     """Count the planned guesses, whose number depends only on how many canaries there are."""
     most = math.floor(_LARGEST_SHARE * len(coins))
     size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
-    return _count(coins, _Numbers(size, size), share=_PLANNED_ERROR)
+    return _count(coins, _Numbers(size, size), share=_planned_error(terms.notion))
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
     """Choose numbers of guesses from the revealed coins, and count guesses of the other coins."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
-    return _count(judged, numbers, int(revealed.sum()), 1 - _PLANNED_ERROR)
+    return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))
 
 
-def _better(first: GuessCounts, second: GuessCounts, terms: Terms) -> GuessCounts:
+def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCounts:
     """Return the set of guesses with the larger bound; their joint error permits either choice."""
     notion = _searched_for(terms.notion)
-    one, other = (
-        counted.answer(notion, terms.own_confidence, 1, None).lower_bound
-        for counted in (first, second)
-    )
-    return second if other > one else first
+    bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
+    # The bound for numbers fixed in advance is larger than that for chosen ones, and faster.
+    if level_of(chosen.guessed, notion, chosen.share * (1 - terms.own_confidence)) <= bound:
+        return planned
+    other = chosen.answer(notion, terms.own_confidence, 1, None).lower_bound
+    return chosen if other > bound else planned
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
-    """Return the numbers of guesses with the largest expected bound on unrevealed canaries.
+    """Return the numbers of guesses with the largest expected bound for the unrevealed canaries.
 
     Args:
         revealed: Revealed coins, in decreasing order of score.
         judged: Number of canaries that are not revealed, on which the guesses are judged.
         terms: Notion, claim and confidence of the audit.
     """
-    error = (1 - _PLANNED_ERROR) * (1 - terms.own_confidence)
-    # Bounds on mu increase with bounds on epsilon at one delta, so both give the same ranking.
     notion = terms.notion
+    error = (1 - _planned_error(notion)) * (1 - terms.own_confidence)
+    # Bounds on total variation increase with those on epsilon at one delta.
     delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None
     for share in _shares(judged):
@@ -211,10 +234,16 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
         for ends in ((1, 1), (1, 0), (0, 1)):
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
             guessed = Guessed(judged, sum(ends) * size, right)
+            if isinstance(notion, Gdp):
+                # The bound for numbers fixed in advance is faster to compute, and ranks them alike.
+                if numbers is not None and not refutes(guessed, gaussian_gain(best), error):
+                    continue
+                found = level_of(guessed, notion, error)
             # Skip numbers whose bound at delta = 0, which is fast to compute, is too small.
-            if numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
+            elif numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
                 continue
-            found = epsilon_of_chosen(guessed, delta, error)
+            else:
+                found = epsilon_of_chosen(guessed, delta, error)
             if found > best:
                 best, numbers = found, _Numbers(ends[0] * size, ends[1] * size)
     assert numbers is not None
@@ -222,12 +251,12 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion for comparing guesses: epsilon as it is, and mu for every other notion."""
+    """Return the notion by which sets of guesses are compared: epsilon itself, or else `Gdp`."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield the shares of canaries to try as the number of guesses at one end of the scores."""
+    """Yield the numbers of guesses to try at one end of the scores, as shares of the canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 

@@ -1,9 +1,9 @@
 """Search of a large space of pairs by successive halving, with few draws for poor pairs.
 
-Each rung estimates the privacy loss of every remaining pair (the DPL algorithm) from fresh draws,
-and keeps the best share of the pairs for the next rung, which draws more for each. Choosing pairs
-costs no confidence, because the bound rests on other draws: every rung uses keys that `dpjax.audit`
-never uses, whatever its seed.
+Each rung estimates the privacy loss of every remaining pair from fresh draws, by the DPL algorithm.
+It keeps the best part of the pairs for the next rung, which makes more draws at each pair. The
+search costs no confidence, because the bound rests on other draws: whatever the seed, `dpjax.audit`
+never uses the keys of a rung.
 """
 
 from dataclasses import dataclass
@@ -109,15 +109,16 @@ def search_pairs(
     Args:
         subject: As in `dpjax.audit`, including host sources and objects of libraries.
         pairs: `dpjax.Pairs` or a list of (database, neighbor) of any length, see `dpjax.databases`
-            for designs; or `dpjax.neighbors`. If None, the pairs of a built-in mechanism or of an
-            object of a library.
-        budget: Largest number of draws on both sides of all pairs together; every rung gets an
-            equal part. If None, 1,000,000 for JAX mechanisms and about 12,000 per rung for the
-            rest.
+            for designs; or `dpjax.neighbors`. If None, the own pairs of the built-in mechanism or
+            library object are searched.
+        budget: Largest number of draws on both sides of all pairs together, divided equally among
+            the rungs. If None, it is 1,000,000 for JAX mechanisms, and about 12,000 per rung for
+            other sources.
         keep: Number of pairs to return.
-        factor: Every rung but the last keeps one in `factor` pairs, but at least `keep`.
-        region: As in a method of `dpjax.audit`, but it is not derived from a pilot: it must be
-            given for a function whose outputs are not 0 .. num_outcomes - 1.
+        factor: Every rung keeps one in `factor` of its pairs for the next rung, but at least
+            `keep` pairs.
+        region: Region, as in a method of `dpjax.audit`. No pilot determines it, so it must be given
+            for a function whose outputs are not 0 .. num_outcomes - 1.
         key: Integer seed or typed key; the audit may use the same one.
         execution: Execution options, which never change the result.
 
@@ -150,8 +151,8 @@ def search_pairs(
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
-            f"pairs cannot be searched for outputs that are {mechanism.output_space}: beside an "
-            "atom there is no density; give them all to dpjax.audit(...)."
+            f"pairs cannot be searched for {mechanism.output_space}, because outputs with atoms "
+            "have no density: pass all pairs to dpjax.audit(...)."
         )
     if region is None:
         region = getattr(mechanism, "standard_region", None)
@@ -216,7 +217,7 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
         found = _counted(source, pairs, ladder, terms, None, root)
     return found.pairs, [
         f"The audit used the best {len(found.pairs)} of {found.rungs[0][0]} proposed pairs and "
-        f"their variations, found with {found.num_draws} separate draws."
+        f"their variations; {found.num_draws} separate draws were used to find them."
     ]
 
 
@@ -235,7 +236,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Return the number of pairs that enter each rung; the last has at most `keep * factor`."""
+    """Return the number of pairs in each rung; the last rung has at most `keep * factor`."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

@@ -1,9 +1,9 @@
 """Search of many pairs of a host source: every pair gets few draws, and the best get more.
 
 The first rung draws a few dozen outputs at every pair. Each further rung keeps one in `factor`
-pairs, adds variations of the best if the space of pairs is known, and draws more at each pair, so
-that all rungs cost about the same. The draws of a rung are used only there: the chosen pairs are
-audited with fresh draws.
+pairs and, if the space of pairs is known, adds variations of the best pairs. It makes more draws at
+each pair, so that all rungs cost about the same. No rung uses the draws of another one, and the
+chosen pairs are audited with fresh draws.
 """
 
 import time
@@ -31,25 +31,28 @@ _RUNG_DRAWS = 12_000
 """Default number of draws in a rung, on both sides of all pairs together."""
 
 _WITHOUT_SMALL = 2
-"""Largest `keep` for which no place is reserved for a pair of small databases."""
+"""If `keep` is at most this number, no place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
 """Number of variations that a further rung adds per kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Maximum and minimum number of confirmation draws per side that expected bounds assume."""
+"""Confirmation draws per side that expected bounds assume: at most the first number.
+
+Pairs at which time allows fewer draws than the second number are dropped.
+"""
 
 _AUDIT_SHARE = 1.5
 """Assumed time of the audit, as a multiple of the search's time."""
 
 _PARTS = 4
-"""Number of parts into which a rung is split for workers under a time limit."""
+"""Number of parts into which a rung with workers and a time limit is split."""
 
 _WORTH = 300
-"""Draws per side that the audit should have time for at each pair; fewer pairs are kept if not."""
+"""Only as many pairs are kept as leave the audit time for this many draws per side of each pair."""
 
 _SLOWER = 4.0
-"""Largest time per output of an audited pair, as a multiple of the best pair's."""
+"""A pair is not audited if its time per output is above this multiple of the best pair's."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Ladder:
     factor: int
 
     def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
-        """Return (pairs, draws per side) of every rung.
+        """Return (number of pairs, draws per side) of every rung.
 
         Raises:
             ValueError: When the budget is too small.
@@ -132,12 +135,12 @@ def search_counted(
         terms: Terms of the audit that follows.
         region: Outputs that events may contain; None for all.
         root: Typed key from which the rungs' keys are folded.
-        asked: Function that returns each pair's notion and level; if None, all pairs have the
-            notion of `terms` and level 0.
+        asked: Function that returns the notion of a pair and the level that its bound should
+            exceed; if None, all pairs have the notion of `terms` and level 0.
 
     Returns:
-        The best pairs, best first; by how much their expected bounds exceed their levels; and
-        (pairs, draws per side) of every rung.
+        The best pairs, best first; for each of them, its expected bound minus its level; and
+        (number of pairs, draws per side) of every rung.
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
@@ -186,7 +189,7 @@ def _next(
     space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
-    """Return the next rung's pairs: the best, their variations, and some of small databases."""
+    """Return the next rung's pairs: the best, their variations, and pairs of small databases."""
     number, size = rung
     kept = max(ladder.keep, -(-len(alive) // ladder.factor))
     best = [alive[place] for place in ranked.best(kept)]
@@ -202,7 +205,7 @@ def _next(
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the indices of some pairs by identity, since databases may not support ==."""
+    """Return the indices of some pairs, found by identity, since databases may not support ==."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
@@ -276,7 +279,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return the search sets of some pairs; draw for `each` seconds per side of a pair."""
+        """Return the search sets of some pairs, drawn for `each` seconds per side of each pair."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(

@@ -9,11 +9,11 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 
 
 class Pools:
-    """Groups of sides of pairs with the same output distribution, counted in the same cells.
+    """Groups of sides of different pairs that have the same database and use the same cells.
 
     Many designs compare one database with several neighbors. All search draws at that database
-    estimate the probability of an event there, whichever pair they were drawn for. With them,
-    fewer draws suffice to rank neighbors that differ little.
+    estimate the probability of an event there, whichever pair they were drawn for. If all pairs use
+    them, fewer draws suffice to rank neighbors that differ little.
     """
 
     def __init__(self, searches: Sequence[Search], pairs: AnyPairs):

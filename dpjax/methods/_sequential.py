@@ -23,7 +23,7 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""Largest total number of draws for which an audit bets and draws as if draws were expensive."""
+"""If the total number of draws is at most this number, an audit treats draws as expensive."""
 
 _BLOCK = 4096
 """Draws per block of a mechanism in JAX."""
@@ -63,7 +63,7 @@ class Sequential:
         )
 
     def accepts(self, source: Source) -> str | None:
-        """Return None: every source can be drawn in turn, recordings in their own order."""
+        """Return None: every source can be audited; recorded outputs are read in their order."""
         return None
 
     def run(
@@ -81,7 +81,9 @@ class Sequential:
                 f"audits, but was {terms.notion!r}: use {EVENTS}."
             )
         if getattr(source, "time_limit", None) is not None:
-            raise BadValue("time_limit must be left out for sequential audits: give them seconds.")
+            raise BadValue(
+                "time_limit must be left out for sequential audits: give their method seconds=..."
+            )
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 
     def _run(self, source: Source, pairs: object, terms: Terms, run: np.int32) -> Finding:
@@ -104,7 +106,10 @@ class Sequential:
         began = time.perf_counter()
         with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
             in_turn, redraws = cast(OpenedInTurn, opened), source.takes_pairs
-            walk = Walk(in_turn, terms, total, few=few, run=int(run), redraws=redraws)
+            walk = Walk(
+                in_turn, terms, total, few=few, run=int(run), redraws=redraws,
+                compiles=not source.one_by_one,
+            )  # fmt: skip
             if source.counts_again:
                 walk.refuse_other_outputs()
             deadline = None if self.seconds is None else began + self.seconds
@@ -125,7 +130,7 @@ def _rounds(total: int, few: bool, num_pairs: int) -> Rounds:
     first = first_round(num_pairs, few)
     if total <= num_pairs * first:
         raise BadValue(
-            f"num_draws must be above {num_pairs * first}, {first} for each pair, which lay the "
-            f"first cells, but was {total}."
+            f"num_draws must be above {num_pairs * first}, because the first {first} draws of each "
+            f"pair only determine its cells, but was {total}."
         )
     return Rounds(first, 0, 0, total)

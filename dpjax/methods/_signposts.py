@@ -35,7 +35,7 @@ _PLACES = (
     ("notion=", "", [*NOTIONS.values()]),
     ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
-"""Text before and after a suggested call, and the classes whose options are searched."""
+"""Places of options: text before and after a suggested call, and the classes to suggest."""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
@@ -56,7 +56,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
 
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that it rejects unknown arguments by `refuse_misplaced`."""
+    """Decorate a function so that it rejects unknown arguments with `refuse_misplaced`."""
     accepted = [*inspect.signature(function).parameters]
 
     @functools.wraps(function)
@@ -68,7 +68,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(name: str, accepted: Collection[str]) -> str:
-    """Return the end of a message that says where an argument belongs."""
+    """Say where an argument belongs, as the end of a message."""
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []

@@ -15,8 +15,8 @@ class SoFar:
 
     Attributes:
         tally: Running counts of the source.
-        evidence: Function from confirmation counts to evidence; None until an event is chosen, and
-            for methods whose evidence is complete only at the end.
+        evidence: Function from confirmation counts to evidence. It is None until an event is
+            chosen, and always None for methods whose evidence is complete only at the end.
     """
 
     def __init__(self, tally: Tally):
@@ -43,11 +43,11 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     searched, counts = so_far.tally.searched, so_far.tally.confirmed
     if not searched:
         return "Stopped before any output was counted, so nothing was shown."
-    drawn = f"Stopped after {searched} outputs that search"
+    drawn = f"Stopped after {searched} search outputs"
     if counts is None:
-        return f"{drawn} and none that confirm, so nothing was shown."
+        return f"{drawn} and no confirmation outputs, so nothing was shown."
     sides = counts.sum(axis=1)
-    drawn += f", and {sides[0]} at the database and {sides[1]} at the neighbor that confirm"
+    drawn += f", and {sides[0]} confirmation outputs at the database and {sides[1]} at the neighbor"
     if so_far.evidence is None:
         return f"{drawn}, which are too few for an answer."
     evidence, sure = so_far.evidence(counts), terms.own_confidence

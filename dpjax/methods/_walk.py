@@ -5,11 +5,12 @@ promising pairs. The bets on a block depend only on earlier blocks, so the bound
 an audit ends once the claim is refuted, the draws or the time are spent, or the user stops it.
 While draws are few, the cells are determined again, from all draws so far, each time the number of
 draws has grown by half. Without a claim, part of the error is kept for the planned look: one exact
-bound from an event that is fixed before the look's draws.
+bound, whose event is fixed before the draws that are counted for it.
 
 
 References:
-    Ville (1939); Waudby-Smith, Ramdas (2024), for bets; Jamieson, Talwalkar (2016), for the phases.
+    Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the
+    phases in which an audit without a claim drops pairs.
 """
 
 import math
@@ -43,16 +44,16 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
-"""Value of the limit on draws per side that means no limit."""
+"""Limit on draws per side that stands for no limit."""
 
 _GROWTH, _LEAST = 0.12, 40
 """Size of a block without a claim: a share of all draws so far, and a minimum per side."""
 
 _COARSE = 4
-"""With a claim, every fourth level of the grid is bet on, and the claim itself."""
+"""With a claim, an audit bets only on every fourth level of the grid and on the claim itself."""
 
 _TINY = 1e-9
-"""Level to bet on in place of a claim of 0; if it is refuted, so is 0."""
+"""Level that is bet on in place of a claim of 0; if this level is refuted, so is 0."""
 
 
 class Walk:
@@ -64,7 +65,8 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a block that the limit on draws cut short can be drawn again in full.
+        redraws: Whether a block that a limit cut short can be drawn again in full.
+        compiles: Whether the first count takes longer than others, and tells nothing about them.
 
     Attributes:
         ended: Reason for the end of the audit, in words.
@@ -79,6 +81,7 @@ class Walk:
         few: bool,
         run: int,
         redraws: bool,
+        compiles: bool,
     ):
         self.ended, self._redraws = "all draws were spent", redraws
         self._opened, self._terms = opened, terms
@@ -99,6 +102,8 @@ class Walk:
         self._run: int = run
         self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
+        # Least seconds per draw of each pair so far; 0 while unknown.
+        self._pace, self._is_timed = np.zeros(len(drawn)), not compiles
         self._before: Wealth | None = None
         # Number of draws per side from which the cells of each pair were constructed.
         self._laid = np.array(drawn)
@@ -129,7 +134,7 @@ class Walk:
         return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
 
     def _shared(self) -> NDArray[np.int64]:
-        """Return IDs of the databases, int64 [pairs, 2]; equal IDs share counts, see `Wealth`."""
+        """Return IDs, int64 [pairs, 2]: sides with equal IDs share their counts, see `Wealth`."""
         seen: dict[object, int] = {}
         found = np.empty((len(self._searches), 2), np.int64)
         for (pair, side), number in np.ndenumerate(self._numbers):
@@ -169,12 +174,12 @@ class Walk:
                 self._lay(pair, int(earlier.laid_by[pair]))
         if self._state.first.shape[0] != len(self._laid) or earlier.laid != self._digest():
             raise ValueError(
-                "the audit cannot go on: its first outputs are others now. It was of another "
-                "mechanism, of a function that takes no seed, or of other recordings."
+                "the audit cannot be continued, because its first outputs differ now: the "
+                "mechanism or the recordings changed, or the function takes no seed."
             )
 
     def refuse_other_outputs(self) -> None:
-        """Check that recorded outputs are still those that an earlier audit counted.
+        """Raise an error unless the recorded outputs begin with those of the earlier audit.
 
         Raises:
             ValueError: When these outputs have changed or become fewer.
@@ -187,15 +192,20 @@ class Walk:
             self._count(0, taken - laid, laid), found
         ):
             raise ValueError(
-                f"the audit cannot go on: the first {self._drawn:,} outputs of each side are not "
-                "those that it counted. New outputs must come after them."
+                f"the audit cannot be continued, because the first {self._drawn:,} outputs of each "
+                "side differ from those that it counted: add new outputs only at the end."
             )
 
     def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
         """Return the counts int64 [2, cells] of fresh outputs of a pair."""
-        cells = self._searches[pair].partition.size
+        began, cells = time.perf_counter(), self._searches[pair].partition.size
         marked = Marked(np.array([pair]), np.arange(cells)[None], self._size, first, size)
-        return self._opened.count(marked)[0]
+        counts = self._opened.count(marked)[0]
+        if self._is_timed:
+            pace = (time.perf_counter() - began) / size
+            self._pace[pair] = min(pace, self._pace[pair] or pace)
+        self._is_timed = True
+        return counts
 
     def go(self, deadline: float | None) -> None:
         """Draw and bet until the audit ends, for one of the reasons in the module's docstring."""
@@ -204,7 +214,9 @@ class Walk:
                 self._lay_outgrown()
                 # Each block has its own bits, so a resumed audit chooses like an uninterrupted one.
                 bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
-                self._block(allocation(self._state, np.random.Generator(bits)))
+                draws = allocation(self._state, np.random.Generator(bits))
+                if self._block(draws, deadline) < draws.sum():
+                    return
             return
         kept = np.arange(len(self._searches))
         for number, phase in enumerate(phases(self._total, len(kept))):
@@ -222,14 +234,15 @@ class Walk:
                 amount = min(left, max(math.ceil(_GROWTH * self._drawn / len(kept)), _LEAST))
                 draws = np.zeros(len(self._searches), np.int64)
                 draws[kept] = amount
-                self._block(draws)
+                if self._block(draws, deadline) < draws.sum():
+                    return
                 left -= amount
 
     def _is_over(self, deadline: float | None) -> bool:
         if self._state.is_claim_refuted:
             self.ended = "the claim was refuted"
         elif deadline is not None and time.perf_counter() >= deadline:
-            self.ended = "the time was over"
+            self.ended = "the time limit was reached"
         else:
             return False
         return True
@@ -262,13 +275,23 @@ class Walk:
         self._searches[pair], self._laid[pair] = search, draws
         self._size = max(self._size, search.partition.size)
 
-    def _block(self, draws: NDArray[np.int64]) -> None:
-        """Draw the given number of outputs per side of each pair, and bet on them."""
+    def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
+        """Draw the given number of outputs per side of each pair, and bet on them.
+
+        The total and the deadline may cut the block short, and end the audit. Returns the number of
+        draws per side.
+        """
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most
         if is_cut:
             draws = draws * most // draws.sum()
             draws[np.argmax(draws)] += most - draws.sum()
+        share = self._share_in_time(draws, deadline)
+        if share < 1:
+            draws, is_cut = (share * draws).astype(np.int64), not self._hybrid
+            self.ended = "the time was over"
+            if not draws.any():
+                return 0
         counts = np.zeros((2, len(draws), self._size), np.int64)
         for pair in np.flatnonzero(draws).tolist():
             counts[:, pair] = self._count(pair, int(draws[pair]), int(self._taken[pair]))
@@ -276,16 +299,23 @@ class Walk:
             self._look = self._look.counted(*counts)
         self._before = self._state if is_cut and self._redraws else None
         self._step(counts)
+        return int(draws.sum())
+
+    def _share_in_time(self, draws: NDArray[np.int64], deadline: float | None) -> float:
+        """Return the share of a block's draws that the time left allows, at the pace so far."""
+        if deadline is None:
+            return 1.0
+        # Pairs that were never drawn may be as slow as the slowest one.
+        pace = np.where(self._pace > 0, self._pace, self._pace.max())
+        needed, left = float(draws @ pace), deadline - time.perf_counter()
+        return 1.0 if needed <= left else max(left, 0.0) / needed
 
     def _step(self, counts: NDArray[np.int64]) -> None:
         state = self._state = step(self._state, *counts)
-        at_claim = 0.0
-        if state.claim is not None:
-            at_claim = float(state.log_mean[np.searchsorted(state.grid, state.claim)])
-        self._path.append((self._drawn, state.bound, at_claim))
+        self._path.append((self._drawn, state.bound, state.log_at_claim))
 
     def finding(self) -> Finding:
-        """Return the finding of the bets; the witness is the event with the largest bound."""
+        """Return the finding; its witness is the event with the largest expected bound."""
         state, pairs, terms = self._state, self._opened.pairs, self._terms
         pair = self._look.pair if self._look is not None else leader(state).pair
         cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
@@ -315,7 +345,7 @@ class Walk:
                 *terms.notes(),
                 *pairs.equal_notes(),
                 *dict.fromkeys(self._opened.notes),
-                f"Ended after {self._drawn:,} draws a side, of all pairs together, in "
+                f"Ended after {self._drawn:,} draws per side, of all pairs together, in "
                 f"{len(self._path)} blocks: {self.ended}.",
             ],
             witness=Witness(

@@ -97,14 +97,16 @@ def epsilon_at(claim: object, delta: float) -> float:
         # A list of points claims nothing between its points, nor before the first one.
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
-            raise BadValue(f"claim must have a point with a delta of at most {delta}.")
+            raise BadValue(
+                f"claim must have a point with a delta of at most {delta}, but had none."
+            )
         return min(held)
     epsilons = _EPSILONS.tolist()
     # Take the first epsilon at which the claim holds: a later increase does not weaken it.
     held = next((i for i, e in enumerate(epsilons) if function(e) <= delta), None)
     if held is None:
         raise BadValue(
-            f"claim must fall to delta = {delta} before epsilon = {epsilons[-1]:g}, but was "
+            f"claim must fall to delta = {delta} by epsilon = {epsilons[-1]:g}, but was "
             f"{function(epsilons[-1])!r} there."
         )
     low, high = epsilons[max(held - 1, 0)], epsilons[held]

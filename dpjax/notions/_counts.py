@@ -48,7 +48,7 @@ class EventCounts(_OfSets):
         return larger, smaller
 
     def bound(self, notion: Notion, confidence: float, distance: int = 1) -> NDArray[np.float64]:
-        """Return exact lower bounds on the level, one per run, shape [...].
+        """Return exact lower bounds on the level, one per run.
 
         Raises:
             ValueError: When the notion needs a chain of sets.
@@ -61,7 +61,7 @@ class EventCounts(_OfSets):
         return notion.of_event(*self.sided(), trials, confidence, distance)
 
     def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
-        """Return levels computed from the observed shares, one per run, [...], in [0, inf]."""
+        """Return levels computed from the observed shares, one per run, each in [0, inf]."""
         (p, q), trials = self.sided(), np.asarray(self.trials, float)
         side = np.asarray(self.event.larger)
         return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
@@ -69,12 +69,12 @@ class EventCounts(_OfSets):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; answers only for the notion that the event was chosen for."""
+        """See `Evidence`; answer only for the notion that the event was chosen for."""
         if named not in (None, notion):
             raise ValueError(
-                f"the evidence of this audit is of one event, counted for {named.symbol}, on which "
-                f"all of the error was spent, so it says nothing of {notion.symbol}: audit with "
-                f"notion={notion!r}, or with method=Events(also=True)."
+                f"this audit spent all of its error on one event for {named.symbol}, so it cannot "
+                f"bound {notion.symbol}: audit with notion={notion!r}, or with "
+                "method=Events(also=True)."
             )
         return Statement(
             lower_bound=float(self.bound(notion, confidence, distance)),
@@ -87,7 +87,7 @@ class EventCounts(_OfSets):
         return replace(self, event=event, counts=inside)
 
     def to_plain(self) -> JsonObject:
-        """See `Evidence`; omits the cells of the event."""
+        """See `Evidence`; the cells of the event are left out."""
         return {**super().to_plain(), "event": int(self.event.larger)}
 
     @classmethod
@@ -107,7 +107,7 @@ class ChainCounts(_OfSets):
     Attributes:
         counts: int64 [2, sets], draws in each set at the database and at its neighbor.
         trials: Number of confirmation draws at the database and at its neighbor.
-        usable: (end, start), which determine the sets that are usable as events; see
+        usable: (end, start), numbers that say which sets are usable as events; see
             `dpjax.inference.Chain`.
     """
 
@@ -161,7 +161,7 @@ class ChainCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class EventAndChain(_OfSets):
-    """Counts of an event for one notion, and of a chain; the error is split evenly between them.
+    """Counts of an event and of a chain, each of which uses half of the error.
 
     Attributes:
         event: Evidence of the event, for the named notion.
@@ -218,7 +218,7 @@ def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
     """Read counts [2, ...] and trials of both sides from JSON values; reject other fields."""
     counts, trials = content.pop("counts"), content.pop("trials")
     if content:
-        raise TypeError(f"counts do not hold {', '.join(content)}")
+        raise TypeError(f"counts must have no other fields, but had {', '.join(content)}")
     first, second = trials
     for inside, most in zip(counts, trials, strict=True):
         validate.positive_int(trials=most)

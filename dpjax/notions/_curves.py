@@ -19,18 +19,18 @@ _POINTS = 101
 
 
 class _Curve(Notion):
-    """A notion that is a curve; its level, as one number, is the total variation for one record."""
+    """A notion that is a curve; as one number, it is the total variation per record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return the bound on the curve and the claim, [2, points], at the points of the claim.
+        """Return the bound on the curve and the claimed values, [2, points].
 
         Args:
             band: Band of a chain.
-            claim: Points of the claimed curve, [points, 2].
+            claim: Points of the claimed curve, [points, 2], at which both are evaluated.
             distance: Number of records in which the pair differs.
         """
         raise NotImplementedError
@@ -48,7 +48,9 @@ class _Curve(Notion):
 
 @dataclass(frozen=True)
 class Profile(_Curve):
-    """The privacy profile: delta as a function of epsilon. Its number is delta at epsilon = 0.
+    """The privacy profile: delta as a function of epsilon.
+
+    Where one number is needed, it is delta at epsilon = 0.
 
     A claim is a curve: pairs (epsilon, delta), a function of epsilon, a privacy loss distribution
     of dp_accounting, or a privacy curve of OpenDP.
@@ -84,7 +86,7 @@ class Profile(_Curve):
         return np.stack([shown, claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return epsilons, delta of the database against its neighbor, and the reverse delta."""
+        """Return epsilons, and a bound on delta for each of the two directions of the pair."""
         top = largest(band, epsilon_of(0.0)) / distance
         epsilons = np.linspace(0, top if np.isfinite(top) else 1.0, _POINTS)
         first, second = of_one_record(band, epsilons, distance)
@@ -97,11 +99,11 @@ class Profile(_Curve):
 
 @dataclass(frozen=True)
 class TradeOff(_Curve):
-    """The trade-off of errors: how often the best test of each level misses.
+    """The trade-off curve: the error of the second kind of the best test at each level.
 
-    Its level, as one number, is the total variation, the largest difference between power and level
-    of a test. A claim is a curve: pairs (level, error of the second kind), or a function of the
-    level. The claim applies to tests in both directions.
+    Where one number is needed, it is the total variation: the largest difference between the power
+    and the level of a test. A claim is a curve: pairs (level, error of the second kind), or a
+    function of the level. The claim applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.
@@ -141,7 +143,7 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return the powers that are shown and claimed, [2, points]; a larger power is worse."""
+        """Return a lower bound on the power and the claimed power, [2, points]."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
         # Exchanging the two errors of a test gives a test in the other direction.

@@ -23,7 +23,7 @@ class Epsilon(Notion):
     """The smallest epsilon of (epsilon, delta)-differential privacy at a fixed delta.
 
     Attributes:
-        delta: Delta of the definition, the probability left out of the guarantee, 0 <= delta < 1.
+        delta: Delta of the definition, in [0, 1): the probability that the guarantee leaves out.
 
     Raises:
         TypeError: When delta is not a number.
@@ -31,7 +31,9 @@ class Epsilon(Notion):
     """
 
     delta: float = option(
-        "Of (epsilon, delta)-DP.", default=0.0, only=("events", "sequential", "guesses")
+        "delta of (epsilon, delta)-differential privacy.",
+        default=0.0,
+        only=("events", "sequential", "guesses"),
     )
     name: ClassVar[str] = "epsilon"
     unit: ClassVar[tuple[str, str]] = (
@@ -89,7 +91,7 @@ class Epsilon(Notion):
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """Return a number as it is, or the epsilon of a claimed curve at this delta."""
+        """Return a claimed number, or the epsilon that a claimed curve has at this delta."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

@@ -1,7 +1,7 @@
 """Evidence: counts of confirmation draws in sets chosen beforehand.
 
-Each kind of evidence states which levels follow from it, shows itself as rows of text, and writes
-itself as JSON values. So results, pages and files need not know the class of their evidence.
+Each class of evidence computes levels from its counts, and converts the counts to rows of text and
+to JSON values. Results, pages and files can therefore hold evidence of any class.
 """
 
 from dataclasses import replace
@@ -42,8 +42,8 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: For each block: draws per side so far, summed over all pairs; the bound; and the log
-            wealth at the claim.
+        path: One entry per block: draws per side so far (summed over all pairs), the bound, and the
+            log wealth at the claim.
         claim: Claimed level, or None.
         refuted_from: Log wealth at which the claim is refuted.
     """
@@ -56,8 +56,8 @@ class History(NamedTuple):
 class Evidence:
     """Evidence from confirmation draws: the base class of all kinds.
 
-    A kind is a frozen dataclass with `answer`, registered by `register`; its fields are
-    plain values or arrays, which `from_plain` restores.
+    Each kind is a frozen dataclass that defines `answer` and is registered by `register`. Its
+    fields are plain values or arrays, and `from_plain` restores them.
 
     Attributes:
         kind: Name of the kind in files.
@@ -65,16 +65,16 @@ class Evidence:
         scored: Name of the scores of pairs on a page.
         chosen: Sentence on how the witness's event was chosen.
         more: Advice on how to obtain a larger or more precise bound.
-        planned: Whether the number of outputs was fixed before they were seen, so that binomial
-            bounds hold for the counts of the witness.
+        planned: Whether the number of outputs was fixed before any output was seen; only then do
+            binomial bounds hold for the counts of the witness.
     """
 
     kind: ClassVar[str]
     estimated: ClassVar[str] = "Estimate"
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True
-    more: ClassVar[str] = "Draw or record more outputs: rarer events are then seen."
-    chosen: ClassVar[str] = "The search set chose it, and fresh draws counted it."
+    more: ClassVar[str] = "Draw or record more outputs, so that rarer events are seen."
+    chosen: ClassVar[str] = "The search set chose this event, and fresh draws counted it."
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
@@ -98,7 +98,7 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return how far the bound exceeds the claim (negative if below), and any crossing."""
+        """Return the bound minus the claim, and for a curve the `Crossing`, if there is one."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -116,7 +116,7 @@ class Evidence:
         Args:
             notion: Notion of the statement.
             confidence: Joint confidence of all statements from this evidence.
-            num_claims: Number of claims, by which the smallest error is multiplied.
+            num_claims: Number of claims; the smallest error is multiplied by it.
             claim: Level to compare with, as `Notion.claimed` returns it, or None.
             distance: Number of records in which the pair differs.
             named: Notion that the evidence was collected for; `notion` itself if None.
@@ -135,11 +135,11 @@ class Evidence:
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return about how many standard errors above a level an estimate must be to refute it.
+        """Return about how many standard errors an estimate is above a level that it just refutes.
 
         Args:
-            error: Probability that a true level is refuted by chance.
-            draws: Confirmation draws per side.
+            error: Largest probability that a true level is refuted by chance.
+            draws: Number of confirmation draws per side.
         """
         return -float(scipy.special.ndtri(error))
 
@@ -148,10 +148,10 @@ class Evidence:
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
-        """Return the evidence with the counted event, if there is one, replaced by another.
+        """Return the evidence with another counted event; without an event, return it unchanged.
 
         Args:
-            event: Event chosen without looking at the confirmation set, or its complement.
+            event: An event chosen without the confirmation set, or the complement of one.
             inside: int64 [2], draws in the event at the database and at its neighbor.
         """
         return self

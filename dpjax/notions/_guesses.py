@@ -40,10 +40,9 @@ _Points = tuple[tuple[float, float], ...]
 class GuessCounts(Evidence):
     """Numbers of canaries, guesses and right guesses in one run.
 
-    If the number of guesses was fixed in advance, bounds on several notions hold jointly: all of
-    them increase with the number of right guesses, so the probability that any of them fails is no
-    larger than for one. If revealed coins chose the number of guesses, each bound holds only on its
-    own.
+    If the number of guesses was fixed in advance, bounds on several notions hold jointly, because
+    all of them increase with the number of right guesses. If revealed coins chose the number of
+    guesses, each bound holds only on its own.
 
     Attributes:
         canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
@@ -79,7 +78,7 @@ class GuessCounts(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`; a curve is refuted at one of its points, or as a whole."""
+        """See `Evidence`; a claimed curve is refuted at one of its points, or as a whole."""
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
         error = self.share * (1 - confidence)
@@ -94,9 +93,9 @@ class GuessCounts(Evidence):
     def rows(self, found: Statement, sure: str) -> Rows:
         """See `Evidence`."""
         n, made, right = self.guessed
-        chosen = f"; {self.revealed} others chose how many" if self.revealed else ""
+        chosen = f"; {self.revealed} others chose the numbers" if self.revealed else ""
         if self.share < 1:
-            chosen += f"; {self.share:.0%} of the error"
+            chosen += f"; using {self.share:.0%} of the error"
         return [
             ("lower bound", f"{found.lower_bound:.4f}, {sure} ({found.basis})"),
             (
@@ -113,27 +112,27 @@ class GuessCounts(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         counts = {
-            "Canaries that judge": self.canaries,
-            "Canaries that chose the numbers of guesses": self.revealed,
+            "Canaries on which guesses are judged": self.canaries,
+            "Canaries whose coins chose the numbers of guesses": self.revealed,
             "Guesses that a canary was in": self.guessed_in,
             "Guesses that a canary was out": self.guessed_out,
             "Right guesses": self.right,
         }
         worth = (
-            "Every canary was included by a fair coin of its own, and the scores come from one "
-            "output. The bound holds whether canaries depend on each other or not"
+            "A fair coin for each canary decided whether it was included, and all scores come from "
+            "one output. The bound holds whether or not canaries depend on each other"
         )
         worth += (
-            ", although the output chose how many guesses were made."
+            ", although the numbers of guesses were chosen from the output."
             if self.revealed
-            else ", and no larger one follows from the number of right guesses."
+            else ", and the number of right guesses implies no larger bound."
         )
         if self.share < 1:
             worth += (
                 f" These guesses may use {self.share:.0%} of the error; a second set of guesses, "
-                "which showed less, had the rest."
+                "with a smaller bound, used the rest."
             )
-        worth += " It is a bound on the canaries' privacy alone."
+        worth += " It bounds only the privacy of the canaries."
         return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
 
     @classmethod
@@ -156,7 +155,7 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
         guessed: Numbers of canaries with hidden coins, of guesses and of right guesses.
         notion: Notion of the level: Epsilon, Gdp, Profile or TotalVariation.
         error: Probability that the bound is above the true level.
-        chosen: Whether the coins of other canaries chose the number of guesses.
+        chosen: Whether the number of guesses was chosen by the coins of other canaries.
 
     Raises:
         ValueError: When guesses cannot bound this notion.
@@ -169,12 +168,12 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
         return (delta_of_chosen if chosen else delta_of_guesses)(guessed, 0.0, error)
     raise BadValue(
         f"notion must be dpjax.Epsilon(delta=...), Gdp(), Profile() or TotalVariation() for "
-        f"guesses in one run, which say nothing of {notion.symbol}."
+        f"guesses in one run, which cannot bound {notion.symbol}."
     )
 
 
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
-    """Compare with a claimed profile at the first point whose delta is small enough."""
+    """Compare the bound on delta with a claimed profile, at its first point with a small delta."""
     most = max(delta_of_curves(guessed.canaries, error), min(delta for _, delta in claim))
     epsilon, claimed = min(point for point in claim if point[1] <= most)
     shown = delta_of_chosen(guessed, epsilon, error)
@@ -183,10 +182,10 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 
 @lru_cache(maxsize=64)
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
-    """Return the index and p-value of the most strongly refuted point of a claimed profile.
+    """Return the index and the p-value of the point of a claimed profile with the least p-value.
 
-    Testing many points needs no correction: under the claim, the probability of at least c right
-    guesses is at most each of their p-values.
+    The p-value needs no correction for the number of points: if the claim is true, the probability
+    of so many right guesses is at most the p-value of each point.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))
@@ -195,12 +194,12 @@ def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
 
 @lru_cache(maxsize=64)
 def _of_curve(guessed: Guessed, claim: _Points) -> float:
-    """Return the smallest error that refutes a claimed profile as a whole, rounded up."""
+    """Return the smallest error at which a claimed profile is refuted as a whole, rounded up."""
     epsilons, deltas = np.array(claim).T
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """Return the gain as in `refutes`; a point constrains an event and its complement."""
+        """Return the gain for `refutes`; each point limits an event and its complement."""
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors
         return max(0.0, float(one.max()), float(other.max()))

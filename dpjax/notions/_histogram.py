@@ -19,13 +19,13 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """The largest level of all pairs of inputs, estimated from counts of intervals or of outputs.
+    """Largest level over all pairs of inputs, estimated from counts per interval or per output.
 
     Attributes:
         estimate: Estimated level; None if an interval or output received no draw.
         assumed: Assumption in words.
-        p_value: P-value of the assumption, from the counts of this run (Theorem 3); None if it
-            cannot be tested.
+        p_value: P-value of the assumption, from the counts of this run (Theorem 3); None if the
+            assumption cannot be tested.
         status: Name of the run's `Status`.
         plan: Fields of the plan, as in `Plan.to_dict`.
         num_pairs: Number of pairs of inputs compared.
@@ -56,7 +56,7 @@ class HistogramLevel(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; returns the planned interval for any confidence."""
+        """See `Evidence`; return the planned interval, whatever the confidence."""
         order = self.plan["order"]
         if notion != (Epsilon() if order is None else Renyi(order)):
             raise no_events(notion)
@@ -102,11 +102,11 @@ class HistogramLevel(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         plan = self.plan
-        check = "none: it needs an assumption on densities, and more draws"
+        check = "none: a check needs an assumption on densities, and more draws"
         if self.p_value is not None:
             says = "contradict" if self.refuted else "do not contradict"
-            check = f"p = {self.p_value:.3g}, the counts {says} it"
-        worth = f"Assumed: {self.assumed}. The interval is worth as much as this assumption."
+            check = f"p = {self.p_value:.3g}: the counts {says} the assumption"
+        worth = f"Assumed: {self.assumed}. The interval is valid only if this assumption holds."
         checks = [("Safety check of the assumption", check), ("Union bound", str(plan["bound"]))]
         counts = {
             "Inputs": plan["num_inputs"],
@@ -116,7 +116,7 @@ class HistogramLevel(Evidence):
             "Outputs or intervals counted": plan["num_intervals"],
         }
         return [
-            Part("What it rests on", checks, worth, numbers=False),
+            Part("What the interval rests on", checks, worth, numbers=False),
             Part("Inputs", [(name, str(value)) for name, value in counts.items()]),
         ]
 

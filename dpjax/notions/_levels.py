@@ -32,7 +32,9 @@ class _OfAnEvent(Notion):
 
 @dataclass(frozen=True)
 class Gdp(_OfAnEvent):
-    """mu of Gaussian differential privacy: no test does better than between N(0, 1) and N(mu, 1).
+    """mu of Gaussian differential privacy.
+
+    No test tells a database from its neighbor better than N(0, 1) from N(mu, 1).
 
     References:
         Dong, Roth, Su (2022), Definition 2.6 and Theorem 2.14.
@@ -84,7 +86,7 @@ class TotalVariation(_OfAnEvent):
 
 @dataclass(frozen=True)
 class Renyi(Notion):
-    """The Renyi divergence of an order, the larger one of both directions.
+    """The Renyi divergence of a given order, in the direction in which it is larger.
 
     Attributes:
         order: Order alpha > 1.
@@ -118,7 +120,7 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`; for up to 2^c records, divides the bound at order / 2^c by 3^c."""
+        """See `Notion`; for a distance of up to 2^c, divide the bound at order / 2^c by 3^c."""
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 
@@ -126,20 +128,22 @@ class Renyi(Notion):
         """See `Notion`.
 
         Raises:
-            ValueError: When the distance is above 1 and, rounded up to a power of two, more than
-                half of the order.
+            ValueError: When the distance is above 1, and the order is less than twice the distance
+                rounded up to a power of two.
         """
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:
             raise BadValue(
-                f"order must be at least {least} for pairs at a distance of {distance}, of which a "
-                f"smaller one says nothing of a single record, but was {self.order:g}."
+                f"order must be at least {least} for pairs at a distance of {distance}, since a "
+                f"smaller order bounds nothing for a single record, but was {self.order:g}."
             )
 
 
 @dataclass(frozen=True)
 class Zcdp(Notion):
-    """rho of zero-concentrated differential privacy: at least D_a / a at every order a > 1.
+    """rho of zero-concentrated differential privacy.
+
+    For every order a > 1, the Renyi divergence of order a is at most rho a.
 
     References:
         Bun, Steinke (2016), Definition 1.1 and Proposition 1.9.
@@ -148,7 +152,7 @@ class Zcdp(Notion):
     name: ClassVar[str] = "zcdp"
     unit: ClassVar[tuple[str, str]] = (
         "nats per order",
-        "rho is in nats, a Renyi divergence for each unit of its order.",
+        "rho is a Renyi divergence in nats, divided by the order of the divergence.",
     )
 
     @property

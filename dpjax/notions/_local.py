@@ -26,10 +26,10 @@ class LocalSums(Evidence):
     """Counts at the witness in the confirmation set, for one or several runs.
 
     Attributes:
-        search_densities: float64 [..., 2], densities at the witness at both databases, estimated
-            from the search set and not truncated.
+        search_densities: float64 [..., 2], density of the witness at each of the two databases,
+            estimated from the search set and not truncated.
         floor: float64 [...], the floor tau.
-        events: int64 [..., 2], confirmation draws in the event at the witness, at both databases.
+        events: int64 [..., 2], confirmation draws in the witness's event, at each database.
         kernel: Kernel sums for real outputs; None for outcomes.
         num_confirm: Number N of confirmation draws per side.
     """
@@ -50,7 +50,7 @@ class LocalSums(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; answers for epsilon alone."""
+        """See `Evidence`; answer only for epsilon."""
         if notion != Epsilon():
             raise no_events(notion)
         found = self.bounds(confidence)
@@ -83,7 +83,7 @@ class LocalSums(Evidence):
 
 
 def no_events(notion: Notion) -> ValueError:
-    """Return the error for a notion that evidence without events cannot bound."""
+    """Return the error for a notion that cannot be bounded, since no events were counted."""
     return BadValue(
-        f"this audit counted no events, so it says nothing of {notion.symbol}: use {EVENTS}."
+        f"this audit counted no events, so it cannot bound {notion.symbol}: use {EVENTS}."
     )

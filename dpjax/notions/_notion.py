@@ -37,10 +37,10 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""With at most this many bins, cells are ordered only by their own ratios."""
+"""If no axis has more bins than this, cells are ordered only by their own ratios."""
 
 _HUGE = 1e300
-"""Finite substitute for infinity in a mean."""
+"""Number that replaces an infinite bound in a mean."""
 
 
 class Notion:
@@ -50,7 +50,7 @@ class Notion:
         name: Name on the command line and in recipes.
         unit: Unit of the level, and a sentence that explains it.
         takes_delta: Whether `delta` is an option.
-        delta: Delta of the definition, the probability left out of the guarantee.
+        delta: Delta of the definition: the probability that the guarantee leaves out.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
@@ -88,14 +88,14 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return the score of events with probabilities p and q; it selects a chain's witness."""
+        """Return scores of events with probabilities p and q; the witness has the largest score."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raise an error if pairs at this distance say nothing about one record."""
+        """Raise an error if pairs at this distance bound nothing for one record."""
 
     def point(self, place: float, shown: float) -> str:
-        """Describe the value shown at one place of a curve."""
+        """Describe in words a bound on a curve at one place."""
         raise NotImplementedError
 
     def claimed(self, claim: object) -> Claim:
@@ -113,8 +113,8 @@ class Notion:
         """Choose the event with the largest expected bound, or one that is easier to describe.
 
         Args:
-            search: Search set of one pair, in one or several runs. One half of the counts makes
-                sets of cells, and the other half evaluates them.
+            search: Search set of one pair, in one or several runs. One half of it is used to make
+                sets of cells, and the other half to evaluate them.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
@@ -142,7 +142,7 @@ class Notion:
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return expected bounds of a pair from a few coarse cells, which suffice to rank pairs.
+        """Return expected bounds of a pair, computed with few cells; they suffice to rank pairs.
 
         Args:
             search: Search set of one pair, in one or several runs.
@@ -162,14 +162,14 @@ class Notion:
         return np.array(found).reshape(merged.shape[:-3])
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain to confirm; cells are ordered by ratio, by group or by position.
+        """Choose the chain to confirm, from cells ordered by ratio, by group or by position.
 
         Args:
             search: Search set of one pair in one run.
             budget: Confirmation draws and confidence.
 
         Returns:
-            The chain, its expected bound, and its expected mu of Gaussian privacy, to break ties.
+            The chain, its expected bound, and, to break ties, its expected mu of Gaussian privacy.
         """
         partition, halves, allowed = search
         num_confirm, error, ways = budget.num_confirm, 1 - budget.confidence, ways_of(partition)
@@ -201,9 +201,9 @@ class Notion:
         """Return exact lower bounds from the counts of one event.
 
         Args:
-            larger: Counts, integers [...], at the side where the event is expected to be likelier.
-            smaller: Counts, integers [...], at the other side.
-            trials: Number of confirmation draws at the likelier side and at the other side.
+            larger: Counts of the event, integers [...], at the side where it should be likelier.
+            smaller: Counts of the event, integers [...], at the other side.
+            trials: Numbers of confirmation draws at the first of these sides and at the second.
             confidence: Confidence of each bound.
             distance: Number of records in which the pair differs.
 
@@ -220,7 +220,7 @@ class Notion:
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
 
     def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
-        """Return how far a band's level exceeds a claim (negative if below), and any crossing.
+        """Return a band's level minus a claim, and for a curve the `Crossing`, if there is one.
 
         Args:
             band: Band of a chain.
@@ -231,15 +231,15 @@ class Notion:
         return self.of_band(band, distance) - claim, None
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]] | None:
-        """Return the named columns of a curve's band; None for a notion that is a number."""
+        """Return the columns of a table of the curve, by name; None if the notion is a number."""
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
         """Return the event of a chain with the largest `value`, for display.
 
         Args:
-            chain: Chain with the places of the cells.
-            band: Band from the confirmation set.
+            chain: Chain, with the place of each cell in it.
+            band: Band of the chain, from the confirmation set.
         """
         found = of_sets(band, self.value)
         best = [float(values.max(initial=-math.inf)) for values in found]
@@ -250,7 +250,7 @@ class Notion:
 
 
 def _fresh(budget: Budget) -> int | Shared:
-    """Return the number of confirmation draws in the form that `choose_event` takes."""
+    """Return the number of confirmation draws, as `Shared` if an event decides its division."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
@@ -280,7 +280,7 @@ def _chosen(
 def merged_counts(
     partition: Partition, halves: NDArray[np.int64], allowed: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, list[NDArray[np.float64]]]:
-    """Return counts of merged cells, a mask of those allowed in events, and their positions.
+    """Return counts of merged cells, a mask of the merged cells that are allowed, and positions.
 
     Args:
         partition: Partition of the cells.
@@ -295,7 +295,7 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Return the orders of cells to try: by ratio and, for many cells, by group and by position."""
+    """Return the ways to order cells: by ratio and, for many cells, by group and by position."""
     if max(partition.shape) <= _FEW_BINS:
         # With few cells, ratios are estimated well, and adjacent cells may differ a lot.
         return [Way()]

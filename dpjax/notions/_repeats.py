@@ -16,13 +16,13 @@ from dpjax.notions._statement import Crossing, Statement
 class RepeatedRuns(Evidence):
     """Two runs at one database that gave the same sequence of varying outputs.
 
-    It bounds no level, since repeated outputs are not independent draws.
+    Such evidence bounds no level, since repeated outputs are not independent draws.
 
     Attributes:
         runs: Name of the two runs, such as "batches" or "processes".
         outputs: Number of outputs compared in each run.
-        nats: Negative logarithm of the largest probability of the outputs, over all distributions
-            of independent draws.
+        nats: Negative logarithm of the largest probability that independent draws, from whatever
+            distribution, give these outputs.
     """
 
     runs: str
@@ -32,19 +32,19 @@ class RepeatedRuns(Evidence):
 
     @property
     def chance(self) -> str:
-        """Power of ten above the probability that independent draws repeat these outputs."""
+        """Bound on the probability that independent draws repeat these outputs, a power of ten."""
         return f"1e-{math.floor(self.nats / math.log(10))}"
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; states no level for any notion."""
+        """See `Evidence`; the bound on every level is 0."""
         return Statement(0.0, None, "no independent draws")
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`; without a bound, no claim is exceeded."""
+        """See `Evidence`; no claim is exceeded, since there is no bound."""
         return -math.inf, None
 
     def rows(self, found: Statement, sure: str) -> Rows:
@@ -56,7 +56,7 @@ class RepeatedRuns(Evidence):
         """See `Evidence`."""
         return [
             (f"Outputs that two {self.runs} have in common", f"{self.outputs:,}"),
-            ("Chance of that for independent draws, below", self.chance),
+            ("Bound on the probability of that for independent draws", self.chance),
         ]
 
     @classmethod
@@ -64,5 +64,7 @@ class RepeatedRuns(Evidence):
         """See `Evidence`."""
         found = cls(**content)
         if not (isinstance(found.runs, str) and found.outputs > 0 and found.nats > 0):
-            raise ValueError(f"repeated runs must be of some outputs, but were {content!r}.")
+            raise ValueError(
+                f"repeated runs must have outputs and nats above 0, but had {content!r}."
+            )
         return found

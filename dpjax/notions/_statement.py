@@ -7,7 +7,7 @@ from statistics import NormalDist
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
-"""Smallest error that is computed for a refutation; smaller ones are reported as this one."""
+"""Smallest error that is reported for a refutation, also where a smaller error would refute."""
 
 _PRECISION = 0.01
 """Relative precision to which `smallest_error` is computed."""
@@ -15,7 +15,7 @@ _PRECISION = 0.01
 _NORMAL = NormalDist()
 
 Crossing = tuple[float, float, float]
-"""A point of a curve: its place, and the values shown and claimed there."""
+"""A point of a curve: its place, the bound at this place, and the claim at this place."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,19 @@ class Statement:
     """Bounds and estimates of a level of privacy that follow from evidence.
 
     Attributes:
-        lower_bound: Lower bound on the level, at the confidence of the audit; 0 if a
-            histogram had an empty interval.
-        estimate: Level that the confirmation set shows; None if it is infinite or unknown.
+        lower_bound: Lower bound on the level, at the confidence of the audit; 0 for a
+            histogram that gives no estimate.
+        estimate: Level estimated from the confirmation set; None if it is infinite or unknown.
         basis: Basis of the bound: "exact binomial" or "simultaneous band" (at any sample
             size), "normal" (asymptotic) or "histogram".
         upper_bound: Upper bound on the level under an assumption; None without one.
-        standard_error: Standard error of the estimate; None if the bound does not use one.
+        standard_error: Standard error of the estimate; None if it is not used for the bound.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
-            least 1e-12; None if no error below 1/2 refutes it, or if nothing is claimed.
-        curve: For a notion that is a curve, its columns by name; their bounds hold simultaneously.
-        crossing: (place, shown, claimed) where a curve most exceeds the claim; None if it nowhere
-            exceeds the claim.
+            least 1e-12; None without a claim, or if no error below 1/2 refutes the claim.
+        curve: Table of the curve, as columns by name, for a notion that is a curve; all bounds of
+            the table hold jointly.
+        crossing: (place, shown, claimed) where a curve most exceeds the claim; None if the curve
+            nowhere exceeds the claim.
     """
 
     lower_bound: float
@@ -56,7 +57,9 @@ class Statement:
         if self.standard_error is not None:
             rows.append(("standard error", f"{self.standard_error:.4f}"))
         if self.smallest_error is not None:
-            rows.append(("refuted", f"at every error down to {self.smallest_error:.2g}"))
+            rows.append(
+                ("refuted", f"at every error probability down to {self.smallest_error:.2g}")
+            )
         if self.crossing is not None:
             place, shown, claimed = self.crossing
             rows.append(("exceeded", f"at {place:g}: {shown:.4g}, and {claimed:.4g} was claimed"))
@@ -78,7 +81,7 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
         claim: Claimed level, to which the bound is compared.
 
     Returns:
-        The error to a relative precision of 0.01; None if it is above 1/2.
+        The error, with a relative precision of 0.01; None if it is above 1/2.
 
     References:
         Dowell, Jarratt (1971): the Illinois form of the rule of false position.

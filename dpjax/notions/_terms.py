@@ -20,14 +20,14 @@ class Terms:
 
     Attributes:
         notion: Notion whose level is bounded.
-        claim: Level to compare with, as the caller wrote it, or None; see `claimed`.
+        claim: Claim as the caller gave it, or None; `claimed` converts it.
         confidence: Confidence of the statements of all `num_claims` audits together.
         num_claims: Number of audits whose statements hold jointly.
         key: Integer seed or typed key, as the caller gave it.
         execution: Execution options; the backend's default if None.
         distance: Number of records in which the databases of each pair differ.
         earlier: Bets of an audit that this one continues, or None.
-        kept: Values reused by later batches of the same runs, filled by the source.
+        kept: Values that the source stores to reuse them in later batches of the same runs.
 
     Raises:
         TypeError, ValueError: When an entry is of the wrong kind or out of range.
@@ -80,7 +80,7 @@ class Terms:
         """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
 
         Args:
-            what: Quantity that the method counts instead of events, named in the message.
+            what: What the method uses instead of events, such as "a histogram", for the message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
@@ -89,7 +89,7 @@ class Terms:
         if self.notion.delta:
             raise BadValue(
                 f"delta must be 0 for {what}, but was {self.notion.delta}: use {EVENTS}, "
-                "which counts an event."
+                "which takes any delta."
             )
         if self.distance != 1:
             raise BadValue(f"distance must be 1 for {what}, but was {self.distance}: use {EVENTS}.")

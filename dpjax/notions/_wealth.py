@@ -14,10 +14,10 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
 
 _PSEUDO_DRAWS = 64.0
-"""Pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
+"""Number of pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
 
 _NEARLY = 1e-9
-"""Largest relative difference at which two errors are treated as equal."""
+"""Two errors are treated as equal if their relative difference is at most this number."""
 
 
 @register
@@ -34,14 +34,14 @@ class BetWealth(Evidence):
         shown: Counts of the witness's event at the database and at its neighbor, and the number of
             draws per side.
         larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
-        path: For each block: draws per side so far, summed over all pairs; the bound; and the log
-            wealth at the claim.
-        laid: Digest of the draws from which the cells were made; a continued audit must reproduce
-            it.
+        path: One entry per block: draws per side so far (summed over all pairs), the bound, and the
+            log wealth at the claim.
+        laid: Digest of the draws from which the cells were made; in a continued audit, these draws
+            must have the same digest.
         laid_by: int64 [pairs], draws per side from which the cells of each pair were made.
-        before: State before the last block, if the draws ended within that block: an audit that
-            continues draws the full block. None if the last block was complete.
-        held: First outputs, if drawing them again would cost too much; see
+        before: State before the last block, if the limit on draws cut this block short; an audit
+            that continues draws the block again in full. None if the last block was complete.
+        held: First outputs, stored if drawing them again would cost too much; see
             `dpjax.sources.OpenedInTurn`.
     """
 
@@ -60,7 +60,7 @@ class BetWealth(Evidence):
     scored: ClassVar[str] = "Expected bound"
     planned: ClassVar[bool] = False
     more: ClassVar[str] = (
-        "Go on with dpjax.resume: the bets take more draws, and the confidence stays as it is."
+        "Continue with dpjax.resume: the bets use further draws at the same confidence."
     )
     chosen: ClassVar[str] = (
         "Every draw was bet on many events at once, and the bound rests on all of these bets. Of "
@@ -68,7 +68,7 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """Return the larger of the bets' and the look's bound, each at its share of the error.
+        """Return the larger of two bounds: from the bets and from the look, which share the error.
 
         Every refuted level is below the truth, so the bound of the bets is the next float above the
         largest refuted level.
@@ -88,12 +88,12 @@ class BetWealth(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; answers only for the notion that was bet on."""
+        """See `Evidence`; answer only for the notion that was bet on."""
         if notion.hypothesis(distance) != self.wealth.hypothesis:
             of = "another notion" if named in (None, notion) else named.symbol
             raise ValueError(
-                f"the bets of this audit were on {of}, so they say nothing of {notion.symbol}: "
-                f"audit with notion={notion!r}."
+                f"this audit bet on {of}, so it cannot bound {notion.symbol}: audit with "
+                f"notion={notion!r}."
             )
         first, second, draws = self.shown
         p, q = (np.array([count / max(draws, 1)]) for count in (first, second))
@@ -106,7 +106,7 @@ class BetWealth(Evidence):
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """See `Evidence`; returns the boundary of a mixture of bets, which is valid at any time.
+        """See `Evidence`; return the boundary of a mixture of bets, which is valid at any time.
 
         References:
             Robbins (1970), eq. (8).
@@ -120,11 +120,11 @@ class BetWealth(Evidence):
         return History(self.path, self.wealth.claim, -math.log(self.wealth.error))
 
     def parts(self) -> list[Part]:
-        """See `Evidence`; shows some of the blocks, including the last one."""
+        """See `Evidence`; the section shows some of the blocks, including the last one."""
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
-        text = "After each block there was a bound, and all of them hold together."
-        return [Part("The bound after so many draws a side", rows, text)]
+        text = "A bound was computed after each block; all of them hold jointly."
+        return [Part("Bound after each number of draws per side", rows, text)]
 
     def to_plain(self) -> JsonObject:
         """See `Evidence`."""
@@ -147,7 +147,7 @@ class BetWealth(Evidence):
         laid, held = str(content.pop("laid")), content.pop("held")
         laid_by = np.asarray(content.pop("laid_by"), np.int64)
         if content or side not in (0, 1) or not 0 < error < 1:
-            raise ValueError("it is no wealth of bets")
+            raise ValueError("the content is not the wealth of a sequential audit")
         past = None if look is None else Look.from_plain(look)
         state = None if before is None else _wealth(before)
         shown = (first, second, draws)

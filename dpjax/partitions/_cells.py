@@ -10,12 +10,14 @@ import numpy as np
 class Cells:
     """The numbered cells into which a partition divides `Outputs`.
 
-    The cells are, in this order: one for each label of the pilot without numeric entries; one for
-    labels that the pilot did not see; and, for each label that had numeric entries in the pilot,
-    the boxes (products of bins) of those entries, in C order.
+    The cells are numbered as follows. First comes one cell for each label of the pilot, for outputs
+    without numeric entries; then one cell for all labels that the pilot did not see. Last come, for
+    each label that had numeric entries in the pilot, the boxes of these entries (products of bins),
+    in C order.
 
     Attributes:
-        names: Names of the labels of the pilot; a label is identified by its index here.
+        names: Names of the labels of the pilot. Everywhere else, a label is given by its index in
+            `names`.
         edges: For each numeric entry of an output, increasing float64 edges. A bin contains its
             lower edge but not its upper edge.
         atoms: For each numeric entry, the values that have a bin of their own.
@@ -69,7 +71,7 @@ class Cells:
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Select the boxes from an array over all cells, [size], as [len(boxed), *shape]."""
+        """Return the part of an array [size] that belongs to boxes, as [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:
@@ -82,7 +84,7 @@ class Cells:
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return an entry's index or its path in a nested output, without brackets if it is one key."""
+    """Return an entry's path in a nested output (a single key has no brackets), or its index."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

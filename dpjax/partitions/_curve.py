@@ -7,7 +7,8 @@ import numpy as np
 from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
-"""Maximum number of labels (largest losses) and of numeric cells (most frequent) in a plot."""
+"""A plot shows at most this many labels, those with the largest losses, and at most this many
+numeric cells, the most frequent."""
 
 
 def curve_of(

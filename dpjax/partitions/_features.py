@@ -1,4 +1,4 @@
-"""Features of outputs with several numbers and labels, from which scores are fitted."""
+"""Features of outputs that have several numbers and labels; scores are fitted to them."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
 number of atoms per entry."""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""Hinges per column, with at most and with more than _MANY_COLUMNS columns; a column with at most
-_FEW_VALUES distinct values has no hinges."""
+"""A column has _KNOTS hinges, or _FEW_KNOTS if there are more than _MANY_COLUMNS columns. A column
+with at most _FEW_VALUES distinct values has no hinges."""
 
 _SQUARE = 25.0
 """Bound to which squares and products of standardized values are clipped."""

@@ -19,7 +19,7 @@ PILOT = 2**16
 """Largest size of a pilot, in outputs per side."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition, reached if no label repeats in the two pilots."""
+"""Maximum number of labels in a partition, which is the number of outputs in two pilots."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -31,14 +31,15 @@ _MAX_OUTCOMES = 4096
 """Maximum number of atoms for single integers and for finite output spaces."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""Number of evenly spaced quantile levels, and of successively halved levels in each tail, by
-dimension of the outputs."""
+"""For each dimension of the outputs, the number of evenly spaced quantile levels, and the number of
+further levels in each tail, each of which is half the one before."""
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""An atom occurs at least this often, and in at least an eighth of this share of the outputs."""
+"""A value is an atom only if it occurs at least _ATOM_COUNT times, and if it makes up at least an
+eighth of _ATOM_SHARE of the outputs."""
 
 _FEW_VALUES = 256
-"""If at most this many values are distinct, all of them are atoms."""
+"""If the outputs have at most this many distinct values, every value is an atom."""
 
 
 def lay(
@@ -78,8 +79,8 @@ def lay(
     dimension = pilot[0].values.shape[1]
     if dimension not in _QUANTILES:
         raise ValueError(
-            f"outputs must have at most {max(_QUANTILES)} numbers in a sweep or within a region, "
-            f"but had {dimension}: audit them by themselves, without a region."
+            f"outputs may have at most {max(_QUANTILES)} numbers in a sweep or with a region, but "
+            f"had {dimension}: run a single audit without a region."
         )
     edges, atoms = [], []
     if len(boxed):
@@ -103,7 +104,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
     of_region = region.dimension if isinstance(region, Box) else 1
     if region is not None and of_region != dimension:
         raise BadValue(
-            f"region must have dimension {dimension} as the outputs, but had {of_region}."
+            f"region must have dimension {dimension} like the outputs, but had {of_region}."
         )
 
 
@@ -116,8 +117,8 @@ def _thinned(cells: Partition) -> Partition:
         )
         if sum(map(len, kept)) == sum(map(len, cells.edges)):
             raise ValueError(
-                f"the outputs need {cells.size} cells, more than {_MAX_CELLS}: they have too many "
-                "labels with numbers beside them."
+                f"the outputs need {cells.size} cells, more than {_MAX_CELLS}, since too many "
+                "labels come with numbers: group the labels."
             )
         cells = replace(cells, edges=kept)
     return cells
@@ -126,15 +127,15 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the values that get their own cells: all if few are distinct, else the frequent."""
+    """Return the values that get their own cells: all if few are distinct, else frequent ones."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
     values, counts = np.unique(both, return_counts=True)
     if discrete and counts.max() == 1 and len(values) > _FEW_VALUES:
         raise ValueError(
-            f"all of {len(values)} outputs are distinct numbers, so as outcomes there is nothing "
-            "to compare: leave discrete out (--discrete), they are reals."
+            f"all {len(values)} outputs are distinct numbers, so no value can be compared as an "
+            "outcome: leave out discrete (--discrete) to treat them as reals."
         )
     few = len(values) <= _FEW_VALUES
     least = 1 if few else (2 if discrete else max(_ATOM_COUNT, int(_ATOM_SHARE * len(both) / 8)))

@@ -61,8 +61,8 @@ class Lookup:
     """A partition, or a stack of partitions with a leading axis, as arrays on a device.
 
     Attributes:
-        edges: For each entry, increasing edges in the outputs' dtype, padded with its largest
-            value.
+        edges: For each entry, increasing edges in the outputs' dtype, padded with the largest value
+            of the dtype.
         bins: int32 [entries], the number of bins of each entry.
         base: int32 [codes], the first cell of outputs with each code.
         boxed: int32 [codes], 1 if outputs with this code also have a number that selects a cell.

@@ -22,8 +22,8 @@ class Nested(NamedTuple):
     Attributes:
         structure: Text of the output with the word "number" in place of each number, such as
             "{'count': number, 'status': 'ok'}".
-        numbers: Its numbers, in sorted order of the keys of dicts and in order of position in
-            lists and tuples.
+        numbers: The numbers of the output. Those in a dict are sorted by key, those in a list or
+            tuple by position.
         entries: Path of each number, such as "['count']" or "[0][1]".
         numeric: Whether every part is a number.
     """
@@ -80,7 +80,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     Raises:
         BadValue: When the output is a vector with integers that float64 cannot represent exactly.
         TypeError: When the output is neither a number nor a label, nor made of these.
-        Exception: When a method of the output, such as `__hash__`, raises one.
+        Exception: When a method of the output, such as `__hash__`, raises an exception.
     """
     if isinstance(item, np.ndarray):
         item = entries(item)
@@ -94,7 +94,10 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
         item = tuple(item)
     if isinstance(item, tuple) and all(isinstance(entry, Real) for entry in item):
         if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
-            raise BadValue("vectors of integers above 2^53.")
+            raise BadValue(
+                "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
+                "integers down, or return texts."
+            )
         return tuple(float(entry) for entry in item)
     if isinstance(item, dict | tuple):
         found = Nested.of(item)

@@ -68,7 +68,7 @@ class Network:
 
 
 def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> Network:
-    """Fit networks that distinguish side 0 from side 1; each leaves out one fold.
+    """Fit networks that distinguish side 0 from side 1, each without the outputs of one fold.
 
     Args:
         columns: Columns of the outputs.
@@ -108,7 +108,7 @@ def _fit(tables: Array, signs: Array, keys: Array) -> _Weights:
 
 
 def _fit_one(table: Array, sign: Array, key: Array) -> _Weights:
-    """Minimize the logistic loss by Adam; return the weights of the epoch best on held-out data."""
+    """Train by Adam; return the weights of the epoch with the least loss on held-out outputs."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
     widths = [inputs, _WIDTH, _WIDTH, 1]

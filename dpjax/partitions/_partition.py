@@ -60,7 +60,8 @@ class Partition(Cells):
             marks: Integers [size], a mark for each cell.
 
         Returns:
-            A partition with fewer edges, which is valid only for `index`; and its cells' marks.
+            A partition with fewer edges, of which only `index` may be used; and the marks of its
+            cells.
         """
         boxes, kept = self.boxes(marks), []
         for column, edges in enumerate(self.edges):
@@ -72,7 +73,7 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Like `index`, but score each output by the fit that left out its fold; int [n]."""
+        """Return the cell of each output, int [n]; each score is by the fit without its fold."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
@@ -136,7 +137,8 @@ class Partition(Cells):
     def bounds(self) -> np.ndarray:
         """Return lower and upper ends of each cell's interval, [size, 2]; equal for an atom.
 
-        NaN stands for other cells: labels, labels with numbers, and boxes of vectors.
+        The value is NaN for every other kind of cell: a label, a label with numbers, or a box of
+        vectors.
         """
         found = np.full((self.size, 2), np.nan)
         if len(self.edges) == 1 and self.boxed.tolist() == [0]:
@@ -168,8 +170,9 @@ class Partition(Cells):
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """Simplify the description of an event by adding or removing cells without outputs.
 
-        An interval without outputs joins its two nearest neighbors with outputs if they agree.
-        Labels without outputs are left out, unless a description with all of them is simpler.
+        An interval without outputs belongs to the event only if the nearest intervals with outputs,
+        before and after it, both do. Labels without outputs are left out, unless a description with
+        all of them is simpler.
 
         Args:
             mask: bool [size], the event.
@@ -191,15 +194,16 @@ class Partition(Cells):
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Move cells without outputs along a chain of nested sets, to give the sets fewer parts.
+        """Place cells without outputs in a chain of nested sets, so that the sets have fewer parts.
 
-        A bin without outputs takes the later place of the two nearest bins with outputs; a label
-        without outputs comes last. The sets contain the same outputs of the search set as before.
+        A bin without outputs joins the first set that contains both of the nearest bins with
+        outputs, before and after it. A label without outputs joins no set. The sets contain the
+        same outputs of the search set as before.
 
         Args:
             places: int64 [size], the first set of the chain that contains each cell.
             seen: bool [size], the cells with outputs in the search set.
-            last: Place of cells that are in no set.
+            last: Value of `places` for cells that are in no set.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
         places = np.where(never, last, places)

@@ -44,7 +44,8 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Grid points per axis for direct density estimates; if 0, chosen by dimension.
+        num_points: Grid points per axis for direct density estimates. If 0, the number is chosen by
+            the dimension.
     """
 
     # The caller passes numbers; validation replaces them with arrays.
@@ -63,15 +64,16 @@ class Box:
             ) from None
         if low.ndim != 1 or low.shape != high.shape:
             raise BadValue(
-                f"region must have ends of one shape [d], but had {low.shape} and {high.shape}."
+                f"region must have ends of one shape [d], but their shapes were {low.shape} and "
+                f"{high.shape}."
             )
         dtype = jnp.result_type(float)
         validate.increasing(low, high, name="region")
         if np.any(low.astype(dtype) >= high.astype(dtype)):
             raise BadValue(
-                f"region must have ends that differ as {np.dtype(dtype)}, but had {self.low!r} and "
-                f"{self.high!r}: subtract a constant from the outputs, or turn on float64 "
-                "(jax_enable_x64; --x64 on the command line)."
+                f"region must have ends that are different {np.dtype(dtype)} numbers, but had "
+                f"{self.low!r} and {self.high!r}: subtract a constant from the outputs, or turn on "
+                "float64 (jax_enable_x64; --x64 on the command line)."
             )
         object.__setattr__(self, "low", low.astype(dtype))
         object.__setattr__(self, "high", high.astype(dtype))
@@ -131,7 +133,8 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
         return _finite_region(region, space)
     if region is None:
         raise BadValue(
-            f"region must be given as (low, high) for outputs in {space}; None is for finite ones."
+            f"region must be given as (low, high) for outputs in {space}; only "
+            "finite output spaces allow None."
         )
     if isinstance(region, Region):
         box = region
@@ -144,12 +147,12 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
     dimension = space.dimension if isinstance(space, VectorSpace) else 1
     if box.dimension != dimension:
         raise BadValue(
-            f"region must have dimension {dimension} as the outputs, but had {box.dimension}."
+            f"region must have dimension {dimension} like the outputs, but had {box.dimension}."
         )
     if dimension > 3:
         raise ValueError(
-            f"outputs of dimension {dimension} are too many for a kernel estimate (at most 3): "
-            "audit a function of the output, such as one of its entries."
+            f"outputs of dimension {dimension} have too many entries for a kernel estimate, which "
+            "takes at most 3: audit a function of the output, such as one of its entries."
         )
     if isinstance(space, RealSpace) and (box.high[0] <= space.low or box.low[0] >= space.high):
         raise ValueError(f"region {box} lies outside the support of the outputs, {space}.")
@@ -157,7 +160,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
 
 
 EVERYWHERE = "all outputs"
-"""Description of the region None, which contains all outputs."""
+"""Description of the outputs that are compared if the region is None."""
 
 
 def region_text(region: Region | None) -> str:
@@ -187,8 +190,8 @@ def _finite_region(region: RegionLike | None, space: FiniteSpace) -> Outcomes:
     if isinstance(region, Outcomes):
         if region.low < 0 or region.low + region.size > space.size:
             raise BadValue(
-                f"region must hold outcomes 0..{space.size - 1}, but counted {region.low}.."
-                f"{region.low + region.size - 1}."
+                f"region must lie within the outcomes 0..{space.size - 1}, but had the range "
+                f"{region.low}..{region.low + region.size - 1}."
             )
         return _not_empty(region)
     if region is not None:
@@ -199,8 +202,8 @@ def _finite_region(region: RegionLike | None, space: FiniteSpace) -> Outcomes:
             raise BadType(f"region must be a list of outcomes (integers), but was {region!r}.")
         if chosen.min() < 0 or chosen.max() >= space.size:
             raise BadValue(
-                f"region must hold outcomes 0..{space.size - 1}, but was {region!r}: it lies "
-                "outside the support of the outputs."
+                f"region must hold only outcomes 0..{space.size - 1}, but was {region!r}: no other "
+                "output is possible."
             )
         allowed = np.isin(np.arange(space.size), chosen)
     return Outcomes(0, space.size, allowed)
@@ -210,7 +213,9 @@ def _integer_region(region: Region) -> Outcomes:
     if isinstance(region, Outcomes):
         return _not_empty(region)
     if region.dimension != 1:
-        raise BadValue(f"region must have dimension 1 as the outputs, but had {region.dimension}.")
+        raise BadValue(
+            f"region must have dimension 1 like the outputs, but had {region.dimension}."
+        )
     if np.max(np.abs([region.low[0], region.high[0]])) > 2**24:
         raise ValueError(
             f"region {region} reaches past 2^24, where its ends are no longer exact integers: "
@@ -227,7 +232,8 @@ def _integer_region(region: Region) -> Outcomes:
 def _not_empty(region: Outcomes) -> Outcomes:
     if np.shape(region.allowed) != (region.size,) or not np.any(region.allowed):
         raise BadValue(
-            f"region must hold at least one outcome, and say of each of {region.size} whether it "
-            f"does, but allowed {int(np.sum(region.allowed))} of {np.size(region.allowed)}."
+            f"region.allowed must hold one bool for each of the {region.size} integers, at least "
+            f"one of them True, but {int(np.sum(region.allowed))} of its {np.size(region.allowed)} "
+            "entries were True."
         )
     return region

@@ -1,4 +1,4 @@
-"""Partitions of vector outputs, possibly with labels, by one number: an entry or a score."""
+"""Partitions of vector outputs by one number, which is an entry of the vector or a score."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ _FEWEST, _MANY = 500, 5000
 """Minimum number of outputs per side for a linear score, and for other scores."""
 
 _MOST_ROWS, _ROW_NUMBERS = 2**19, 2**23
-"""Maximum number of outputs per side, and of entries in them, for fitting linear scores."""
+"""A linear score is fitted to at most this many outputs per side, which together have at most this
+many entries."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
 """Maximum number of numeric entries in one output, and in all outputs together."""
@@ -66,7 +67,7 @@ class Scored(Partition):
 
     @property
     def key(self) -> Hashable:
-        """Identity of this object, since its score is fitted to one pair only; see `Cells`."""
+        """A key of this object alone, since its score is fitted to one pair only; see `Cells`."""
         return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
@@ -74,7 +75,7 @@ class Scored(Partition):
         return self._cell(self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Like `index`, but score each output by the fit that left it out."""
+        """Return the cell of each output, int64 [n], by the score fitted without its fold."""
         return self._cell(self.score.values(outputs, fold))
 
     def _cell(self, values: np.ndarray) -> np.ndarray:
@@ -120,7 +121,8 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
 
     Linear scores are fitted to all outputs, other scores to the first `PILOT` outputs per side.
     With more than `PILOT` outputs per side there is also a score that is linear in clipped
-    entries. It suits heavy tails: the log density ratio of Laplace noise is such a sum.
+    entries. This score suits heavy tails such as those of Laplace noise, whose log density ratio is
+    a sum of clipped entries.
 
     Args:
         pilot: Vector outputs at the database and at its neighbor.
@@ -133,9 +135,9 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
     columns_given = outputs.values.shape[1]
     if columns_given > _MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
         raise ValueError(
-            f"outputs must have at most {_MAX_COLUMNS} numbers, and {_MAX_ENTRIES:g} of them in "
-            f"all that search, but had {columns_given} and {outputs.values.size:g}: audit a "
-            "function of them, or search with fewer."
+            f"outputs must have at most {_MAX_COLUMNS} numbers each and {_MAX_ENTRIES:g} in the "
+            f"whole search set, but had {columns_given} and {outputs.values.size:g}: audit a "
+            "function of them, or search with fewer draws."
         )
     fewest = min(len(part.labels) for part in pilot)
     few = outputs, side, fold
@@ -159,7 +161,7 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
 def _together(
     sides: Sequence[Outputs], folds: Sequence[np.ndarray]
 ) -> tuple[Outputs, np.ndarray, np.ndarray]:
-    """Return the outputs of both sides, the side of each, and its fold."""
+    """Return the outputs of both sides in one batch, with the side and the fold of each output."""
     outputs = Outputs(*(np.concatenate(column) for column in zip(*sides, strict=True)))
     side = np.repeat([0, 1], [len(part.labels) for part in sides])
     return outputs, side, np.concatenate(folds)

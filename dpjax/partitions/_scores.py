@@ -28,18 +28,19 @@ _RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Maximum number of Newton steps; they stop once all coefficients change by less than this."""
+"""A fit takes at most _STEPS Newton steps. It ends once every coefficient changes by less than
+_SETTLED."""
 
 _ROWS = 2**12
 """Outputs per block; the features of one block fit in a processor's cache."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
-"""Maximum number of entries named, and of terms in a short formula; relative size below which a
-coefficient is negligible."""
+"""A short description names at most _SHOWN entries, and a short formula has at most _TERMS terms. A
+coefficient is negligible if it is below _NEGLIGIBLE times the largest one."""
 
 
 class Score(Protocol):
-    """A function that maps each output to a real number, with one fit without each fold."""
+    """A function from outputs to real numbers, fitted once for each fold, without that fold."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, such as "0.8 x0 - 0.2 x3".
@@ -55,7 +56,7 @@ class Score(Protocol):
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return scores, float32 [n]; if folds are given, each by the fit without that fold."""
+        """Return scores, float32 [n]; with `fold`, each output is scored without its fold."""
         ...
 
 
@@ -64,15 +65,16 @@ class Weighted:
     """A weighted sum of the entries, in the units of the outputs.
 
     Attributes:
-        weights: float64 [folds, d], weights of the fit without each fold.
-        mean: float64 [d], weights for fresh outputs, rounded to two digits as in `words`.
+        weights: float64 [folds, d]; row k has the weights of the fit without fold k.
+        mean: float64 [d], the weights for fresh outputs, rounded to the two digits that `words`
+            shows.
     """
 
     weights: np.ndarray
     mean: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the sum or its largest terms; x0 is the first entry of the output x."""
+        """Return the weighted sum, or its largest terms, as text; x0 is the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -103,7 +105,7 @@ class Combination:
 
     Attributes:
         features: Features of the outputs.
-        weights: float64 [folds, features], weights of the fit without each fold.
+        weights: float64 [folds, features]; row k has the weights of the fit without fold k.
         entries: Indices of the most important numeric entries.
     """
 
@@ -134,7 +136,7 @@ class Combination:
         }
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return scores, float32 [n]; low bits of float64 scores would reveal the added terms."""
+        """Return scores, float32 [n]; the low bits of a float64 sum would reveal its terms."""
         found = np.empty(len(outputs.labels), np.float32)
         for start in range(0, len(found), _ROWS):
             rows = slice(start, start + _ROWS)
@@ -150,7 +152,7 @@ class Combination:
 def fit_combination(
     features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
 ) -> Score:
-    """Fit logistic regressions of the side on features; each leaves out one fold.
+    """Fit logistic regressions that predict the side from features, each without one fold.
 
     Args:
         features: Features of the outputs.
@@ -219,7 +221,8 @@ class _Logistic:
     def without(self, left_out: np.ndarray) -> np.ndarray:
         """Return the weights of a fit without the outputs of `left_out`, bool [n].
 
-        Newton steps use the curvature (Hessian) of the fit to all outputs, which is nearly equal.
+        The Newton steps use the curvature (Hessian) of the fit to all outputs, since leaving out
+        one fold hardly changes it.
         """
         table, side, whole = self._table[~left_out], self._side[~left_out], self.weights
         for _ in range(_STEPS):

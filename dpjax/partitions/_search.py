@@ -15,7 +15,7 @@ class Search(NamedTuple):
         partition: Partition that was constructed from the first outputs.
         halves: int64 [..., 2, 2, cells], counts of two halves of the outputs at both sides; the
             leading axes index runs.
-        allowed: bool [cells], the cells in the region; None if all cells are.
+        allowed: bool [cells], the cells in the region; None if all cells lie in the region.
     """
 
     partition: Partition
@@ -33,10 +33,11 @@ class Search(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Number of fresh outputs and confidence with which the search's finding will be confirmed.
+    """Number of fresh outputs that confirm the finding of a search, and confidence of the bound.
 
     Attributes:
-        num_confirm: N, fresh outputs per side; the mean of both sides if `shared`.
+        num_confirm: N, the number of fresh outputs per side. If `shared`, it is the mean of both
+            sides.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.
         shared: Whether the event decides how fresh outputs are divided between the two sides.

@@ -52,7 +52,7 @@ class _Words:
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`; `inverted` if the text will follow "the output is not"."""
+        """List the cells of `mask`; pass `inverted` if the list follows "the output is not"."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])

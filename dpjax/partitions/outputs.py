@@ -2,7 +2,7 @@
 
 Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
 NaN, an infinity, a missing value or an exception. A crash that depends on the data leaks like any
-other output, so each of these is an outcome of its own.
+other output, so NaN, an infinity, a missing value and an exception are outcomes of their own.
 """
 
 import math
@@ -56,7 +56,7 @@ class Encoder:
 
     Raises:
         ValueError: When an option is unknown.
-        TypeError: When `bits` is of the wrong kind.
+        TypeError: When `bits` is neither a string nor an integer nor None.
     """
 
     def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
@@ -80,7 +80,7 @@ class Encoder:
             raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or
                 lists of numbers, labels, None, `Raised`, or nested dicts, lists and tuples of
                 these. The numbers of a nested output form a vector; an unusual structure becomes
-                a label.
+                its label.
 
         Raises:
             ValueError: When the outputs differ in length from earlier ones, or `special` is "error"
@@ -110,13 +110,17 @@ class Encoder:
             )
         if raw.dtype.kind == "f" and raw.dtype.itemsize > 8:
             raise ValueError(
-                f"{self.source} gave {raw.dtype}, of whose digits float64 would lose some."
+                f"{self.source} gave {raw.dtype} values, which float64 cannot represent exactly: "
+                "convert them to float64 first."
             )
         rows = raw.reshape(len(raw), -1)
         self._check_dimension(rows.shape[1])
         if raw.dtype.kind in "iu" and np.any((rows > LARGEST) | (rows < -LARGEST)):
             if rows.shape[1] > 1:
-                raise ValueError(f"{self.source} gave vectors of integers above 2^53.")
+                raise ValueError(
+                    f"{self.source} gave vectors of integers above 2^53, which float64 cannot "
+                    "represent exactly: scale the integers down, or return texts."
+                )
             return self._encode_objects([int(value) for value in rows[:, 0]])
         # Adding 0.0 turns -0.0 into 0.0.
         values = rows.astype(np.float64) + 0.0
@@ -148,8 +152,8 @@ class Encoder:
         lengths = sorted({len(row) for row in rows if row is not None})
         if len(lengths) > 1:
             raise ValueError(
-                f"{self.source} must give outputs of one length, but gave {lengths} numbers: "
-                "return a label for each kind of answer, or vectors of one length."
+                f"{self.source} must give outputs of one length, but their lengths were {lengths}: "
+                "return vectors of one length, or a label for each kind of answer."
             )
         if not lengths:
             return self._alone(labels)
@@ -186,7 +190,7 @@ class Encoder:
             labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
-        """Return the index of a label, the entries of a number or vector, or a nested output."""
+        """Return the index of a label, the entries of a number or vector, or a `Nested`."""
         try:
             found = form_of(item)
         except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
@@ -204,7 +208,7 @@ class Encoder:
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:
-        """Return labels and the form of the outputs; None if JSON cannot represent the labels."""
+        """Return the encoder's state as JSON values; None if JSON cannot represent the labels."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float, "_Special": str}
         if any(kind not in kinds for kind, _ in self._numbers):
             return None
@@ -213,7 +217,7 @@ class Encoder:
         return {"labels": labels, "dimension": self.dimension, "usual": self.usual}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the state that `to_plain` wrote, before anything is encoded.
+        """Restore the state that `to_plain` returned. Call this before any batch is encoded.
 
         Raises:
             KeyError, ValueError, TypeError: When the content has another form.
@@ -221,7 +225,7 @@ class Encoder:
         for kind, label, name in plain["labels"]:
             value = _Special(label) if kind == "_Special" else label
             if type(value).__name__ != kind:
-                raise ValueError(f"the label {label!r} is no {kind}")
+                raise ValueError(f"the label {label!r} does not have the type {kind}")
             self._label_of(value, str(name))
         dimension, form = plain["dimension"], plain["usual"]
         self.dimension = None if dimension is None else int(dimension)
@@ -254,8 +258,8 @@ class Encoder:
     def _special_label(self, text: str) -> int:
         if self._special == "error":
             raise BadValue(
-                f"{self.source} gave the outcome {text!r}, which {_REFUSED} refuses; with "
-                f"{OUTCOMES} it counts as an outcome of its own."
+                f"{self.source} gave the outcome {text!r}, which {_REFUSED} refuses: pass "
+                f"{OUTCOMES} to count it as an outcome of its own."
             )
         return self.named(text)
 
@@ -264,15 +268,18 @@ class Encoder:
             self.dimension = dimension
         if dimension != self.dimension:
             raise ValueError(
-                f"{self.source} must give outputs of one length, but gave {self.dimension} "
-                f"number(s) an output at first and {dimension} later."
+                f"{self.source} must give outputs of one length, but first gave {self.dimension} "
+                f"number(s) per output, and later {dimension}."
             )
 
     def _look_at_bits(
         self, raw: np.ndarray, labels: np.ndarray, values: np.ndarray, alone: np.ndarray
     ) -> None:
         if raw.shape[1] != 1:
-            raise ValueError(f"bits is for single reals, but {self.source} gave vectors.")
+            raise ValueError(
+                f"bits applies only to outputs that are single reals, but {self.source} gave "
+                "vectors: leave it out."
+            )
         finite = ~alone
         zero = finite & (values[:, 0] == 0)
         negative = zero & np.signbit(raw[:, 0].astype(np.float64))

@@ -65,7 +65,7 @@ class _Code(str):
 
 
 def _code(text: str) -> _Code:
-    """Escape `<` as JSON does, so that no tag remains; JSON text cannot close a code fence."""
+    """Escape `<` as JSON does, so that no tag remains; no JSON text ends a code fence."""
     return _Code(text.replace("<", r"\u003c"))
 
 

@@ -34,7 +34,7 @@ class Figure(NamedTuple):
     Attributes:
         caption: Description of the picture.
         svg: SVG element, for an HTML page.
-        path: File in the folder of the page, for Markdown.
+        path: Path of the picture's file in the folder of the page, for Markdown.
     """
 
     caption: str

@@ -31,7 +31,7 @@ class Glance(NamedTuple):
 
 
 class Shown(ABC):
-    """Result that can be displayed; subclasses provide the content, this class writes it."""
+    """A result that can be displayed; subclasses provide the content, and this class writes it."""
 
     @abstractmethod
     def to_dict(self) -> JsonObject:

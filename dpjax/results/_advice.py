@@ -32,7 +32,7 @@ def _violated(result: Parts) -> list[str]:
     if isinstance(result.claim, int | float):
         said = [
             f"Do not publish the claim: {result.level} is not {result.claim:g} but at least "
-            f"{result.lower_bound:.4g}. Add noise, or claim more."
+            f"{result.lower_bound:.4g}. Add more noise, or claim less privacy."
         ]
     if result.witness is not None:
         said.append(
@@ -56,8 +56,8 @@ def _not_refuted(result: Parts) -> list[str]:
     claim, estimate = result.claim, result.estimate
     if isinstance(claim, int | float) and estimate is not None and estimate > claim:
         said.append(
-            f"Look again: the estimate {estimate:.4g} lies above the claim, so more draws may "
-            "refute it."
+            f"Audit again: the estimate {estimate:.4g} lies above the claim, so more draws may "
+            "refute the claim."
         )
     said.append("To look harder: " + _lower(result.evidence.counted.more))
     if result.witness is not None:

@@ -7,12 +7,11 @@ import numpy as np
 
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import Doubt, Sentence, Unvaried, term
+from dpjax.core.wording import Doubt, Sentence, term
 from dpjax.notions import Evidence, Statement, Terms
 from dpjax.results._parts import (
     DOUBTFUL,
     NO_CLAIM,
-    NOT_RANDOM,
     NOT_REFUTED,
     VIOLATED,
     Conclusion,
@@ -22,6 +21,7 @@ from dpjax.results._parts import (
 )
 from dpjax.results._result import AuditResult
 from dpjax.results._subjects import subject_to_plain
+from dpjax.results._unvaried import verdict_on_unvaried
 from dpjax.results.provenance import device, seed_of, versions
 from dpjax.results.recipes import (
     holds_arrays,
@@ -73,7 +73,10 @@ def build(
         seconds: Wall time.
     """
     doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
-    statement, notes = _unvaried(finding)
+    trials = finding.evidence.trials
+    statement, notes = verdict_on_unvaried(
+        finding.statement, finding.witness, trials, finding.notes
+    )
     on_device = finding.evidence.settings.get("generator") == "threefry2x32"
     return AuditResult(
         statement=_doubted(statement) if doubts else statement,
@@ -100,22 +103,6 @@ def build(
         notes=tuple(note for note in notes if not isinstance(note, Doubt)),
         doubts=doubts,
     )
-
-
-def _unvaried(finding: Finding) -> tuple[Conclusion, list[str]]:
-    """Return statement and notes, with verdict "not random" if constant outputs refute the claim.
-
-    Constant outputs that do not refute the claim change nothing: a correct mechanism may release
-    the same output nearly always.
-    """
-    stated, witness = finding.statement, finding.witness
-    for note in finding.notes:
-        of_witness = isinstance(note, Unvaried) and witness and note.pair == witness.pair
-        if of_witness and stated.verdict == VIOLATED:
-            sentence = f"{note} {stated.sentence}"
-            others = [other for other in finding.notes if other is not note]
-            return replace(stated, verdict=NOT_RANDOM, sentence=sentence), others
-    return stated, finding.notes
 
 
 def _doubted(stated: Conclusion) -> Conclusion:

@@ -57,7 +57,7 @@ def notions_figure(result: Parts) -> "Figure | None":
     if shown is None:
         return None
     pair = "" if result.witness is None else f" ({result.witness.pair})"
-    sure = f"confidence {result.confidence:g}, all of them together"
+    sure = f"joint confidence {result.confidence:g}"
     return plot_notions(shown[0], f"{result.mechanism}{pair}: bounds with {sure}", shown[1])
 
 
@@ -141,7 +141,7 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """Convert a level for one record to a level for the pair, or to no level if none follows."""
+    """Return the level for the pair that follows from a level for one record, if there is one."""
     from dpjax.plotting import Claimed
 
     notion, distance = result.notion, result.recipe["distance"]

@@ -17,7 +17,8 @@ class Row(NamedTuple):
         pair: Index of the chosen pair.
         output: Witness's output as a list of numbers, or None.
         status: Name of a `Status`.
-        verdict: Verdict of a method that judges by itself; None to compare bound and claim.
+        verdict: Verdict of a method that judges by itself. If None, the verdict follows from the
+            bound and the claim.
         state: Wealth of bets from which the run can continue, or None.
     """
 
@@ -35,7 +36,8 @@ class Findings:
 
     Attributes:
         finding: Function from a run's position in the batch to its complete finding.
-        rows: Function that returns each run's row in a sweep, which costs less than findings.
+        rows: Function that returns the row of each run in a sweep. It costs less than computing all
+            findings.
     """
 
     finding: Callable[[int], Finding]
@@ -55,9 +57,9 @@ class Findings:
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":
-        """Wrap rows of a method that only estimates, and so has no findings."""
+        """Wrap the rows of a method that only estimates, for which there are no findings."""
 
         def finding(run: int) -> Finding:
-            raise ValueError("there is an estimate alone, and no bound that a result could state.")
+            raise ValueError("this method only estimates, so no result with a bound can be built.")
 
         return cls(finding, rows)

@@ -62,7 +62,7 @@ def _shown(result: Parts) -> str:
         )
     ends = {
         VIOLATED: ", which breaks the promise.",
-        NOT_RANDOM: ", which breaks the promise.",
+        NOT_RANDOM: "." if result.claim is None else ", which breaks the promise.",
         NOT_REFUTED: ", which is consistent with the claim but does not prove it.",
         NO_CLAIM: ".",
     }
@@ -83,9 +83,10 @@ def _by_event(result: Parts) -> list[str]:
         f"databases it came from, is right in about {right:.1f} % of cases; a coin toss is right "
         "in 50 %."
     )
+    forbidden = ["The claim does not allow an event that tells the two apart so well."]
     ends = {
-        NOT_RANDOM: ["The claim does not allow an event that tells the two apart so well."],
-        VIOLATED: ["The claim does not allow an event that tells the two apart so well."],
+        NOT_RANDOM: [] if result.claim is None else forbidden,
+        VIOLATED: forbidden,
         NOT_REFUTED: ["The claim allows this event; other events may still violate it."],
         NO_CLAIM: [],
     }

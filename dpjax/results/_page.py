@@ -36,7 +36,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""Limits that pages state; `blind_spot` adds the limit on rare events."""
+"""Limits that every page states. `blind_spot` adds a sentence on rare events."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
@@ -95,7 +95,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
         for side, count, number in zip(sides, witness.event_counts, trials, strict=True):
             rows.append((f"Event at the {side}", f"{count:,} of {number:,}", "fresh draws"))
     if result.num_samples is not None:
-        rows.append(("Search set", f"{result.num_samples:,}", "draws a side"))
+        rows.append(("Search set", f"{result.num_samples:,}", "draws per side"))
     return [*rows, ("Time", f"{result.seconds:.1f}", "seconds")]
 
 

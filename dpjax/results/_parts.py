@@ -38,7 +38,7 @@ class Conclusion(Statement):
     Attributes:
         level: Name of the bounded quantity, such as "epsilon".
         claim: Claimed level, points of the claimed curve, or None.
-        confidence: Joint confidence of the bounds of `num_claims` audits.
+        confidence: Confidence with which the bounds of all `num_claims` audits hold jointly.
         num_claims: Number of audits whose bounds hold jointly.
         verdict: "violated", "not random", "not refuted", "no claim", "assumption refuted" or
             "doubtful".
@@ -65,7 +65,7 @@ class Conclusion(Statement):
 
 @dataclass(frozen=True)
 class Witness:
-    """Pair and event, or output, with the largest loss found.
+    """The pair with the largest loss found, and the event or output that has this loss.
 
     Attributes:
         pair: Label of the pair.
@@ -74,14 +74,14 @@ class Witness:
         output: Output with the largest loss: an event in words, an outcome, a float, or a list of
             floats; None for histograms.
         densities: Confirmed densities or probabilities at the database and at the neighbor, before
-            truncation; None for histograms.
+            they are raised to the floor; None for histograms.
         larger: Side where the output is likelier, "database" or "neighbor".
         event: Event counted for an exact bound, in words.
         event_counts: Counts of the event at the database and at the neighbor.
         on_floor: Whether a density estimated from the search set was at or below the floor.
         floor: Floor tau, to which smaller densities are raised.
         bandwidth: Bandwidth h of the confirm stage; None for events and outcomes.
-        difference: Difference of the databases in words, if they are too wide to show.
+        difference: Differences of the databases in words; None if the databases are short.
     """
 
     pair: str
@@ -120,16 +120,18 @@ class Observed:
 
     Attributes:
         counted: Evidence of the audit.
-        settings: Settings that follow from the recipe, or that affect the result in addition to it.
+        settings: Settings that the audit derived from the recipe, and others that affect the
+            result.
         num_samples: Search draws per side of the witness's pair; for histograms, draws at each
             input.
-        num_confirm: N, confirmation draws per side, averaged if the event decides how they are
-            divided; None without a confirmation set. `trials` has the numbers of both sides.
+        num_confirm: N, the number of confirmation draws per side; None without a confirmation set.
+            If the event decides how the draws are divided between the sides, N is the average of
+            both numbers, which `trials` returns.
         region: Outputs that were compared, in words; None if the source has no region.
         pair_scores: Label and score of each pair, best first; an infinite score is None. The best
             score is no estimate: as the largest of many, it is usually too high.
-        curve: Data of a plot for the witness's pair: points, densities on both sides, and losses
-            (None if infinite). None if there are no densities.
+        curve: Data for a plot of the witness's pair: points, densities on both sides, and losses,
+            where an infinite loss is None. The whole curve is None if there are no densities.
     """
 
     counted: Evidence
@@ -153,13 +155,13 @@ class Observed:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
         first = self.num_samples if rounds is None else rounds["num_samples"]
-        text = f"{first} a side to search"
+        text = f"{first} per side to search"
         if num_pairs > 1:
-            text = f"{first} a side of {num_pairs} pairs to search"
+            text = f"{first} per side of {num_pairs} pairs to search"
         if rounds is not None:
             text += f", {rounds['num_again']} more of the best {rounds['num_kept']}"
         first, second = self.trials
-        confirm = f"{self.num_confirm} a side"
+        confirm = f"{self.num_confirm} per side"
         if first != second:
             confirm = f"{first} at the database and {second} at the neighbor"
         return f"{text}, {confirm} to confirm"
@@ -248,7 +250,7 @@ class Parts:
 
     @property
     def delta(self) -> float:
-        """Delta of the notion: probability outside the guarantee; 0 for a notion without delta."""
+        """Delta of the notion, the probability outside the guarantee; 0 if the notion has none."""
         return self.notion.delta
 
     @property

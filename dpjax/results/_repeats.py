@@ -1,4 +1,4 @@
-"""Finding of an audit that ended because outputs repeated their noise."""
+"""Finding of an audit that ended because its outputs repeated the same noise."""
 
 from dpjax.notions import Terms
 from dpjax.results._build import Finding, concluded

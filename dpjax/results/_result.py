@@ -27,15 +27,17 @@ if TYPE_CHECKING:
 class AuditResult(Parts, Shown):
     """Result of an audit, in the parts of `Parts`; it can be written to JSON and read back.
 
-    `plot` draws the trade-off of false alarms and misses, with the region that the claim forbids,
-    the lower bound (or the band of a chain) and the witness; on its right, the outputs and their
-    loss if there is a curve. Without a claim and a witness, it draws only the levels.
+    `plot` draws the trade-off of false alarms and misses: the region that the claim forbids, the
+    lower bound (or the band of a chain) and the witness. If there is a curve, `plot` draws the
+    outputs and their loss on the right. With neither claim nor witness there is no trade-off, and
+    `plot` draws the outputs or the levels alone.
     """
 
     def bound(self, notion: Notion) -> Statement:
         """Return the evidence's statement on any notion, without new draws.
 
-        All statements of one result hold jointly with its confidence, however many there are.
+        All statements that one result makes hold jointly with the result's confidence, for any
+        number of notions.
 
         Args:
             notion: Notion such as `dpjax.Gdp()`, `dpjax.Renyi(8)` or `dpjax.Profile()`.
@@ -44,8 +46,8 @@ class AuditResult(Parts, Shown):
             Lower bound, estimate and, for a curve, its columns.
 
         Raises:
-            ValueError: When the evidence is one event for another notion, or the method counted no
-                events.
+            ValueError: When the evidence is the count of one event that was chosen for another
+                notion, or when the method counted no events.
             TypeError: When `notion` is not a notion.
         """
         if not isinstance(notion, Notion):
@@ -189,7 +191,7 @@ class AuditResult(Parts, Shown):
         return "\n".join([title, verdict, *lines])
 
     def _rows(self) -> Rows:
-        """Return the name and text of each number."""
+        """Return the printed rows of the result, each as a name and a text."""
         witness, observed = self.witness, self.evidence
         sure = self.sure
         rows = shown_rows(self, observed.counted.rows(self.statement, sure))
@@ -228,7 +230,7 @@ def _short(output: object) -> str:
 def _texts(content: object) -> tuple[str, ...]:
     """Convert a list of strings to a tuple; reject anything else, including a single string."""
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
-        raise TypeError(f"a list of texts is needed, but there was {content!r}")
+        raise TypeError(f"a list of texts was expected instead of {content!r}")
     return tuple(content)
 
 

@@ -8,8 +8,8 @@ from dpjax.sources import SOURCES, Source, Trust
 def subject_to_plain(source: Source) -> JsonObject | None:
     """Return the kind, name and options of a source; None if it has no name.
 
-    A name is that of a mechanism of the catalogue, MODULE:NAME of an importable object, the command
-    of a program, or the path of a file.
+    The name is that of a mechanism of the catalogue, the MODULE:NAME of an importable object, the
+    command of a program, or the path of a file.
     """
     content = source.to_plain()
     return None if content is None else {"kind": source.kind, **content}
@@ -30,5 +30,5 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
     options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in SOURCES:
-        raise ValueError(f"the recipe's subject is of no kind that is known, but of {kind!r}.")
+        raise ValueError(f"the recipe's subject has the unknown kind {kind!r}.")
     return SOURCES[kind].from_plain(options, database, trust)

@@ -72,14 +72,18 @@ def claimed(result: Parts) -> list[str]:
         return ["Nothing: the audit reports a lower bound and compares it with no claim."]
     if isinstance(claim, list):
         points = short(", ".join(f"({x:g}, {y:g})" for x, y in claim))
-        said = [f"That {result.notion.claimable} of {result.mechanism} is within the curve below."]
+        said = [
+            f"The claim is that {result.notion.claimable} of {result.mechanism} is within the "
+            "curve below."
+        ]
         said.append(f"The curve: {points}")
     else:
-        said = [f"That {result.level} of {result.mechanism} is at most {claim:g}."]
+        said = [f"The claim is that {result.level} of {result.mechanism} is at most {claim:g}."]
     if distance > 1:
         said.append(
             f"The claim is about databases that differ in one record. The databases of each pair "
-            f"differ in {distance}, and every bound here is converted to one record."
+            f"differ in {distance} records, and every bound on this page is converted to databases "
+            "that differ in one record."
         )
     return said
 

@@ -68,7 +68,7 @@ def processor(device: Device = None) -> str:
     covers the operations of sweeps: noise, elementary functions, products and sums.
 
     Args:
-        device: JAX device; if None, the first of this process.
+        device: JAX device. If None, the first device of this process is used.
     """
     device = jax.local_devices()[0] if device is None else device
     numbers = np.linspace(0.1, 9.9, _PROBED)
@@ -89,8 +89,9 @@ def _probe(words: Array, x: Array) -> list[Array]:
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
     """Return the commit of the dpjax clone that contains a package's folder, or None.
 
-    An installed package may lie inside an unrelated repository, which ignores or even tracks it. A
-    clone of dpjax is recognized by tracking the package in the folder `dpjax` of its root.
+    An installed package may lie inside an unrelated repository, which may even track it. A
+    repository counts as a clone of dpjax only if it tracks the package in the folder `dpjax` of its
+    root.
     """
 
     def git(*arguments: str) -> str:

@@ -29,7 +29,7 @@ STANDARD = "standard"
 
 
 def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
-    """Return databases, neighbors and labels; "standard" for the mechanism's standard pairs."""
+    """Return databases, neighbors and labels, or "standard" if the pairs are the standard ones."""
     if isinstance(pairs, AnyPairs):
         sides = [[plain_database(database) for database in side] for side in pairs.sides]
         return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
@@ -49,8 +49,8 @@ def _plain_side(stacked: object) -> object:
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
         raise BadValue(
-            "pairs must hold arrays, or dicts of arrays, for a sweep, which writes them down, but "
-            f"held {type(stacked).__name__}."
+            "pairs must hold arrays, or dicts of arrays, since a sweep saves its pairs, but held "
+            f"{type(stacked).__name__}."
         )
     return stacked.tolist()
 
@@ -107,7 +107,7 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
     Args:
         notion: Any notion.
-        implied: Name of the default notion, which is left out.
+        implied: Name of the default notion. If `notion` has this name, the name is left out.
     """
     named = {} if notion.name == implied else {"name": notion.name}
     return {**named, **options_to_plain(notion)}
@@ -138,7 +138,7 @@ def _plain_value(value: object) -> object:
 
 
 def plain_database(database: object) -> object:
-    """Return a database as JSON values, or as text if it has other values or is too long."""
+    """Return a database as JSON values, or as text if JSON cannot hold it or it is too long."""
     text = text_of(listed := _listed(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
@@ -167,7 +167,7 @@ def _listed(database: object) -> object:
 
 
 def holds_arrays(database: object) -> bool:
-    """Return whether a dict holds arrays; a function may not accept lists in their place."""
+    """Return whether a dict holds arrays, for which a function may not accept lists instead."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False

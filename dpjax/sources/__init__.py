@@ -3,6 +3,7 @@
 from dpjax.partitions import Search as Search
 from dpjax.sources._arriving import Arriving as Arriving
 from dpjax.sources._arriving import Chunk as Chunk
+from dpjax.sources._canary_runs import CanaryRuns as CanaryRuns
 from dpjax.sources._command import CommandMechanism as CommandMechanism
 from dpjax.sources._counting import Tally as Tally
 from dpjax.sources._drawn import Drawn as Drawn
@@ -42,6 +43,15 @@ def as_source(subject: object) -> Source:
 
 SOURCES = {
     kind.kind: kind
-    for kind in (Drawn, HostMechanism, CommandMechanism, Recorded, OneRun, LibraryMechanism, Member)
+    for kind in (
+        Drawn,
+        HostMechanism,
+        CommandMechanism,
+        Recorded,
+        OneRun,
+        CanaryRuns,
+        LibraryMechanism,
+        Member,
+    )
 }
-"""Class of sources for each `kind` that a recipe may name."""
+"""Map from each `kind` that a recipe may name to its class of sources."""

@@ -1,4 +1,4 @@
-"""Outputs that arrive in chunks, and the outputs that a sequential audit keeps of them."""
+"""Chunks of outputs that arrive over time, and the outputs that a sequential audit keeps."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ class Chunk(NamedTuple):
     """A chunk of outputs that arrived together.
 
     Attributes:
-        name: Name for display; names of later chunks sort after it.
+        name: Name for display; names sort in the order in which their chunks arrived.
         sides: Outputs [n] or [n, d] at the database and at its neighbor; n may differ.
         hashes: Hashes of the outputs of each side, uint64 [n].
         digests: Digest of the outputs of each side; "" if the side is empty.
@@ -43,7 +43,7 @@ class Chunk(NamedTuple):
 
         Raises:
             ValueError: When a side does not have shape [n] or [n, d].
-            TypeError: When a side holds neither numbers nor labels, or both kinds.
+            TypeError: When a side holds neither numbers nor labels, or a mixture of both.
         """
         sides = _side("x", name, x), _side("y", name, y)
         hashes = _hashes(sides[0]), _hashes(sides[1])
@@ -52,7 +52,7 @@ class Chunk(NamedTuple):
 
     @property
     def kinds(self) -> list[str | None]:
-        """Kind of the outputs, in words, for each side that is not empty."""
+        """What each nonempty side holds, in words, such as "labels"; see `kind_of`."""
         return [kind_of(side) for side in self.sides if len(side)]
 
 
@@ -71,8 +71,8 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
     if all(isinstance(output, str) and not output.endswith("\0") for output in array):
         return array.astype(np.str_)
     raise BadType(
-        f"chunks must hold numbers, vectors of numbers or labels that are texts, but {side} of "
-        f"{name} held outputs of other kinds, or of several."
+        f"chunks must hold only numbers, only vectors of numbers or only strings as labels, but "
+        f"{side} of {name} held other outputs, or a mixture of these."
     )
 
 

@@ -35,10 +35,10 @@ def draw_batch(
         function: Function of the user.
         catch: Whether exceptions and timeouts are outcomes instead of errors.
         deadline: Deadline of each call, or None.
-        saw: Function to call with 1 after every output that is drawn by a call of its own, or None.
+        saw: Function to call with 1 after each output, if outputs are drawn one by one; or None.
         database: Database at which to draw.
         num_samples: Number of outputs.
-        seed: Seed of the batch; or the seeds of the outputs, if they are drawn one by one.
+        seed: Seed of the batch; if outputs are drawn one by one, the seed of each output.
 
     Raises:
         ValueError: When the function raises an exception, takes too long, or does not return
@@ -62,22 +62,22 @@ def draw_batch(
     except TookTooLong:
         raise BadValue(
             f"the function {name} took too long when asked for {asked}: ask for fewer with a "
-            f"smaller batch_size, or allow more time; with {ONE_BY_ONE} each call that its timeout "
-            "ends is an outcome."
+            f"smaller batch_size, or allow more time; with {ONE_BY_ONE}, a call that times out "
+            "counts as an outcome."
         ) from None
     except BaseException as error:  # This includes sys.exit(), which must not end the audit.
         raise BadValue(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
-            f"In a batch it is not known which output failed: with {ONE_BY_ONE} each exception is "
-            "an outcome of its own."
+            f"A batch does not show which of its outputs failed; with {ONE_BY_ONE}, each exception "
+            "counts as an outcome of its own."
         ) from error
     if isinstance(batch, dict):
         try:
             batch = rows_of(batch)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"the function {name} was asked for {asked} but returned a dict whose values are "
-                f"not {num_samples} each: {error}."
+                f"the function {name} was asked for {asked} but returned a dict whose values do "
+                f"not each hold {num_samples} entries: {error}."
             ) from None
     if not isinstance(batch, np.ndarray | list | tuple):
         # Convert arrays of other libraries (JAX, PyTorch, pandas) to NumPy's.
@@ -91,7 +91,7 @@ def draw_batch(
         except Exception as error:  # Other libraries may raise any exception.
             raise BadValue(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}, which "
-                f"is no array for NumPy: {text_of(error)}."
+                f"NumPy cannot convert to an array: {text_of(error)}."
             ) from None
     if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
         raise ValueError(
@@ -119,13 +119,14 @@ def _draw_one(
         where = f"the function {name} at the database {preview_database(fresh())}"
         if deadline.passed:
             raise BadValue(
-                f"{where} was still running when the time limit was over: with a timeout, the "
-                "seconds of one call, such calls are ended and are an outcome."
+                f"{where} was still running at the end of the time limit: set a timeout (seconds "
+                "per call), which ends such calls and counts them as an outcome."
             ) from None
         if catch:
             return Raised("error: timeout")
         raise BadValue(
-            f"{where} took longer than {deadline.timeout:g} s. With {OUTCOMES} that is an outcome."
+            f"{where} took longer than {deadline.timeout:g} s. With {OUTCOMES}, a timeout counts "
+            "as an outcome."
         ) from None
     except BaseException as error:  # This includes sys.exit(), which must not end the audit.
         if catch:
@@ -133,8 +134,8 @@ def _draw_one(
             return Raised(f"error: {type(error).__name__}")
         raise BadValue(
             f"the function {name} raised {type(error).__name__} at the database "
-            f"{preview_database(fresh())}: {error}. With {OUTCOMES} an exception is an "
-            "outcome."
+            f"{preview_database(fresh())}: {error}. With {OUTCOMES}, an exception "
+            "counts as an outcome."
         ) from error
 
 

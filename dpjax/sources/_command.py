@@ -20,12 +20,16 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.missing import Raised
 from dpjax.partitions.outputs import Encoder, check_bits, preview_database
+from dpjax.sources._deadline import Deadline, TookTooLong
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._process import Ended, Programs
 from dpjax.sources._schedule import Draw, Raw, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
 from dpjax.sources.readers._entries import as_outputs
+
+Run = Callable[[str, int, int], Ended]
+"""Function of a database, a number of outputs and a seed that runs the program once."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,9 @@ class CommandMechanism(OnHost):
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run; without {num_samples}, the number of outputs that are
             counted together.
-        timeout: Maximum duration of one run and its children, in seconds; None for no limit.
+        timeout: Maximum duration of one run and its children, in seconds; None for no limit. A run
+            that takes longer is killed. A run that is still going at the end of the time limit is
+            killed too, and is an error.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
@@ -114,8 +120,9 @@ class CommandMechanism(OnHost):
             raise BadType(f"command must be a text, but was {command!r}.")
         if not trust.commands:
             raise ValueError(
-                f"the program {command!r} would be run, which a file may not do by itself: if you "
-                "trust it, allow it with allow_command=True (--allow-command)."
+                f"the program {command!r} would be run, but a file may not do so without your "
+                "permission: if you trust it, allow it with allow_command=True "
+                "(--allow-command)."
             )
         return cls(command, **known_options(cls, content))
 
@@ -132,9 +139,10 @@ class CommandMechanism(OnHost):
         """Return a context in which batches of raw outputs are drawn."""
         # Use threads, since each only waits for a process of its own.
         programs = Programs()
+        deadline = Deadline.of_programs(self.timeout, self.time_limit)
         with ThreadPoolExecutor(self.workers) as pool:
             try:
-                yield partial(self._batches, pool, programs)
+                yield partial(self._batches, pool, partial(self._run, programs, deadline))
             finally:
                 # Kill the programs, which an interrupt does not reach, so that the pool does not
                 # wait for them.
@@ -143,7 +151,7 @@ class CommandMechanism(OnHost):
     def _batches(
         self,
         pool: ThreadPoolExecutor,
-        programs: Programs,
+        run: Run,
         database: object,
         span: Span,
     ) -> Iterator[Raw]:
@@ -151,21 +159,20 @@ class CommandMechanism(OnHost):
         calls = seeds_of_calls(span, self.batch_size, self.batched)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
-            run = partial(self._run_batch, programs)
-            for batch in in_order(run, tasks, pool, self.workers + 1):
+            for batch in in_order(partial(self._run_batch, run), tasks, pool, self.workers + 1):
                 span.saw(len(batch))
                 yield batch
             return
         single = ((text, 1, int(seed)) for _, seeds in calls for seed in np.atleast_1d(seeds))
         # Submit the runs of all batches to one queue, so that no worker waits at the end of a
         # batch.
-        run = partial(self._run_one, programs)
-        lines = _told(in_order(run, single, pool, 2 * self.workers), span.saw)
+        outputs = in_order(partial(self._run_one, run), single, pool, 2 * self.workers)
+        lines = _told(outputs, span.saw)
         while batch := list(islice(lines, span.cut or self.batch_size)):
             yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]
 
-    def _run_batch(self, programs: Programs, text: str, num_samples: int, seed: int) -> Raw:
-        lines, code, last = self._run(programs, text, num_samples, seed)
+    def _run_batch(self, run: Run, text: str, num_samples: int, seed: int) -> Raw:
+        lines, code, last = run(text, num_samples, seed)
         what = f"{self._program!r}, asked for {num_samples} outputs at the database " + (
             preview_database(text)
         )
@@ -180,12 +187,12 @@ class CommandMechanism(OnHost):
             raise ValueError(
                 f"the command {what}, printed "
                 f"{len(lines) if len(lines) < num_samples else f'more than {num_samples}'} lines: "
-                f"it must print one output a line, as many as asked{_saying(last)}"
+                f"it must print one output per line, as many as requested{_saying(last)}"
             )
         return as_outputs(lines)
 
-    def _run_one(self, programs: Programs, text: str, num_samples: int, seed: int) -> str:
-        lines, code, last = self._run(programs, text, num_samples, seed)
+    def _run_one(self, run: Run, text: str, num_samples: int, seed: int) -> str:
+        lines, code, last = run(text, num_samples, seed)
         strange = (
             "error: timeout" if code is None else (f"error: exit status {code}" if code else "")
         )
@@ -199,15 +206,37 @@ class CommandMechanism(OnHost):
         if len(lines) > 1:
             raise ValueError(
                 f"the command {self._program!r} has no {{num_samples}}, so it must print one line "
-                f"a run, but printed more at the database {preview_database(text)}."
+                f"per run, but printed more at the database {preview_database(text)}."
             )
         return lines[0] if lines else ""
 
-    def _run(self, programs: Programs, text: str, num_samples: int, seed: int) -> Ended:
+    def _run(
+        self,
+        programs: Programs,
+        deadline: Deadline | None,
+        text: str,
+        num_samples: int,
+        seed: int,
+    ) -> Ended:
+        """Run the program once, until its deadline at most.
+
+        Raises:
+            ValueError: When it cannot be run, or is still going at the end of the time limit.
+        """
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
         words = [_filled(word, places) for word in shlex.split(self.command)]
         try:
-            return programs.run(words, num_samples, self.timeout)
+            left = None if deadline is None else deadline.left()
+            ended = programs.run(words, num_samples, left)
+            if ended.code is not None or left == self.timeout:
+                return ended
+            raise TookTooLong
+        except TookTooLong:
+            raise BadValue(
+                f"the command {self._program!r} at the database {preview_database(text)} was still "
+                "running when the time limit was over: with a timeout, the seconds of one run, "
+                "such runs are killed; without {num_samples} each is then an outcome."
+            ) from None
         except OSError as error:
             raise ValueError(
                 f"the command {self._program!r} cannot be run: {error.strerror}."
@@ -237,8 +266,8 @@ def _argument(text: str) -> str:
         taken = False
     if not taken:
         raise BadValue(
-            "pairs must hold texts without a NUL or half a surrogate for a command, but held "
-            f"{preview_database(text)}."
+            "pairs must hold strings without NUL characters or unpaired surrogates for a command, "
+            f"but held {preview_database(text)}."
         )
     return text
 

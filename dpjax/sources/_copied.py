@@ -16,8 +16,8 @@ Spacings: copies with a little noise lie close to each other; see `_spacings`.
 
 Sides: resamples show none of these patterns. But a value that repeats on one side because it is
 likely usually occurs on the other side too, unless the two distributions are far apart. If many
-repeated values occur on one side only, a note says so. The note is a doubt if there are many such
-values, and they are spaced as irregularly as draws from a density.
+repeated values occur on one side only, a note says so. If these values are also spaced as
+irregularly as draws from a density, the note is a doubt.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Numbers of copies per output for which the counts are tested; multiples are detected, too."""
+"""Divisors for which counts are tested; copies show if their number is a multiple of any."""
 
 _RATIO = 5.0
 """Largest ratio of a value's probabilities on the two sides at which no note is expected."""
@@ -53,8 +53,8 @@ def refuse_copies(name: str, side: SideValues) -> None:
     """
     if side.again is not None:
         raise ValueError(
-            f"{name} must hold independent outputs, but repeats itself: a sequence at its output "
-            f"{side.again[0] + 1} comes again at its output {side.again[1] + 1}. {_ONCE}"
+            f"{name} must hold independent outputs, but repeats itself: a sequence that starts at "
+            f"output {side.again[0] + 1} starts again at output {side.again[1] + 1}. {_ONCE}"
         )
     half = np.full(side.counts.size, 0.5)
     needed = np.log((side.total + 1) * len(_DIVISORS) / _CHANCE)
@@ -64,7 +64,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
             raise ValueError(
                 f"{name} must hold independent outputs, but holds copies: of {divisible.size} "
                 f"values that were compared, {divisible.sum()} occur a multiple of {divisor} "
-                f"times, a chance below {_CHANCE:g}. {_ONCE}"
+                f"times; independent outputs do so with a probability below {_CHANCE:g}. {_ONCE}"
             )
 
 
@@ -80,10 +80,12 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
         return []
     return [
         Doubt(
-            f"Of {found.pairs} pairs of neighboring spacings, {found.close} have one that is over "
-            f"a thousand times the other, {found.alone} of them on one side alone, a chance below "
-            f"{_CHANCE:g}. If outputs were copied or resampled and a little noise was added, the "
-            "bound does not hold: it takes every output for a draw of its own."
+            f"Of {found.pairs} pairs of adjacent spacings between sorted outputs, {found.close} "
+            "have one spacing that is over a thousand times the other; in "
+            f"{found.alone} of these pairs, both close outputs are from one side. Independent "
+            f"outputs show this with a probability below {_CHANCE:g}. If outputs were copied or "
+            "resampled and a little noise was added, the bound does not hold, because it treats "
+            "every output as an independent draw."
         )
     ]
 
@@ -113,8 +115,8 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     irregular = x.spacings.irregular or y.spacings.irregular
     return [
         (Doubt if many and irregular else Sentence)(
-            f"{apart.sum()} of {apart.size} values that repeat occur on one side alone. If outputs "
-            "were copied or resampled (a bootstrap), or rows doubled, the bound does not hold: it "
-            "takes every output for a draw of its own."
+            f"{apart.sum()} of {apart.size} values that repeat occur on one side only. If outputs "
+            "were copied or resampled (a bootstrap), or rows doubled, the bound does not hold, "
+            "because it treats every output as an independent draw."
         )
     ]

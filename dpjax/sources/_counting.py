@@ -38,8 +38,8 @@ def halves_of(
     """Count the even-numbered and the odd-numbered outputs of one side, int64 [2 halves, cells].
 
     Args:
-        cells: Partition. If it was learned by cross-fitting, an output's cell comes from the score
-            that was fitted without the output's fold.
+        cells: Partition. If its score was learned by cross-fitting, each output is assigned to a
+            cell by the score that was fitted without the output's fold.
         outputs: Outputs [n] of one side.
         fold: Fold of each output, int [n].
         numbers: Number of each output, int [n].

@@ -1,7 +1,7 @@
-"""Deadlines of calls that may hang, enforced by an alarm signal.
+"""Deadlines of calls that may hang, enforced by an alarm signal, and of programs.
 
 Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
-C code that never returns to Python.
+C code that never returns to Python. A program is killed, whatever it does.
 """
 
 import signal
@@ -17,11 +17,11 @@ _AGAIN = 0.1
 """Seconds after which the alarm is repeated, in case a callback suppressed the exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Constants of the time at which calls are ended because of a time limit.
+"""Constants that determine when calls are ended because of a time limit.
 
-Calls are ended when `_OVER` times the time limit has passed. So that a slightly late audit can
-still return a result, all calls after that have some time together: the share `_LEAST_SHARE` of the
-time limit, but at least `_LEAST` seconds."""
+Calls are ended when `_OVER` times the time limit has passed. An audit that is slightly late can
+still return a result: its calls after that may take some more time in total, namely the share
+`_LEAST_SHARE` of the time limit, but at least `_LEAST` seconds."""
 
 
 class TookTooLong(BaseException):
@@ -59,7 +59,7 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of calls in worker processes, whose clock is that of this process.
+        """Return the deadline of calls in worker processes, which use the clock of this process.
 
         Raises:
             ValueError: When a timeout is set, but this system has no alarms.
@@ -68,6 +68,11 @@ class Deadline:
             if timeout is not None:
                 raise BadValue("timeout needs the alarms of a Unix system: leave it out.")
             return None
+        return cls.of_programs(timeout, time_limit)
+
+    @classmethod
+    def of_programs(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
+        """Return the deadline of programs, which are killed and need no alarm."""
         if timeout is None and time_limit is None:
             return None
         if time_limit is None:
@@ -80,13 +85,11 @@ class Deadline:
         """Whether the time of all calls is over."""
         return self.end is not None and time.monotonic() >= self.end
 
-    def call(
-        self, function: Callable[..., object], *arguments: object, **options: object
-    ) -> object:
-        """Call a function, and return its result.
+    def left(self) -> float:
+        """Return the seconds that a call which starts now may take.
 
         Raises:
-            TookTooLong: When the call does not return in time.
+            TookTooLong: When the time of all calls is over.
         """
         left = [self.timeout] if self.timeout is not None else []
         if self.end is not None:
@@ -95,19 +98,35 @@ class Deadline:
                 _end()
             # All late calls share the seconds `least`, so that they cannot delay the audit forever.
             left.append(max(rest, min(self.least, rest + self.least)))
-        running = True
+        return min(left)
+
+    def call(
+        self, function: Callable[..., object], *arguments: object, **options: object
+    ) -> object:
+        """Call a function, and return its result.
+
+        Raises:
+            TookTooLong: When the call does not return in time.
+        """
+        left, running = self.left(), True
 
         def ring(number: int, frame: object) -> None:
             if running:
                 _end()
 
+        other, again = signal.getitimer(signal.ITIMER_REAL)
         handler = signal.signal(signal.SIGALRM, ring)
         began = time.monotonic()
-        other, again = signal.setitimer(signal.ITIMER_REAL, min(left), _AGAIN)
+        # The alarm may ring anywhere here, even at the first step of a `finally`: a second one
+        # ensures that neither the timer nor the handler stays.
         try:
-            result = function(*arguments, **options)
-            running = False
-            return result
+            try:
+                signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)
+                result = function(*arguments, **options)
+                running = False
+                return result
+            finally:
+                running = False
         finally:
             running = False
             signal.setitimer(signal.ITIMER_REAL, 0.0)

@@ -16,7 +16,7 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Largest share of outputs outside the finite space that rounding of shares can explain."""
+"""Share of outputs outside the finite space below which the share may be a rounding error."""
 
 
 class DrawnArrays:
@@ -40,8 +40,8 @@ class DrawnArrays:
         space = mechanism.output_space
         if isinstance(space, MixedSpace):
             raise BadValue(
-                f"{term('Local', '--method local')} cannot audit outputs that are {space}: beside "
-                f"an atom there is no density; use {EVENTS}."
+                f"{term('Local', '--method local')} cannot audit outputs that are {space}: outputs "
+                f"with atoms have no density; use {EVENTS}."
             )
         self.pairs, self.settings = AnyPairs.of(pairs), JsonObject()
         self.streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, key)
@@ -74,8 +74,8 @@ class DrawnArrays:
         return [
             Sentence(
                 f"{lost:.2%} of the outputs at one side of the chosen pair were integers outside "
-                f"of 0 .. {space.size - 1} ({term('num_outcomes')}) and were in no event; {EVENTS} "
-                "counts them too."
+                f"of 0 .. {space.size - 1} ({term('num_outcomes')}), which belong to no event; "
+                f"{EVENTS} counts them, too."
             )
         ]
 
@@ -85,8 +85,8 @@ def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
         raise BadValue(
-            f"num_outcomes is {size}, but {int(outside[0])} and others outside of 0 .. {size - 1} "
-            f"were returned in {outside.size / outputs.size:.2%} of a pilot's outputs: give a "
-            f"larger {term('num_outcomes')} (or FiniteSpace), or use {EVENTS}, which counts those "
-            "below and those above as one outcome each."
+            f"num_outcomes is {size}, but {int(outside[0])} and other integers outside of 0 .. "
+            f"{size - 1} make up {outside.size / outputs.size:.2%} of a pilot's outputs: "
+            f"give a larger {term('num_outcomes')} (or FiniteSpace), or use {EVENTS}, which counts "
+            "all smaller integers as one outcome, and all larger ones as another."
         )

@@ -44,13 +44,13 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._learned import lay_best
-from dpjax.sources._lost_outcomes import lost_outcomes
 from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._searched import notes_of_search
 from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Minimum number of draws for the streamed layout, which is then faster despite compiling."""
+"""Number of draws from which the streamed layout is faster, although it takes long to compile."""
 
 _FIRST_RUN = 0
 """Number of the run whose first draws determine the cells of all runs."""
@@ -136,7 +136,7 @@ class OpenedDrawn:
         for pair, counts in enumerate(halves):
             cells = self._laid[pair].partition
             found.append(Search(cells, counts[..., : cells.size], cells.inside(self._region)))
-        self.notes += lost_outcomes(found, self._space)
+        self.notes += notes_of_search(found, self._space, self.pairs.labels)
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -248,7 +248,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a search round of the pairs `searched` [runs, searched] by one compiled program.
+        """Count a search round by one compiled program, at the pairs `searched` [runs, searched].
 
         The result is int64 [runs, searched, 2 halves, 2 sides, cells].
         """
@@ -315,7 +315,7 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Refuse a sampler that ignores its key: search and confirmation begin with equal draws."""
+        """Refuse a sampler that ignores its key, so that both sets begin with the same draws."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)

@@ -82,7 +82,7 @@ class Family(Source):
             raise BadType(f"make must be a function of parameters, but was {self.make!r}.")
         if not isinstance(self.ranges, Mapping) or not self.ranges:
             raise BadType(
-                "ranges must be a table of at least one name and its values, but was "
+                "ranges must map at least one parameter's name to its values, but was "
                 f"{self.ranges!r}."
             )
         _ = self._ranges
@@ -93,10 +93,10 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return why no method audits a family: audits and assertions first choose a member."""
+        """Return why no method audits a family: a member must be chosen first."""
         return (
-            f"the family {self.name} cannot be audited as a whole: give it to dpjax.audit or "
-            "assert_private, or use one of its members."
+            f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
+            "assert_private, which choose a member, or audit one of its members."
         )
 
     def tried(self, rng: np.random.Generator) -> list[dict[str, object]]:
@@ -133,7 +133,7 @@ class Family(Source):
             raise BadType(
                 "make must return an object of a library, a dpjax.HostMechanism or a "
                 f"dpjax.CommandMechanism, but {self.name} returned {text_of(made)[:80]}. "
-                "Mechanisms that JAX draws are compared by the grid of a sweep."
+                "To compare mechanisms that JAX draws, use the grid of a sweep."
             )
         return Member(source, self.make, dict(chosen))
 
@@ -187,7 +187,7 @@ class Member(OnHost):
         return getattr(self.source, name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """Return the member with less time left; see `Source`."""
+        """Return the member with its time limit reduced by `seconds`; see `Source`."""
         return replace(self, source=self.source.with_time_used(seconds))
 
     def encoder(self) -> Encoder:
@@ -233,7 +233,8 @@ def _range_of(name: str, given: Any) -> _Interval | list[object]:
     if isinstance(given, list | tuple | range | np.ndarray) and len(given):
         return list(given)
     raise BadValue(
-        f"ranges must name lists of values or intervals (low, high), but {name} had {given!r}."
+        "ranges must map each name to a list of values or an interval (low, high), but "
+        f"{name} had {given!r}."
     )
 
 

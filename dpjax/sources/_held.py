@@ -106,13 +106,13 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
     """
     if isinstance(outputs, str | os.PathLike):
         raise TypeError(
-            f"{name} must be outputs, but was the name {str(outputs)!r}: outputs in a file are "
+            f"{name} must be outputs, but was the name {str(outputs)!r}: pass outputs in a file as "
             f"dpjax.Recording({str(outputs)!r})."
         )
     try:
         array = _array(_rows_of_mixed(outputs))
     except Exception as error:  # NumPy and other libraries may raise any exception.
-        raise BadValue(f"{name} must be one array of outputs: {text_of(error)}.") from None
+        raise BadValue(f"{name} must be outputs that form an array: {text_of(error)}.") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2):
@@ -137,7 +137,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Convert outputs to an array, so that outputs that differ still differ in the array."""
+    """Convert outputs to an array in which outputs that differ still differ."""
     if not isinstance(outputs, list | tuple):
         return as_array(outputs)
     if any(map(_is_masked, outputs)):

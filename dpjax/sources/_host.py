@@ -90,14 +90,15 @@ class HostMechanism(OnHost):
         only=("events",),
     )
     time_limit: float | None = option(
-        "Seconds of drawing in all; fewer draws to keep it.", default=None
+        "Maximum total time of drawing, in seconds; the number of draws is reduced to fit.",
+        default=None,
     )
     timeout: float | None = option(
-        "Seconds that one call, or run of a program, may take; more is an outcome.",
+        "Maximum seconds for one call or one run of a program; a timeout is an outcome.",
         default=None,
     )
     restart: bool = option(
-        "Draw in two new processes too: the same noise in both is a verdict.",
+        "Also draw in two new processes; if both have the same noise, the verdict says so.",
         default=False,
         flag="--restart",
     )
@@ -227,8 +228,8 @@ def _check_arguments(function: Callable[..., object], name: str, batched: bool) 
     except TypeError as error:
         wanted = "(database, num_samples)" if batched else f"(database), for {ONE_BY_ONE}"
         raise BadType(
-            f"the function {name} must take the arguments {wanted}, and none but seed or rng "
-            f"besides, but takes {signature}: {error}."
+            f"the function {name} must take the arguments {wanted}, and no others except "
+            f"seed or rng, but takes {signature}: {error}."
         ) from None
 
 
@@ -240,6 +241,6 @@ def _check_picklable(function: Callable[..., object], name: str, by_workers: boo
             ("workers need", NO_WORKERS) if by_workers else ("restart needs", NO_RESTART)
         )
         raise BadType(
-            f"{what} a function that can be pickled, but {name} cannot be ({error}): put it "
+            f"{what} a function that can be pickled, but {name} cannot be ({error}): define it "
             f"at the top level of a module, or use {without}."
         ) from None

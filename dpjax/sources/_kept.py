@@ -52,7 +52,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return the kept ones of outputs start, ..., stop - 1, or None if none is kept."""
+        """Return those of outputs start, ..., stop - 1 that are kept; None if there are none."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -86,7 +86,9 @@ class Kept:
                 outputs = Outputs(*(unpacked(column, "bif") for column in columns))
                 self._streams[int(pair), int(side)] = _Stream([outputs], len(outputs.labels))
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"the outputs in the result are damaged: {error!r}.") from None
+            raise ValueError(
+                f"the outputs that the result stores are damaged: {error!r}."
+            ) from None
 
     def _stream(self, pair: int, side: int) -> _Stream:
         return self._streams.get((pair, side), _Stream([], 0))

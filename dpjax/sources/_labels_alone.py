@@ -49,6 +49,6 @@ def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str)
     if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:
         raise ValueError(
             f"{names} hold {num_outputs} labels, such as {example}, and hardly any occurs twice, "
-            "so there is nothing to compare: write numbers as numbers (float of a Decimal), leave "
-            "out what names a run, or group the labels."
+            "so there is nothing to compare: write numbers as numbers (float of a Decimal), "
+            "remove parts that identify a run (such as IDs or times), or group the labels."
         )

@@ -55,7 +55,7 @@ def block_size(rounds: Rounds) -> int:
 
 
 def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the number of blocks of each stream, and of draws in its last block, int32 [..., 2].
+    """Return each stream's number of blocks and number of draws in the last one, int32 [..., 2].
 
     Args:
         stops: Number of draws of each stream, at least 1.
@@ -101,7 +101,7 @@ def first_draws(
         size: Draws per block.
         at_once: Maximum number of blocks per compiled call.
         first: Number of the first block.
-        threads: Whether threads on all cores draw one block each at a time; see `side_by_side`.
+        threads: Whether threads on all cores draw the blocks in parallel; see `side_by_side`.
     """
     number, step = -(-num_draws // size), 1 if threads else at_once
     keys = random.fold_words(words, np.arange(first, first + number))
@@ -160,7 +160,7 @@ def search_counts_runs(
         streams: Streams of all runs.
         cells: Partitions as a lookup table, stacked over the pairs.
         stage: Stage of the round, int32.
-        num_samples: Draws per side of each pair, as blocks from `blocks_of`.
+        num_samples: Number of draws per side of each pair, as returned by `blocks_of`.
         runs: Two arrays: the number of each run, int32 [runs], which is folded into its key; and
             the numbers of the pairs that it searches, int32 [runs, searched].
         execution: Layout of the computation on the machine, which does not affect the counts.
@@ -198,10 +198,10 @@ def confirm_counts_runs(
     Args:
         streams: Streams of all runs.
         cells: Partitions as a lookup table, stacked over the pairs.
-        num_confirm: Draws of the longest stream, as blocks from `blocks_of`.
-        runs: Four arrays: the number of each run, int32 [runs]; its pair, int32 [runs]; where its
-            streams of both sides end, by `ends_of`, int32 [runs, 2 sides, 2]; and the mark of each
-            cell, int32 [runs, cells]. Cells with the same mark are counted together.
+        num_confirm: Number of draws of the longest stream, as returned by `blocks_of`.
+        runs: Four arrays: the number of each run, int32 [runs]; the pair of each run, int32 [runs];
+            the ends of each run's two streams, from `ends_of`, int32 [runs, 2 sides, 2]; and the
+            mark of each cell, int32 [runs, cells]. Cells with the same mark are counted together.
         num_marks: Number of marks.
         execution: Layout of the computation on the machine, which does not affect the counts.
 
@@ -237,16 +237,16 @@ def _counts(
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Count the draws of both sides, [2 sides, categories].
+    """Count the draws of both sides by mark, or by half and cell, [2 sides, categories].
 
     Args:
         streams: Streams of one run.
         pair: Number of the pair.
         stage: Stage of the run.
-        num_draws: Draws of each side, as blocks.
+        num_draws: Number of draws of each side, as returned by `blocks_of`.
         cells: Partitions, stacked over the pairs.
-        marked: Mark of each cell, and number of marks: draws are counted by mark. If None, they are
-            counted by half and cell.
+        marked: Mark of each cell, and the number of marks; the draws are then counted by mark. If
+            None, the draws are counted by half and cell.
     """
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size

@@ -12,7 +12,7 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""A simpler score is preferred if its expected bound is at least this share of the largest one."""
+"""Share of the largest expected bound that suffices for a simpler score to be chosen."""
 
 _MOST_BOXES = 3
 """Maximum dimension of vectors that are divided into boxes."""
@@ -39,8 +39,8 @@ def lay_best(
         folds: Fold of each output of the two pilots, int [n] each.
         names: Names of all labels in the pilots.
         promise: Function from a partition and counts to the expected bound.
-        parts: For outputs of several parts, the path of each number within an output, by which
-            events are described in words.
+        parts: If outputs have several parts, the path of each number within an output; events are
+            described in words with these paths.
         options: Options of `dpjax.partitions.lay`.
 
     Raises:

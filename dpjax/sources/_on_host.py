@@ -44,7 +44,7 @@ may take the share `_RESTART_SHARE` of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Time limit, in seconds, that replaces one that is used up.
+"""Time limit, in seconds, that is set when the actual time limit is used up.
 
 It is positive, so that the audit can still measure and report how much time is needed.
 """
@@ -56,7 +56,7 @@ An interrupt loses at most one batch.
 """
 
 _EVERY = 2**31 - 1
-"""Maximum number of outputs to keep that no audit reaches, so that every output is kept."""
+"""Maximum number of outputs to keep if every output is kept; no audit draws more."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
@@ -101,16 +101,16 @@ class OnHost(Source):
             count: Maximum number of outputs at each database.
 
         Returns:
-            Plural noun for the runs, for messages, and the raw outputs of both runs; None if the
-            mechanism cannot be started again.
+            A plural noun that messages use for the runs, and the raw outputs of both runs. None if
+            the mechanism cannot be started again.
         """
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
         """Return a context whose value is a `Draw`: a function that yields batches of raw outputs.
 
-        If each output needs a call of its own and the span has a `cut`, batches have at most that
-        many outputs. The outputs themselves depend only on the database, the numbers of the outputs
+        If each output needs a call of its own and the span has a `cut`, a batch has at most `cut`
+        outputs. The outputs themselves depend only on the database, the numbers of the outputs
         and the seed words.
         """
         raise NotImplementedError
@@ -186,7 +186,7 @@ class _OpenedOnHost:
                 for pair in range(len(pairs))
             ]
         self._laid = [search.partition for search in found]
-        self._note_fewer([search.halves for search in found], rounds.num_samples, "searched")
+        self._note_fewer([search.halves for search in found], rounds.num_samples, "for the search")
         if not rounds.num_kept:
             self._plan_confirm()
         return found
@@ -202,7 +202,7 @@ class _OpenedOnHost:
             cells = self._laid[pair]
             sides = [self._stream.batches(pair, side, SEARCH_AGAIN, quota) for side in (0, 1)]
             counts[place][..., : cells.size] = count_halves(cells, sides)
-        self._note_fewer(counts[0], wanted, "searched again")
+        self._note_fewer(counts[0], wanted, "for the second search round")
         self._plan_confirm()
         return counts
 
@@ -212,8 +212,8 @@ class _OpenedOnHost:
         Args:
             num_pairs: Number of pairs that the round searches.
             wanted: Samples per side of each pair, if time allows.
-            later: Samples per side of the next search round, over all its pairs; 0 if there is
-                none.
+            later: Samples per side of the next search round, summed over its pairs; 0 if there is
+                no such round.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
         if (seconds is not None or self._request.each) and not self._source.batched:
@@ -229,14 +229,14 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Fit the size of the confirmation set to the remaining time, by the search's pace."""
+        """Plan as large a confirmation set as fits the remaining time at the pace of the search."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
         streams = self._stream.streams()
         self.shares = self._pace.alike(streams)
         self.num_confirm = self._pace.confirm(streams, wanted, self._used())
-        self._said += _said_fewer(self._pace, self.num_confirm, wanted, "confirmed")
+        self._said += _said_fewer(self._pace, self.num_confirm, wanted, "for the confirmation")
         self.tally.expect(2 * self.num_confirm)
 
     def _note_fewer(self, halves: Iterable[np.ndarray], wanted: int, what: str) -> None:
@@ -301,13 +301,14 @@ class _OpenedOnHost:
         """Determine the cells of a pair by the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: When an earlier audit drew these outputs, but its file could not store them.
+            ValueError: When the file of the earlier audit, which drew the outputs, could not store
+                them.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
             raise ValueError(
-                "the audit cannot go on: its first outputs are labels that JSON does not hold, "
-                "such as tuples. Return texts or numbers instead."
+                "the audit cannot be continued: its first outputs are labels that JSON does not "
+                "hold, such as tuples. Return texts or numbers instead."
             )
         parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
         search = self._count([iter([part]) for part in parts if part is not None])
@@ -323,7 +324,7 @@ class _OpenedOnHost:
         """Yield outputs start, ..., stop - 1 of one side, numbered from the first of the search.
 
         Outputs that are kept are not drawn again. The requested outputs must all belong to the
-        search or all to the confirmation.
+        search set, or all to the confirmation set.
         """
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
@@ -384,5 +385,5 @@ def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
     if possible >= wanted:
         return []
     return [
-        f"For the time limit of {pace.limit:g} s, {possible} outputs a side {what}, not {wanted}."
+        f"For the time limit of {pace.limit:g} s, {possible} outputs per side {what}, not {wanted}."
     ]

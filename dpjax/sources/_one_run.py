@@ -1,6 +1,7 @@
 """Scores of canaries from a single run, as a source for guessing which ones were included."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -26,8 +27,26 @@ Fair coins exceed it once in five million runs.
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
+class GuessedCanaries(Source):
+    """Source with scores of canaries, whose coins can only be guessed."""
+
+    takes_pairs: ClassVar[bool] = False
+    has_canaries: ClassVar[bool] = True
+    usual_method: ClassVar[str] = "guesses"
+
+    def refuses(self, method: str) -> str | None:
+        """Refuse methods that need outputs at two databases; see `Source`."""
+        if method == self.usual_method:
+            return None
+        return Sentence(
+            f"scores of canaries in one run have no second database: use "
+            f"{term('method=Guesses()', '--method guesses')}, or record scores with and without a "
+            f"canary as {term('Recorded(x, y)', '--samples X Y')}."
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class OneRun(Source):
+class OneRun(GuessedCanaries):
     """Scores of canaries in the output of one run, each of which a fair coin included.
 
     Every canary must have had its own coin, independent of everything else. The scores may be
@@ -65,30 +84,22 @@ class OneRun(Source):
         "txt or parquet).",
         "FILE",
     )
+    # The command line reads both from this class, without importing it.
     takes_pairs: ClassVar[bool] = False
-    has_canaries: ClassVar[bool] = True
     usual_method: ClassVar[str] = "guesses"
 
     def __post_init__(self):
         if not isinstance(self.scores, Recording) and not isinstance(self.included, Recording):
             self.canaries()
 
-    def refuses(self, method: str) -> str | None:
-        """Refuse methods that need outputs at two databases; see `Source`."""
-        if method == self.usual_method:
-            return None
-        return Sentence(
-            f"scores of canaries in one run have no second database: use "
-            f"{term('method=Guesses()', '--method guesses')}, or record scores with and without a "
-            f"canary as {term('Recorded(x, y)', '--samples X Y')}."
-        )
-
-    def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def canaries(
+        self, words: Sequence[int] = (), run: int = 0
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the validated scores and coins; see `Source`, and the class for errors."""
-        scores, included = _scores(_read("scores", self.scores)), self._coins()
+        scores, included = scores_of(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(
-                f"included must have an entry a score, but had {len(included)} entries for "
+                f"included must have one entry per score, but had {len(included)} entries for "
                 f"{len(scores)} scores."
             )
         _refuse_unfair(included, self.fair_coins)
@@ -127,22 +138,25 @@ def _read(name: str, given: object) -> NDArray:
         return np.concatenate(list(given.chunks()))
     if np.ma.is_masked(given):
         raise BadValue(
-            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave those "
-            "canaries out, scores and coins."
+            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
+            "the scores and the coins of those canaries."
         )
     return np.asarray(given)
 
 
-def _scores(found: NDArray) -> NDArray[np.float64]:
+def scores_of(found: NDArray) -> NDArray[np.float64]:
+    """Return one run's scores as numbers, after checking them."""
     if found.dtype.kind not in "fiu":
         raise BadType(f"scores must be numbers, but were of type {found.dtype}.")
     if found.ndim != 1:
         raise BadType(
-            "scores must be of one run, with one number a canary, shape [n], but had shape "
-            f"{found.shape}: audit each run by a OneRun of its own, with num_claims."
+            "scores must come from one run, with one number per canary, shape [n], but had shape "
+            f"{found.shape}: audit each run with its own OneRun, and set num_claims."
         )
     if len(found) < FEWEST:
-        raise BadValue(f"scores must be of at least {FEWEST} canaries, but were of {len(found)}.")
+        raise BadValue(
+            f"there must be scores of at least {FEWEST} canaries, but there were {len(found)}."
+        )
     scores = found.astype(np.float64)
     if np.isnan(scores).any():
         raise BadValue(f"scores must not be NaN, but {np.isnan(scores).sum()} were.")
@@ -161,11 +175,12 @@ def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:
         raise BadValue(
-            f"included must be fair coins, one a canary, but {inside} of {number} were included."
+            f"included must come from fair coins, one per canary, but {inside} of {number} "
+            "canaries were included, which is too far from one half."
         )
     if 2 * inside == number and not known:
         raise BadValue(
-            f"included must be fair coins, one a canary, but exactly one half of {number} was "
-            "included, as where a fixed number is chosen, for which no bound holds. If each had "
-            f"its own coin, say {term('fair_coins=True', '--fair-coins')}."
+            f"included must come from fair coins, one per canary, but exactly half of {number} "
+            "canaries were included, as if a fixed number had been chosen. No bound holds then. If "
+            f"each canary had its own coin, use {term('fair_coins=True', '--fair-coins')}."
         )

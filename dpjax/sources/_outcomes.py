@@ -10,7 +10,7 @@ MIN_REAL = 200
 """Minimum number of samples per side for an estimate of densities."""
 
 _ATOM_SHARE = 0.05
-"""Minimum share of a side's outputs that must have the same value for it to count as an atom."""
+"""Minimum share of a side's outputs with the same value at which the value counts as an atom."""
 
 _SEEN = 20
 """Minimum count in the search set for a reliable ratio of an outcome's probabilities."""
@@ -50,36 +50,38 @@ def looks_discrete(
             notes.append(
                 Sentence(
                     f"Integers of a wide range ({len(values)} distinct, most of them fewer "
-                    f"than {_SEEN} times a side in the search): taken as reals and smoothed. Say "
+                    f"than {_SEEN} times per side in the search): taken as reals and smoothed. Say "
                     f"{DISCRETE} if they are outcomes, or {EVENTS} for exact counts."
                 )
             )
             return False
-        notes.append(f"Integers: taken as outcomes ({len(values)} distinct).")
+        notes.append(f"The integers were treated as outcomes ({len(values)} distinct).")
         if wide and smoothing is not None:
             notes.append(
                 Sentence(
-                    f"Most of these outcomes happen fewer than {_SEEN} times a side in the search, "
-                    f"where one says little: {EVENTS} compares sets of them."
+                    f"Most of these outcomes occur fewer than {_SEEN} times per side in the "
+                    f"search, where one says little: {EVENTS} compares sets of them."
                 )
             )
         return True
     if len(values) <= min(_MAX_DISTINCT, size // 10, len(both) // 4):
         notes.append(
             Sentence(
-                f"Only {len(values)} distinct numbers in {len(both)} that search: taken as "
-                f"outcomes. Say {CONTINUOUS} if they are reals."
+                f"Only {len(values)} distinct numbers occur among the {len(both)} outputs of the "
+                f"search set, so they were treated as outcomes. Use {CONTINUOUS} if they are reals."
             )
         )
         return True
-    notes.append(Sentence(f"Taken as reals with a density. Say {DISCRETE} if they are outcomes."))
+    notes.append(
+        Sentence(f"The outputs were treated as reals. Use {DISCRETE} if they are outcomes.")
+    )
     return False
 
 
 def _may_be_smoothed(
     x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, smoothing: Smoothing
 ) -> bool:
-    """Check whether integers may be smoothed to a density by the bandwidth of the confirmation.
+    """Check whether integers may be smoothed to a density with the confirmation's bandwidth.
 
     Smoothing adds noise of the kernel's shape. It is post-processing, so the ratio of the resulting
     densities is still at most e^epsilon. If the bandwidth spans several integers, and none of them
@@ -136,7 +138,7 @@ def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return x.astype(np.int64), y.astype(np.int64)
     if signed.size and signed.min() < 0:
         raise ValueError(
-            "x and y must be integers that one type holds, but one side had "
+            "x and y must be integers that fit into one 64-bit type, but one side had "
             f"{signed.min()} and the other {unsigned.max()}."
         )
     return x.astype(np.uint64), y.astype(np.uint64)
@@ -164,20 +166,20 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
     )
     if labels.dtype.kind in "iuf" and len(labels) == counts.sum():
         raise BadValue(
-            f"all of the {len(labels)} outputs in x and y are distinct numbers, so as outcomes "
-            f"there is nothing to compare: say {CONTINUOUS} if they are reals, or "
+            f"all of the {len(labels)} outputs in x and y are distinct numbers, so there are no "
+            f"outcomes to compare one by one: use {CONTINUOUS} if they are reals, or "
             f"{EVENTS}, which compares sets of them."
         )
     if labels.dtype.kind in "USO":
         refuse_alone(counts, "x and y", counts.sum(), repr(in_python(labels[0])))
     if len(labels) > _MAX_OUTCOMES:
         raise BadValue(
-            f"x and y hold {len(labels)} distinct outcomes, more than 2^20: say {CONTINUOUS} if "
+            f"x and y hold {len(labels)} distinct outcomes, more than 2^20: use {CONTINUOUS} if "
             "they are reals, or group them."
         )
     if len(labels) == 1:
         raise ValueError(
-            f"x and y hold one outcome only, {in_python(labels[0])!r}: there is nothing to compare."
+            f"x and y hold only one outcome, {in_python(labels[0])!r}: there is nothing to compare."
         )
     return numbers[: len(x)].astype(np.int32), numbers[len(x) :].astype(np.int32), labels
 

@@ -1,8 +1,8 @@
 """Detection of passages of outputs that have arrived before, possibly in other chunks.
 
 A window is any `WINDOW` consecutive outputs of a side. Its content alone decides whether its hash
-is kept; on average, one in `_EVERY` is. If a passage arrives again, it has the same windows, and so
-the same kept hashes, whether it comes in one chunk or in several. Only windows that cannot occur
+is kept; on average, one in `_EVERY` is. If a passage arrives again, it has the same windows, so the
+same hashes are kept, whether it comes in one chunk or in several. Only windows that cannot occur
 twice by chance are used. The last outputs of each side are kept, so that windows may span chunks.
 
 References:
@@ -36,7 +36,7 @@ class Passages:
     Attributes:
         words: Hash of each kept window, uint64 [k], ascending.
         chunks: Number of the chunk in which each window ended, int32 [k].
-        tails: Hashes of the last outputs of each side, at most `WINDOW` - 1 of them.
+        tails: Hashes of the last outputs of each side, at most `WINDOW` - 1 per side.
     """
 
     words: Words
@@ -57,8 +57,8 @@ class Passages:
             sides: Hashes of the outputs at the database and at its neighbor, uint64 [n].
 
         Returns:
-            The passages after the chunk; and the number of the first chunk that contains a passage
-            of this one, or None. It may be the number of this chunk, if it repeats itself.
+            The passages after the chunk; and the number of the first chunk that shares a passage
+            with this chunk, or None. If this chunk repeats itself, that may be its own number.
         """
         known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
         new = np.sort(np.concatenate([_kept(side) for side in known]))

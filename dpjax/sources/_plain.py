@@ -9,7 +9,7 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Place of an unknown name, as stated in error messages."""
+"""Words by which error messages say where an unknown name was found."""
 
 _OF_MACHINE = "workers"
 """Option that affects only the speed of a source, not its outputs; recipes leave it out."""

@@ -38,7 +38,7 @@ for number in running:
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
 """Shell command that sends its own process number to the guard, and then becomes the program.
 
-If this process sent the number instead, and a signal arrived before that, the program could be left
+If this process sent the number instead, a signal that arrives before that could leave the program
 running.
 """
 

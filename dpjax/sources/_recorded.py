@@ -41,8 +41,8 @@ class Recorded(Source):
         search_fraction: Share of the outputs that form the search set, below one half.
         blocks: Number of successive outputs per block, for outputs of a Markov chain; None for
             independent outputs. Outputs within a block may depend on each other, but blocks must be
-            so long that random outputs of different blocks are independent. The confirmation counts
-            one random output of each of its blocks.
+            so long that random outputs of different blocks are independent. The confirmation
+            counts one random output of each block of the confirmation set.
         independent: Whether the caller knows that the outputs are independent draws, even if they
             do not look so. Doubts then become mere notes, and do not change the verdict.
         name: Name of the outputs in the result.
@@ -61,9 +61,9 @@ class Recorded(Source):
         flag="--discrete/--continuous",
     )
     bits: int | str | None = option("", default=None)
-    search_fraction: float = option("Share of the outputs that searches.", default=0.3)
+    search_fraction: float = option("Share of the outputs in the search set.", default=0.3)
     blocks: int | None = option(
-        "Length of blocks of outputs that depend on each other, as those of a chain do.",
+        "Length of blocks of dependent outputs, such as those of a Markov chain.",
         default=None,
         only=("events",),
     )
@@ -92,13 +92,13 @@ class Recorded(Source):
             validate.positive_int(blocks=self.blocks)
         if self.search_fraction >= 0.5:
             raise BadValue(
-                f"search_fraction must be below 0.5, but was {self.search_fraction}: the confirm "
-                "part must be the larger one."
+                f"search_fraction must be below 0.5, but was {self.search_fraction}: the "
+                "confirmation set must be larger than the search set."
             )
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
-        """Open the outputs for one audit, which gives no pairs.
+        """Open the outputs for one audit, in which `pairs` must be None.
 
         Raises:
             ValueError: When pairs were given, there are too few outputs, or both sides share draws.
@@ -129,7 +129,7 @@ class Recorded(Source):
         for name, given in (("bits", self.bits), ("blocks", self.blocks)):
             if given is not None:
                 raise BadValue(
-                    f"{name} must be left out where a density is estimated, but was {given!r}: use "
+                    f"{name} must be left out if a density is estimated, but was {given!r}: use "
                     f"{EVENTS}, which counts outcomes."
                 )
         return recorded_arrays(self, region, key, smoothing)

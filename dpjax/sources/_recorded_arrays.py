@@ -39,7 +39,8 @@ class RecordedArrays:
     Attributes:
         space: Space of the outputs.
         labels: Outcomes in the caller's form, in the order of their numbers; None for reals.
-        origin: Median [d], which is subtracted from reals before they are rounded to float32.
+        origin: Median [d] of the outputs; it is subtracted from reals before they are rounded to
+            float32.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class RecordedArrays:
                 return as_region(None, self.space)
             if isinstance(region, str) or not hasattr(region, "__iter__"):
                 raise BadType(
-                    "region must be a list of outcomes for outputs that are labels, but was "
+                    "region must be a list of outcomes if the outputs are labels, but was "
                     f"{region!r}."
                 )
             numbers = {in_python(label): i for i, label in enumerate(self.labels)}
@@ -144,7 +145,7 @@ def recorded_arrays(
             f"x and y must have outputs of one dimension, but had the shapes {x.shape}, {y.shape}."
         )
     if _kind(x) != _kind(y):
-        raise TypeError(f"x and y must be of one kind, but were {_kind(x)} and {_kind(y)}.")
+        raise TypeError(f"x and y must hold one kind, but held {_kind(x)} and {_kind(y)}.")
     x, y = in_one_type(x, y)
     size, fraction = min(len(x), len(y)), recorded.search_fraction
     count, notes = int(size * fraction), list[str]()
@@ -157,13 +158,13 @@ def recorded_arrays(
         discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smoothing, notes)
     if len(x) != len(y):
         notes.append(
-            f"x has {len(x)} outputs and y {len(y)}; {size} of each, chosen at random, were used."
+            f"x has {len(x)} outputs and y has {len(y)}; {size} random outputs of each were used."
         )
     needed = _MIN_DISCRETE if discrete else MIN_REAL
     if size < needed:
         raise ValueError(
             f"x and y must hold at least {needed} outputs each"
-            f"{'' if discrete else ' for a bandwidth and two parts'}, but the shorter had {size}."
+            f"{'' if discrete else ' for a density estimate'}, but the shorter one held {size}."
         )
     values = SideValues(), SideValues()
     for side, outputs in zip(values, (x, y), strict=True):
@@ -176,7 +177,7 @@ def recorded_arrays(
         notes += weighed(notes_of_order(name, [split], place), recorded)
     if count < MIN_SEARCH:
         raise BadValue(
-            f"search_fraction must leave at least {MIN_SEARCH} outputs a side to search, but "
+            f"search_fraction must leave at least {MIN_SEARCH} outputs per side to search, but "
             f"{fraction} of {size} left {count}."
         )
     x, y = mixed
@@ -195,7 +196,7 @@ def recorded_arrays(
     x, y = (np.asarray(side, dtype) for side in (x, y))
     search = jax.device_put((x[:count], y[:count]))
     confirm = jax.device_put((x[count:], y[count:]))
-    notes.append(f"{count} outputs a side searched, the other {size - count} confirmed.")
+    notes.append(f"{count} outputs per side searched, the other {size - count} confirmed.")
     found = RecordedArrays(StoredStreams(search, confirm), space, labels, origin, notes, region)
     found.settings = {
         "discrete": recorded.discrete,
@@ -214,8 +215,8 @@ def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
 def _array(name: str, outputs: object) -> np.ndarray:
     if isinstance(outputs, Chunked):
         raise BadType(
-            f"{term('Local', '--method local')} needs outputs in memory, but {name} was "
-            f"{type(outputs).__name__}: read it into an array by "
+            f"{term('Local', '--method local')} needs outputs in memory, but {name} was a "
+            f"{type(outputs).__name__}: read it into an array with "
             f"dpjax.sources.readers.read_samples, or use {EVENTS}."
         )
     array = as_outputs(name, outputs)
@@ -229,7 +230,7 @@ def _array(name: str, outputs: object) -> np.ndarray:
         kinds = sorted({type(v).__name__ for v in array})
         if kinds != ["str"]:
             raise BadType(
-                f"{name} must hold numbers or labels of one kind, but had {kinds}: say "
+                f"{name} must hold either numbers or labels, but held the types {kinds}: use "
                 f"{EVENTS}, which counts outputs of every kind."
             )
     return array
@@ -241,20 +242,20 @@ def _kind(array: np.ndarray) -> str:
 
 def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
     if x.dtype.kind in "USO":
-        raise BadType(f"labels cannot be reals: leave discrete out, or say {DISCRETE}.")
+        raise BadType(f"labels cannot be treated as reals: leave out discrete, or use {DISCRETE}.")
     for name, side in (("x", x), ("y", y)):
         for column in side.reshape(len(side), -1).T:
             values, counts = np.unique(column, return_counts=True)
             if len(values) == 1:
                 raise BadValue(
-                    f"{name} is constant ({values[0]}), so it has no density: say {DISCRETE}."
+                    f"{name} is constant ({values[0]}), so it has no density: use {DISCRETE}."
                 )
             if counts.max() > most_often(len(column)):
                 share, atom = counts.max() / len(column), values[counts.argmax()]
                 raise BadValue(
-                    f"{name} holds the value {atom:g} in {share:.0%} of its outputs that search, "
+                    f"{name} holds the value {atom:g} in {share:.0%} of its search set, "
                     "so it has no "
-                    f"density there: say {EVENTS}, which counts it apart, or say "
+                    f"density there: use {EVENTS}, which counts the value separately, or use "
                     f"{DISCRETE}."
                 )
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.wording import Doubt, Unvaried
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
@@ -64,7 +65,7 @@ class OpenedRecorded:
         )
         names = " and ".join(part.name for part in parts)
         if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
-            raise TypeError(f"{names} must be of one kind, but were labels and vectors.")
+            raise TypeError(f"{names} must hold one kind of outputs, but held labels and vectors.")
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
         num_confirm = min(int(part.values.total * (1 - part.fraction)) for part in parts)
         cells = lay_best(
@@ -79,7 +80,8 @@ class OpenedRecorded:
         self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
         self.notes += [
-            f"{side}: {searched} outputs searched, the other {confirmed} confirmed."
+            f"{side}: {searched} outputs form the search set, the other {confirmed} the "
+            "confirmation set."
             for side, searched, confirmed in zip(
                 "xy",
                 self._counts[:2].sum(axis=(0, 2)),
@@ -103,7 +105,7 @@ class OpenedRecorded:
             ValueError: When only a part of the confirmation set is requested.
         """
         if marked.first or marked.size is not None:
-            raise ValueError("recorded outputs that confirm are counted all at once.")
+            raise ValueError("the confirmation set of recorded outputs must be counted as a whole.")
         counts, (of_cells,) = np.zeros((1, 2, marked.num_marks), np.int64), marked.marks
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
@@ -120,9 +122,11 @@ class OpenedRecorded:
         self.notes += weighed(doubts, self._source)
 
 
-def weighed(doubts: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return doubts unchanged; if the caller states that outputs are independent, as mere notes."""
-    return [str(doubt) for doubt in doubts] if source.independent else doubts
+def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
+    """Return notes, with doubts as plain notes if the outputs are stated to be independent."""
+    if not source.independent:
+        return notes
+    return [str(note) if isinstance(note, Doubt) else note for note in notes]
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
@@ -143,6 +147,8 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
         raise ValueError(f"{names[0]} and {names[1]}: {error}") from None
     for name, side in zip(names, values, strict=True):
         refuse_copies(name, side)
+    if all(side.is_constant for side in values):
+        return [Unvaried((values[0].total, values[1].total), LABEL)]
     return [*notes_of_copies(*values), *notes_of_near_copies(*values)]
 
 
@@ -205,14 +211,14 @@ def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
             continue
         if all(np.all(side[:, column] == np.rint(side[:, column])) for side in sides):
             notes.append(
-                f"Whole numbers: {len(atoms)} that happen often were counted one by one, all "
+                f"Of the integers, {len(atoms)} that occur often were counted one by one, and all "
                 "others in intervals."
             )
             continue
         shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
         notes.append(
-            f"Numbers that happen often ({shown}{', ...' if len(atoms) > 3 else ''}: "
-            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted apart from the density "
-            "around them."
+            f"Numbers that occur often ({shown}{', ...' if len(atoms) > 3 else ''}: "
+            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted separately from the "
+            "density around them."
         )
     return notes

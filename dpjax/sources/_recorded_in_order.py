@@ -64,8 +64,8 @@ class _Side:
             tally.saw(len(chunk))
         if total <= number:
             raise BadValue(
-                f"{self.name} must hold more than {number} outputs, which lay the cells, but held "
-                f"{total}: use {EVENTS}."
+                f"{self.name} must hold more than {number} outputs, since as many outputs "
+                f"determine the cells, but held {total}: use {EVENTS}."
             )
         self._kept = np.concatenate([chunk for chunk in kept if len(chunk)])
         return self._kept[:number]
@@ -85,7 +85,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1; successive calls must go forward."""
+        """Yield outputs start, ..., start + number - 1; calls must not go backwards."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -102,8 +102,8 @@ class OpenedInOrder:
     Args:
         source: Outputs of both sides.
         request: Request of the method.
-        gone: Number of outputs per side that were counted and that the source no longer holds. They
-            followed the first `dpjax.inference.LAYING` outputs, which it holds.
+        gone: Number of outputs per side that were counted and that the source no longer holds. The
+            first `dpjax.inference.LAYING` outputs, which came before these, are still held.
     """
 
     held = None
@@ -141,8 +141,8 @@ class OpenedInOrder:
         if len({value.total for value in values}) == 2:
             more = int(np.argmax([value.total for value in values]))
             self.notes.append(
-                f"{names[more]} has {abs(values[0].total - values[1].total):,} outputs more than "
-                f"{names[1 - more]}: they wait for as many there."
+                f"{names[more]} has {abs(values[0].total - values[1].total):,} more outputs than "
+                f"{names[1 - more]}; they are not counted until that side has as many."
             )
         for side in self._sides:
             # Test the order of many outputs now, since the audit may count only a few of them.

@@ -1,9 +1,9 @@
 """Repeated noise: two runs at one database with the same outputs in the same order.
 
 Let a run consist of n independent draws from a distribution Q. Whatever Q is, the probability of
-the outputs x_1, ..., x_n is at most prod f(x_i), where f are their own relative frequencies. So a
-second run has the same outputs with at most that probability. If all outputs are equal, this bound
-is 1, and a repetition shows nothing.
+the outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of these outputs that
+equal x. So a second run has the same outputs with at most that probability. If all outputs are
+equal, this bound is 1, and a repetition shows nothing.
 """
 
 import numpy as np
@@ -36,8 +36,8 @@ class Repeats(ValueError):
         where = ("the database", "its neighbor")[side]
         self.sentence = Sentence(
             f"Two {counted.runs} of {name}, drawn at {where}, had the same first {counted.outputs} "
-            f"outputs in the same order, a chance below {counted.chance} for independent draws. "
-            "Noise that comes again is known to whoever ran it once: the outputs are then a "
+            f"outputs in the same order; the chance is below {counted.chance} for independent "
+            "draws. Whoever has run the mechanism once knows such noise, so the outputs are a "
             "function of the data."
         )
         self.advice = (

@@ -22,8 +22,8 @@ class Rounds(NamedTuple):
 
     Attributes:
         num_samples: Samples per side of every pair in the first round of the search.
-        num_kept: Number of pairs in the second round; 0 if there is only one round.
-        num_again: Samples per side of each of these pairs in the second round.
+        num_kept: Number of pairs in the second round of the search; 0 if there is no such round.
+        num_again: Samples per side of each pair in the second round.
         num_confirm: Fresh samples per side of the chosen pair, N.
     """
 

@@ -25,8 +25,8 @@ class Span(NamedTuple):
         words: Words from which seeds are derived.
         saw: Function to call with the number of outputs of each batch, for the progress.
         cut: Maximum number of outputs per batch, if each output has its own seed; or None.
-        done: Number of outputs at the start of the range that are known and need not be drawn, if
-            each output has its own seed.
+        done: Number of outputs at the start of the range that are already known and not drawn
+            again; this requires that each output has its own seed.
     """
 
     outputs: range
@@ -40,7 +40,7 @@ Draw = Callable[[object, Span], Iterator[Raw]]
 """Function from a database and a span to an iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""Plural noun for two runs, for messages, and the raw outputs of each run at both sides.
+"""A plural noun that messages use for two runs, and the raw outputs of both runs at both sides.
 
 The outputs are nested lists, [2 runs][2 sides].
 """
@@ -104,7 +104,7 @@ def seeds_of_calls(
             own.
         batch_size: Number of outputs that share the seed of a batch.
         batched: Whether a batch is one call with one seed. If False, each output has its own seed,
-            derived from that of the batch, which does not depend on `span.cut`.
+            which is derived from the seed of the batch and does not depend on `span.cut`.
 
     Yields:
         Pairs of a number of outputs and a seed below 2^63, or an int64 array of the outputs' seeds.

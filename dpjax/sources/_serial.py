@@ -44,7 +44,7 @@ If there are fewer ranks, or many ties, the sum of products is not nearly normal
 def notes_of_order(
     name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
 ) -> list[Doubt]:
-    """Return a doubt if successive outputs are correlated, with their effective sample size.
+    """Return a doubt, with the effective sample size, if successive outputs are correlated.
 
     Args:
         name: Name of the side.
@@ -69,7 +69,7 @@ def notes_of_order(
         return [
             Doubt(
                 f"{name} is sorted or changes once, so its order cannot show whether its outputs "
-                "were drawn independently, which the bound requires: pass them in the order in "
+                "were drawn independently, as the bound requires: pass the outputs in the order in "
                 "which they were drawn."
             )
         ]
@@ -81,7 +81,7 @@ def notes_of_order(
             f"{name}: successive outputs are correlated ({correlation[distance]:.2g} at distance "
             f"{distance}; the probability is below {_CHANCE:g} for independent draws). The {size} "
             f"outputs are worth about {effective_size(correlation, size)} independent ones, so the "
-            "bound may exceed the truth. Record every output in a run of its own. If a Markov "
+            "bound may exceed the truth. Record every output in a separate run. If a Markov "
             "chain draws the outputs, pass the length of blocks after which they no longer depend "
             f"on each other: {term('blocks=LENGTH', '--blocks LENGTH')}."
         )
@@ -117,9 +117,9 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _chance_of_ranks(ranks: np.ndarray, distance: int) -> float:
-    """Approximate the probability of such a large sum of products of ranks at a distance.
+    """Approximate how likely so large a sum of products of ranks is for independent outputs.
 
-    The probability is that of independent outputs.
+    The sum is over all pairs of outputs at the given distance.
     """
     centred = ranks - ranks.mean()
     size, pairs, variance = len(ranks), len(ranks) - distance, centred.var()
@@ -133,7 +133,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
-    """Return the probability of so few runs of 1s, with every `distance`-th output adjacent."""
+    """Return how likely so few runs of 1s are if every `distance`-th output is made adjacent."""
     size = happened.size // distance * distance
     ordered = happened[:size].reshape(-1, distance).T.ravel()
     ones = int(ordered.sum())

@@ -1,20 +1,22 @@
 """Detection of draws that both sides share: copies in any order, common rows, or one seed.
 
-A bound on the ratio of two probabilities assumes that the two sides are independent. Outputs that
-are on both sides make any mechanism look private. They are detected in two ways.
+A bound on the ratio of two probabilities assumes that the two sides are independent. If both
+sides hold the same outputs, any mechanism looks private. Shared outputs are detected in two ways.
 
 Values: consider a value that occurs c times in total, with an even c. Whatever the two
 distributions are, it occurs equally often on both sides with a probability of at most
 h(c) = C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two
 sides are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). Its expectation is at
 most 1, so it is rarely large (by Markov's inequality, or Ville's at any time). This holds if the
-counts of different values are independent. They are not, since they add up to the numbers n and m
-of outputs on the two sides. But this increases probabilities by a factor of at most n + m + 1
-(Darroch: the total can be made the most likely one of n + m + 1 totals). For example, a real that
+counts of different values are independent. The counts are in fact dependent, since they add up to
+the numbers n and m of outputs on the two sides. But this dependence increases probabilities by a
+factor of at most n + m + 1 (Darroch: the total can be made the most likely one of n + m + 1
+totals). For example, a real that
 occurs once on each side has h = 1/2. The order of outputs does not matter.
 
 Order: if there are few distinct outcomes, their counts show nothing, but a long sequence of
-outcomes does not occur twice by chance.
+outcomes does not occur twice by chance. Neither does a long sequence of ranks: one noise that was
+added to two statistics, as by a fixed seed, gives different values with the same ranks.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".
@@ -63,8 +65,8 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     if log_evidence(chance, equal) > np.log((x.total + y.total + 1) / _CHANCE):
         raise ValueError(
             f"x and y must be independent of each other, but share draws: of {len(equal)} values "
-            f"that could be compared, {equal.sum()} occur equally often in both, a chance below "
-            f"{_CHANCE:g}. {_ANEW}"
+            f"that could be compared, {equal.sum()} occur equally often in both. Independent "
+            f"draws do so with a probability below {_CHANCE:g}. {_ANEW}"
         )
     size = min(len(x.first), len(y.first))
     if np.array_equal(x.first[:size], y.first[:size]) and order_nats(x.first[:size]) > ORDER_NATS:
@@ -72,3 +74,27 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
             "x and y must be independent of each other, but share draws: their first "
             f"{size} outputs are the same in the same order. {_ANEW}"
         )
+    if ranked := _same_ranks(x.leading, y.leading):
+        raise ValueError(
+            "x and y must be independent of each other, but share draws: the ranks of their first "
+            f"{ranked} outputs are the same in the same order, as if one noise had been added to "
+            "two values. If the mechanism itself sets its seed, its outputs are a function of the "
+            f"data; otherwise give each side a seed of its own. {_ANEW}"
+        )
+
+
+def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
+    """Return the number of first outputs whose ranks agree and cannot agree by chance, or 0.
+
+    Args:
+        x: First outputs at the database, [m].
+        y: First outputs at its neighbor, [m].
+    """
+    size = min(len(x), len(y))
+    ranks = [np.unique(side[:size], return_inverse=True)[1] for side in (x, y)]
+    if size < 2 or not np.array_equal(ranks[0], ranks[1]):
+        return 0
+    # A chain that visits every state once predicts itself, so divide many values into two halves.
+    many = ranks[0].max() >= size // 2
+    states = (ranks[0] > np.median(ranks[0])).astype(np.int64) if many else ranks[0]
+    return size if order_nats(states) > ORDER_NATS else 0

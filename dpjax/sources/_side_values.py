@@ -14,7 +14,7 @@ The probability of a recurrence is e^-60, or about e^-30 if batches are sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Values of s to try in `log_evidence`, as fractions of the distance from h to 1."""
+"""Values of s that `log_evidence` tries, as fractions of the distance from h to 1."""
 
 _ONCE = 32
 """A sequence with at least this number of values that occur once cannot recur by chance.
@@ -29,10 +29,13 @@ _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Lengths of the beginning of a side that is searched for in later outputs.
+"""Possible lengths of the beginning of a side for which later outputs are searched.
 
 The shortest beginning that cannot recur by chance is used.
 """
+
+_RANKED = 512
+"""Number of first outputs whose ranks are compared with those of the other side."""
 
 _ROWS = 2**18
 
@@ -51,17 +54,22 @@ class SideValues:
         again: Numbers of the outputs at which a long repeated sequence begins for the first and for
             the second time; None if there is no such sequence.
         spacings: Spacings between values that are floats.
+        leading: First outputs, reduced to their first numbers, float64 [m]; empty for outputs that
+            are not numbers.
     """
 
     def __init__(self):
         self.hashes, self.counts = np.empty(0, np.uint64), np.empty(0, np.int64)
         self.first, self.limit, self.total = self.hashes, np.uint64(2**64 - 1), 0
         self.again: tuple[int, int] | None = None
-        self.spacings = Spacings()
+        self.spacings, self.leading = Spacings(), np.empty(0)
         self._last, self._chunks = self.hashes, dict[bytes, int]()
 
     def add(self, outputs: np.ndarray) -> None:
         """Add outputs to the summary: numbers [n] or [n, d], labels [n] or objects [n]."""
+        if outputs.dtype.kind in "biuf" and len(self.leading) < _RANKED:
+            first = outputs[: _RANKED - len(self.leading)].astype(np.float64)
+            self.leading = np.concatenate([self.leading, first.reshape(len(first), -1)[:, 0]])
         for start in range(0, len(outputs), _ROWS):
             self.spacings.add(outputs[start : start + _ROWS])
             hashes = hashes_of(outputs[start : start + _ROWS])
@@ -75,6 +83,11 @@ class SideValues:
             self.hashes, self.counts = hashes[:_KEPT], joined[:_KEPT]
             if len(hashes) > _KEPT:
                 self.limit = self.hashes[-1]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all outputs so far are the same."""
+        return self.counts.size == 1 and int(self.counts[0]) == self.total
 
     def counts_of(self, hashes: np.ndarray) -> np.ndarray:
         """Return the number of outputs with each of n hashes, int64 [n]."""
@@ -106,10 +119,10 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     """Return the log of the evidence that occurrences have larger probabilities than assumed.
 
     The assumption is that each of n occurrences has a probability of at most h. The evidence is a
-    product of s / h for each one that happened, and of (1 - s) / (1 - h) for each one that did not,
-    with s > h. Under the assumption, its expectation is at most 1, so it is rarely large (Ville's
-    inequality). The result is the log of the largest product over several s, less the log of their
-    number.
+    product with one factor per occurrence: s / h if it happened, and (1 - s) / (1 - h) if it did
+    not, with some s > h. Under the assumption, the expected product is at most 1, so the product is
+    rarely large (Ville's inequality). Several values of s are tried; the result is the log of the
+    largest product, minus the log of the number of these values.
 
     Args:
         chance: Maximum probability h of each occurrence, [n], below 1.

@@ -33,21 +33,21 @@ class Request:
     """What a counting method requests of a source.
 
     Attributes:
-        rounds: Function from the number of pairs to the numbers of draws in search and
-            confirmation.
+        rounds: Function that returns the numbers of draws in search and confirmation, given the
+            number of pairs.
         region: Region of outputs that events may contain, in the caller's form; None for all
             outputs.
         promise: Function that returns the lower bound to be expected, given a pilot's counts.
         key: Typed key of all runs.
         execution: Layout of the computation on the machine.
         runs: Run numbers, int32 [runs].
-        kept: Dict that the source fills, and that later batches of runs reuse.
+        kept: Dict in which the source stores what later batches of runs reuse.
         block: Draws per block, a power of 2; 0 to derive it from the numbers of draws.
-        in_order: Whether the audit is sequential: cells are determined anew as outputs arrive, and
-            recorded outputs are counted in their order instead of being split at random.
-        each: Whether every output is expensive; then progress is reported after each output, and
+        in_order: Whether the audit is sequential. If so, cells are determined anew as outputs
+            arrive, and recorded outputs are counted in order instead of being split at random.
+        each: Whether every output is expensive. If so, progress is reported after each output, and
             every output is kept.
-        held: Outputs of the audit that this one continues, from `OpenedInTurn.held`, or None.
+        held: `OpenedInTurn.held` of the earlier audit that this one continues, or None.
         seconds: Maximum seconds of drawing for each side of each pair in the search of a host
             source; None for no limit. It replaces the source's own limit.
     """
@@ -114,7 +114,7 @@ class Opened(AtPairs, Protocol):
     Attributes:
         tally: Counts and progress so far.
         num_confirm: Fresh samples per side, N; after the search, it may be smaller than requested.
-        shares: Whether the two sides may have different numbers of fresh outputs, 2 N in total.
+        shares: Whether the numbers of fresh outputs of the two sides may differ; their sum is 2 N.
         region: Region in words.
     """
 
@@ -178,7 +178,7 @@ class OpenedInTurn(Opened, Protocol):
     def held(self) -> JsonObject | None:
         """First outputs as JSON values, so that a continued audit need not draw them again.
 
-        None if a continued audit draws or reads them again.
+        The value is None if a continued audit draws or reads these outputs again.
         """
         ...
 
@@ -253,13 +253,13 @@ class Source:
             is no such option.
         takes_pairs: Whether the caller gives pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
-        has_canaries: Whether the source holds scores of canaries from one run instead of outputs.
+        has_canaries: Whether the source gives scores of canaries from one run instead of outputs.
         repeatable: Whether another run draws new outputs, as a sweep requires.
         side_by_side: Whether many runs are computed simultaneously instead of one after the other.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
-        counts_again: Whether a continued audit counts the outputs of the earlier audit again; if
-            False, the source may no longer hold them.
+        counts_again: Whether a continued audit counts the earlier audit's outputs again. If False,
+            it counts only new outputs, and the source may no longer hold the earlier ones.
     """
 
     kind: ClassVar[str] = ""
@@ -308,7 +308,7 @@ class Source:
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return why a method cannot audit the source, in a sentence; None if it can."""
+        """Return a sentence on why a method cannot audit the source; None if it can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -329,8 +329,14 @@ class Source:
         """
         raise NotImplementedError
 
-    def canaries(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def canaries(
+        self, words: Sequence[int], run: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
+
+        Args:
+            words: Words of the key of all runs; not needed for a recorded run.
+            run: Number of the run.
 
         Raises:
             ValueError, TypeError: When the scores or the coins are invalid.

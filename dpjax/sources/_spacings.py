@@ -8,8 +8,8 @@ t = 1/1000 is therefore compared with a binomial distribution, with a probabilit
 pair.
 
 A distribution may itself form clouds around some values, as rounded values with a little noise do.
-But then, unless the two distributions are far apart, two outputs of a cloud come from different
-sides about as often as from the same side, whereas near-copies always come from the same side.
+But unless the two distributions are far apart, two outputs of a cloud come from different sides
+about as often as from the same side, whereas near-copies always come from the same side.
 
 Values that differ by a few units in the last place are merged first, since rounding may move equal
 sums of floats apart. Spacings are also compared on a logarithmic scale, on which very heavy tails
@@ -31,7 +31,7 @@ _APART = 5.0
 """Largest ratio of a cloud's probabilities on the two sides for which the test is valid."""
 
 _FEWEST = 20
-"""Minimum number of pairs of spacings for deciding whether values lie on a lattice."""
+"""Minimum number of pairs of spacings needed to decide whether values lie on a lattice."""
 
 _ULPS = 16
 """Difference up to which values count as equal, in units in the last place."""
@@ -104,7 +104,7 @@ class _Column:
     Attributes:
         values: Distinct values, float64 [n], ascending.
         total: Number of values so far, with repetitions and in all windows.
-        precision: Machine epsilon of the column's type; the largest one if there are several types.
+        precision: Machine epsilon of the column's type, or the largest one of several types.
     """
 
     def __init__(self):

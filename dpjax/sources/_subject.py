@@ -46,17 +46,18 @@ def _refuse_outputs(mechanism: object) -> None:
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
         raise BadType(
             f"mechanism must be a mechanism or a function, but was the torch module "
-            f"{type(mechanism).__name__}: a function (database, num_samples) that trains it and "
-            f"returns what is released is audited as {ON_HOST}, and scores of canaries of one "
-            f"training as {term('dpjax.OneRun(scores, included)', '--one-run')}."
+            f"{type(mechanism).__name__}: to audit its training, pass a function (database, "
+            f"num_samples) that trains it and returns what is released, as {ON_HOST}, or the "
+            "scores of the canaries of one training, as "
+            f"{term('dpjax.OneRun(scores, included)', '--one-run')}."
         )
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
         raise BadType(
             "mechanism must be a mechanism or a function, but was of the type "
-            f"{type(mechanism).__name__}: outputs that were recorded at two databases are audited "
-            f"as {term('dpjax.Recorded(x, y)', '--samples X Y')}, and databases belong into "
-            f"{term('pairs=[(database, neighbor)]', '--pairs')}, beside the function that "
-            "releases something of them."
+            f"{type(mechanism).__name__}: pass outputs that were recorded at two databases as "
+            f"{term('dpjax.Recorded(x, y)', '--samples X Y')}, but pass databases as "
+            f"{term('pairs=[(database, neighbor)]', '--pairs')}, together with the function that "
+            "computes a release from them."
         )
 
 
@@ -75,7 +76,8 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
         if space != found.output_space:
             raise BadValue(
                 f"{name_of(mechanism)} has outputs that are {found.output_space} at the database "
-                f"and {space} at its neighbor: one that has any is wrapped as {ON_HOST}."
+                f"and {space} at its neighbor: wrap a mechanism whose outputs vary in kind as "
+                f"{ON_HOST}."
             )
     return found
 
@@ -97,17 +99,19 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
     shapes = {shape_of(nth(side, 0)) for side in (pairs.database, pairs.neighbor)}
     if len(shapes) > 1 or not isinstance(pairs.database, np.ndarray):
         raise BadValue(
-            "pairs must hold databases of one shape for this mechanism, but had "
+            "pairs must hold databases of the same shape for this mechanism, but had "
             f"{' and '.join(sorted(shapes))}."
         )
     shape = pairs.database.shape[1:]
     if expected is not None and shape != (expected,):
         raise BadValue(
-            f"pairs must hold databases of {expected} query answers for this mechanism "
+            f"pairs must hold databases with {expected} query answers for this mechanism "
             f"(num_queries), but had the shape {shape}."
         )
     if expected is None and shape != ():
-        raise BadValue(f"pairs must hold single numbers for this mechanism, but had {shape}.")
+        raise BadValue(
+            f"pairs must hold single numbers for this mechanism, but had the shape {shape}."
+        )
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
@@ -133,13 +137,13 @@ def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     if not np.all(np.isfinite(outputs)):
         raise BadValue(
-            "the mechanism returned NaN or an infinity in a pilot: its outputs must be finite for "
-            f"a density; {EVENTS} counts them as outcomes."
+            "the mechanism returned NaN or an infinity in a pilot: density estimates require "
+            f"finite outputs; {EVENTS} counts NaN and infinities as outcomes."
         )
     low, high = np.quantile(outputs, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
     if np.any(low >= high):
         raise BadValue(
-            "the mechanism returned a constant in a pilot: it is not a real-valued one; return "
-            f"integers, or use {EVENTS}."
+            "the mechanism returned a constant in a pilot, which has no density: return integers, "
+            f"or use {EVENTS}."
         )
     return low, high

@@ -17,8 +17,8 @@ _MEASURE_SHARE = 0.25
 """Maximum share of the time limit that measuring the pace may take."""
 
 _PROBE_SHARE = 0.1
-"""If the first outputs at a database take more than this share of the limit, they are the only
-measurement there."""
+"""If the first outputs at a database take more than this share of the limit, the pace there is
+measured by these outputs alone."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
 """Limits of measuring the pace at several databases.
@@ -37,7 +37,7 @@ _MARGIN = 0.85
 """Share of the remaining time for which draws are planned; the rest allows for a varying pace."""
 
 _ALIKE = 1.3
-"""Maximum ratio of the two sides' paces with which they may have different numbers of outputs.
+"""Maximum ratio of the two sides' paces up to which their numbers of outputs may differ.
 
 Even if the slower side has 16/9 N outputs and the other one 2/9 N, drawing then takes at most 1.10
 times as long, which is within the margin."""
@@ -132,7 +132,7 @@ class Pace:
             database: Database at which to draw.
             words: Seed words.
             wanted: Number of outputs of the whole audit, if time allows.
-            first: Number of outputs that were already drawn there, and the seconds they took.
+            first: Number of outputs that were already drawn at the database, and their seconds.
         """
         (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
@@ -254,8 +254,8 @@ class Pace:
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
         return BadValue(
-            f"time_limit must leave {search} outputs a side and pair to search and {confirm} a "
-            f"side to confirm, but was {self.limit:g} s, and an output takes about "
+            f"time_limit must leave {search} outputs per side of each pair to search and "
+            f"{confirm} per side to confirm, but was {self.limit:g} s, and an output takes about "
             f"{self._taking(confirm) / confirm:.2g} s: give at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )

@@ -1,9 +1,9 @@
 """Detection of resampled outputs: count ratios that jump between neighboring outcomes.
 
-If many outputs are resampled from a few recorded ones, they repeat the random errors of the few,
-but their large counts make these errors look significant. If outputs are integers, or lie on
-another lattice, no single value shows that they are copies. But under most mechanisms, the log
-ratio of an outcome's probabilities is nearly linear in the outcome, except at a few places. The
+If many outputs are resampled from a few recorded ones, their counts repeat the random errors of the
+few. Because the counts are large, these errors then look significant. If outputs are integers, or
+lie on another lattice, no single value shows that they are copies. But under most mechanisms, the
+log ratio of an outcome's probabilities is nearly linear in the outcome, except at a few places. The
 second differences of log ratios should then not exceed their standard errors.
 
 The statistic is the sum of squares of the standardized second differences in disjoint triples of

@@ -98,13 +98,7 @@ class Watched:
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
-        return [
-            Unvaried(
-                f"All {first} outputs at the database were the same, and so were all {second} at "
-                "its neighbor: the mechanism may draw no randomness, or the same at every call.",
-                self._pairs.labels[pair],
-            )
-        ]
+        return [Unvaried((first, second), self._pairs.labels[pair])]
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
         """Refuse a mechanism whose two new runs have equal outputs; see `OnHost.restarted`.

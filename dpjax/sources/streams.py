@@ -1,7 +1,7 @@
 """Streams of outputs for compiled kernels, which a mechanism draws or arrays store.
 
-Kernels use one interface: `draw(pair, side, stage, num_samples)` returns a function that returns
-the blocks of a stream.
+Kernels use one interface: `draw(pair, side, stage, num_samples)` returns a function that maps
+a block's number to the outputs of that block.
 """
 
 from collections.abc import Callable

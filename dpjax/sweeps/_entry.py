@@ -41,7 +41,7 @@ class Entry:
 
     Attributes:
         mechanism: Mechanism of the catalogue, importable class or function, or a
-            `dpjax.HostMechanism` of such a function.
+            `dpjax.HostMechanism` or `dpjax.CanaryRuns` of such a function.
         method: A method of `dpjax.audit` with its options; or `LocalSearch` or `HistogramEstimate`,
             which yield estimates without a bound.
         pairs: Pairs to search; None for a mechanism's standard pairs. Histogram methods that
@@ -93,13 +93,17 @@ class Entry:
 
     def _look(self) -> None:
         """Check that the method can audit the mechanism; convert the mechanism and its pairs."""
-        if reason := self.method.accepts(self.source):
+        if reason := self.source.refuses(self.method.name) or self.method.accepts(self.source):
             raise TypeError(reason)
         if not self.source.repeatable:
             raise TypeError(
                 "mechanism must be drawn anew in every run of a sweep, but was "
                 f"{self.source.name}: audit it by dpjax.audit(...)."
             )
+        if not self.source.takes_pairs:
+            if self.pairs is not None:
+                raise BadValue(f"pairs must be left out for {self.source.name}, which takes none.")
+            return
         if not self.source.stacks_pairs:
             object.__setattr__(self, "pairs", AnyPairs.of(self.pairs))
             return
@@ -131,7 +135,7 @@ class Entry:
         if isinstance(self.method, Local):
             if isinstance(space, MixedSpace):
                 raise ValueError(
-                    f"Local cannot run on outputs that are {space}: beside an atom there is no "
+                    f"Local cannot run on outputs that are {space}: outputs with atoms have no "
                     "density; use Events()."
                 )
             if given is None:
@@ -155,8 +159,8 @@ class Entry:
         if "name" not in content:
             raise ValueError(
                 f"mechanism must be importable by its name for a sweep, but was "
-                f"{self.source.name}: use a HostMechanism of a function at the top level of a "
-                "module, so that every process finds it."
+                f"{self.source.name}: use a HostMechanism or CanaryRuns of a function at the top "
+                "level of a module, so that every process finds it."
             )
         return content["name"]
 

@@ -146,7 +146,7 @@ class SweepSpec:
                 # Not all values are validated before they are used, so any of these exceptions may
                 # mean a wrong type.
                 raise TypeError(
-                    f"entry {number} holds a value that is none of its kind "
+                    f"entry {number} holds a value of the wrong type "
                     f"({type(error).__name__}: {error})."
                 ) from error
         rest: JsonObject = {k: v for k, v in content.items() if k != "entries"}

@@ -273,8 +273,8 @@ class Store:
         if not self.any_processor:
             raise BadValue(
                 f"{self.folder} was made on {' and '.join(known)}, but this is {processor}, whose "
-                "numbers end in other bits: go on there, name another folder, or allow it by "
-                f"{term('any_processor')}, which each row then shows."
+                "results may differ in the last bits: continue on that processor, name another "
+                f"folder, or allow it by {term('any_processor')}, which each row then shows."
             )
         known.append(processor)
         write_whole({self.folder / MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})

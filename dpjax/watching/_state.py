@@ -119,10 +119,10 @@ class State:
         """
         names = [chunk.name for chunk in self.taken]
         if not isinstance(self.terms, dict) or names != sorted(set(names)):
-            raise ValueError("its terms or the names of its chunks are none")
+            raise ValueError("its terms or chunk names are invalid")
         sizes = [size for chunk in self.taken for size in chunk.sizes]
         if not all(type(size) is int and size >= 0 for size in [self.gone, *sizes]):
-            raise ValueError("its numbers of outputs are none")
+            raise ValueError("a number of outputs in it is not a non-negative integer")
         if np.any(self.passages.chunks.astype(np.int64) // max(len(names), 1)):
             raise ValueError("its passages are of chunks that it never took")
         drawn = 0 if self.result is None else self.result.settings["drawn"]
@@ -133,7 +133,7 @@ class State:
             if self.gone + waiting != sum(chunk.sizes[side] for chunk in self.taken):
                 raise ValueError("outputs that it took are missing")
             if waiting < drawn - self.gone:
-                raise ValueError("outputs that laid its cells are missing")
+                raise ValueError("outputs that determined its cells are missing")
 
 
 def _seal(content: JsonObject) -> str:

@@ -14,7 +14,7 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.inference import LAYING, first_round
 from dpjax.methods import Sequential
 from dpjax.notions import Epsilon, Notion, Terms
-from dpjax.results import DOUBTFUL, VIOLATED, AuditResult
+from dpjax.results import DOUBTFUL, REFUTING, AuditResult
 from dpjax.results.provenance import DECISIVE, seed_of, versions
 from dpjax.results.recipes import notion_to_plain
 from dpjax.sources import Arriving, Chunk, Passages
@@ -76,7 +76,7 @@ class Watch:
     @property
     def is_over(self) -> bool:
         """Whether the watch has ended: the claim is refuted, or outputs look dependent."""
-        return self.result is not None and self.result.verdict in (VIOLATED, DOUBTFUL)
+        return self.result is not None and self.result.verdict in (*REFUTING, DOUBTFUL)
 
     @property
     def waiting(self) -> tuple[int, int]:
@@ -128,8 +128,8 @@ class Watch:
             before = self.state.terms.get(name)
             if before != value:
                 raise BadValue(
-                    f"{name} must stay what it was where a watch goes on: {before!r} in "
-                    f"{self._path}, and not {value!r}."
+                    f"{name} must not change when a watch is continued: it is {before!r} in "
+                    f"{self._path}, but {value!r} was given."
                 )
 
     def _refuse_again(self, chunk: Chunk) -> None:
@@ -186,7 +186,7 @@ class Watch:
                 result = resume(result, source)
             drawn = result.settings["drawn"]
             all_counted = drawn == before.gone + least
-            if not all_counted and result.verdict != VIOLATED and not result.doubts:
+            if not all_counted and result.verdict not in REFUTING and not result.doubts:
                 # An interrupt left part of the chunk uncounted. Do not store the new state, so that
                 # the chunk is counted again from its start.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")

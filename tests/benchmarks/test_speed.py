@@ -227,9 +227,12 @@ def test_plain_draws_have_the_mechanisms_distribution(letter):
 @pytest.mark.slow
 def test_gpu_script_on_any_backend(tmp_path):
     options = ["--runs", "3", "--batch", "2", "--rounds", "1", "--only", "a", "--levels", "1"]
-    gpu.main([*options, "--out", str(tmp_path)])
+    gpu.main([*options, "--trainings", "8", "--out", str(tmp_path)])
     (written,) = tmp_path.glob("*.json")
-    (row,) = json.loads(written.read_text())["curves"]
+    result = json.loads(written.read_text())
+    (row,) = result["curves"]
+    assert len(result["trainings"]) == 4
+    assert all(row["trainings_per_second"] > 0 for row in result["trainings"])
     assert row["outputs_per_second"] * row["seconds"] == pytest.approx(3 * 500_000)
     assert row["runs_over_draws"] > 0
 

@@ -55,7 +55,7 @@ def test_precision_and_samples_together_must_reach_the_confidence(run):
     row = json.loads(run(*asked, "--confidence", 0.8).output)
     assert row["evidence"]["counted"]["plan"]["num_samples"] == 10_000
     done = run(*asked)
-    assert done.exit_code == 2 and "--num-samples = 10000 draws have the precision" in done.error
+    assert done.exit_code == 2 and "--num-samples = 10000 draws give the precision" in done.error
 
 
 def test_finite_outputs(run):
@@ -89,7 +89,7 @@ def test_functions(run, tmp_path, monkeypatch):
     [
         (LAPLACE[:6], "--lipschitz must be given for outputs in an interval"),
         ((*LAPLACE, "--order", 0.5), "--order must be"),
-        ((*LAPLACE, "--input-width", 1), "--input-lipschitz and --input-width are given together"),
+        ((*LAPLACE, "--input-width", 1), "--input-lipschitz and --input-width must be given"),
         ((*LAPLACE, "--input-width", -1), "--input-width must be a number > 0"),
         ((*LAPLACE, "--bound", "both"), "--bound 'both' is not known"),
         ((*LAPLACE, "--claim", -1), "--claim must be a number >= 0"),

@@ -56,8 +56,8 @@ OTHER_TERMS = [
     (("--num-claims", 2), "--num-claims must stay"),
     (("--distance", 2), "--distance must stay"),
     (("--key", 3), "--key must stay"),
-    (("--epsilon", 2), "its first outputs are others now"),
-    (("--pairs", "[[0, 0.5]]"), "its first outputs are others now"),
+    (("--epsilon", 2), "its first outputs differ now"),
+    (("--pairs", "[[0, 0.5]]"), "its first outputs differ now"),
     (("--method", "events"), "--resume is for --method sequential"),
     (("--resume", "no.json"), "no.json does not exist"),
 ]
@@ -76,4 +76,4 @@ def test_other_terms_are_refused(run, folder):
 def test_an_audit_that_had_an_end_does_not_go_on(run, folder):
     (folder / "first.json").write_text(run("audit", "laplace", *FEW, "--json").output)
     done = run("audit", "laplace", "--method", "sequential", "--resume", "first.json")
-    assert done.exit_code == 2 and "must be of an audit by dpjax.Sequential()" in done.error
+    assert done.exit_code == 2 and "must come from an audit with dpjax.Sequential()" in done.error

@@ -52,7 +52,7 @@ def test_files_of_every_kind_and_sides_of_different_lengths(run, folder):
     (folder / "day-4.csv.part").write_text("x,y\n1")
     done = run(*ONCE)
     assert done.exit_code == 0 and json.loads(done.output)["evidence"]["settings"]["drawn"] == 5_500
-    assert done.error.count("outputs a side") == 3 and (folder / ".dpjax-watch.json").exists()
+    assert done.error.count("outputs per side") == 3 and (folder / ".dpjax-watch.json").exists()
 
 
 def test_the_same_bits_whenever_it_is_started(run, folder):
@@ -121,7 +121,7 @@ def test_other_terms_are_refused(run, folder):
     assert run(*ONCE).exit_code == 0
     for option in (("--claim", 2), ("--delta", 0.1), ("--confidence", 0.9), ("--key", 3)):
         done = run(*ONCE, *option)
-        assert done.exit_code == 2 and "must stay what it was" in done.error
+        assert done.exit_code == 2 and "must not change when a watch" in done.error
     done = run("watch", "in", "--once")
     assert done.exit_code == 2 and "needs --claim" in done.error
     assert "folder nowhere must be a folder" in run("watch", "nowhere", "--claim", 1).error

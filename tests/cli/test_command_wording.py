@@ -56,8 +56,8 @@ OPTIONS = options_of(TABLE)
         ),
         (
             lambda: dpjax.Events(num_draws=9, num_confirm=9),
-            "num_draws must be given alone, for it is the total, but so were num_confirm.",
-            "--num-draws must be given alone, for it is the total, but so were num_confirm.",
+            "num_draws is the total number of draws, so it must be given without num_confirm.",
+            "--num-draws is the total number of draws, so it must be given without num_confirm.",
         ),
         (lambda: dpjax.HostMechanism(3), "function must be callable", "--host must be callable"),
         (

@@ -207,7 +207,7 @@ def test_a_signal_stops_an_audit_with_a_sentence(folder, number, code):
             raise
     (folder / "begun").unlink()
     assert process.returncode == code
-    assert re.search(r"Stopped after \d+ outputs that search and none that confirm", error), error
+    assert re.search(r"Stopped after \d+ search outputs and no confirmation outputs", error), error
 
 
 def test_the_table_of_the_readme_holds_every_code():

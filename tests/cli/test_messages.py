@@ -43,8 +43,8 @@ SAID = [
     ),
     (
         (*LAPLACE, "--region", 500, 600, *SMALL),
-        "region [500, 600] lies outside the support of the outputs: none of those that searched "
-        "fell into it.",
+        "region [500, 600] lies outside the support of the outputs: no output of the search set "
+        "lies in it.",
     ),
     # Text in a value column.
     (
@@ -226,7 +226,7 @@ def test_a_name_of_a_file_is_no_output():
     with pytest.raises(TypeError) as refusal:
         dpjax.audit(dpjax.Recorded("x.csv", np.zeros(50)))
     assert str(refusal.value) == (
-        "x must be outputs, but was the name 'x.csv': outputs in a file are "
+        "x must be outputs, but was the name 'x.csv': pass outputs in a file as "
         "dpjax.Recording('x.csv')."
     )
 

@@ -97,6 +97,40 @@ def test_a_release_that_ends_is_a_row(tmp_path, body, message):
     assert not list((tmp_path / "draws").glob("*.gz"))
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_first_call_may_take_longer_than_later_ones(tmp_path, monkeypatch, later):
+    """The first call of a process imports the library; here it sleeps for a second."""
+    monkeypatch.setattr("dpjax.hunting._draws._ONE_CALL", 0.5)
+    path = tmp_path / "slow.py"
+    path.write_text(
+        "import random, time\n"
+        "package, claim, pairs, draws = 'x', 1.0, [(0.0, 0.1)], 300\n"
+        "calls = []\n"
+        "def draw(value):\n"
+        "    calls.append(value)\n"
+        f"    if len(calls) == 1 or ({later} and len(calls) == 50):\n"
+        "        time.sleep(1.0 if len(calls) == 1 else 600.0)\n"
+        "    return value + random.SystemRandom().gauss(0.0, 1.0)\n"
+    )
+    (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=20.0)
+    if later:
+        assert found.failure.startswith("the process of the release ended, or gave no output")
+        assert "within 0.5 s" in found.failure
+    else:
+        assert found.failure == "" and found.result.verdict == "not refuted"
+
+
+CASES = Path(__file__).parents[2] / "benchmarks" / "hunt"
+SHARED = ("pure_ldp_unary.py", "diffprivlib_nan.py")
+
+
+def test_every_case_of_the_benchmarks_can_be_read():
+    paths = [path for path in sorted(CASES.glob("*.py")) if path.name not in SHARED]
+    cases = [read_case(path) for path in paths]
+    assert len({case.title for case in cases}) == len(cases) >= 16
+    assert all(case.releases and case.claim > 0 for case in cases)
+
+
 HEAD = {"database": [0], "neighbor": [1], "labels": ["pair 0"], "draws": 300}
 
 

@@ -125,7 +125,7 @@ def test_the_look_counts_its_event_at_its_likelier_side():
 @pytest.mark.parametrize("sides", [([[3, 3]], [[5, 4]]), ([[5, 4]], [[3, 3]])])
 def test_neither_side_of_the_look_has_more_draws_than_planned(sides):
     look = Look(0, np.array([True, False]), 0, 8, 0.04)
-    with pytest.raises(ValueError, match="9 draws a side; the look was planned at 8"):
+    with pytest.raises(ValueError, match="planned for 8 draws per side, but 9 were"):
         look.counted(*sides)
 
 

@@ -10,10 +10,8 @@ from scipy import optimize, stats
 from dpjax.inference import (
     Guessed,
     delta_of_chosen,
-    delta_of_curves,
     epsilon_of_chosen,
     epsilon_of_guesses,
-    mu_of_chosen,
     one_run_p_value,
 )
 from dpjax.inference._chosen_guesses import _slope, refuted_by_chosen
@@ -127,14 +125,3 @@ def test_it_is_nearly_as_large_as_the_bound_for_fixed_numbers():
         guessed = Guessed(*case)
         exact = epsilon_of_guesses(guessed, 1e-5, 0.05)
         assert exact - 0.03 < epsilon_of_chosen(guessed, 1e-5, 0.05) <= exact
-
-
-@pytest.mark.parametrize("error", [0.05, 3e-4])
-def test_mu_has_the_profile_that_is_refuted(error):
-    guessed = Guessed(7000, 600, 540)
-    mu, delta = mu_of_chosen(guessed, error), delta_of_curves(7000, error)
-    epsilon = epsilon_of_chosen(guessed, delta, error)
-    first, second = (stats.norm.cdf(s * mu / 2 - epsilon / mu) for s in (1, -1))
-    assert first - math.exp(epsilon) * second == pytest.approx(delta, rel=1e-6)
-    assert 0.3 < mu < 2
-    assert mu_of_chosen(Guessed(7000, 600, 310), error) == 0

@@ -294,14 +294,14 @@ def test_plan_says_what_it_costs():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"lipschitz": 2.0}, r"lipschitz must be below 2 / width\^2 = 2, .* but was 2.0"),
+        ({"lipschitz": 2.0}, r"lipschitz must be below 2 / width\^2 = 2, but was 2.0"),
         ({"width": 2.0}, r"lipschitz must be below 2 / width\^2 = 0.5"),
         ({"lipschitz": 0.0}, "lipschitz must be a number > 0"),
         ({"precision": 0.0}, "precision must be a number > 0"),
         ({"precision": math.nan}, "precision must be a number > 0"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"order": 1.0}, "order must be a number > 1"),
-        ({"order": 1e5}, "order must be small enough"),
+        ({"order": 1e5}, "order must be so small that"),
         ({"bound": "publishd"}, "did you mean 'published'"),
         ({"inputs": 1}, "inputs must be an integer >= 2"),
         ({"max_samples": 1000}, "more than max_samples = 1000 draws"),

@@ -11,6 +11,7 @@ from scipy import stats
 
 import dpjax
 from dpjax.core import random
+from dpjax.mechanisms._batches import Keys, _ranks
 from dpjax.mechanisms.training import (
     DpSgd,
     FullBatch,
@@ -60,9 +61,10 @@ def naive(mechanism, key, records):
     inputs = np.append(features, np.ones((len(features), 1)), axis=1)
     parameters, lengths = np.zeros(inputs.shape[1]), []
     sampling, n = mechanism.sampling, len(records)
-    prepared = sampling.prepared(random.fold_in(key, 2**32 - 1), n, mechanism.num_steps)
+    carried = sampling.start(n)
     for t in range(mechanism.num_steps):
-        batch = sampling.batch(random.fold_in(key, 2 * t), prepared, jnp.uint32(t), n)
+        keys = Keys(random.fold_in(key, 2**32 - 1), random.fold_in(key, 2 * t))
+        batch, carried = sampling.batch(keys, carried, jnp.uint32(t), n)
         batch = np.ones(n, bool) if batch is None else np.asarray(batch)
         noise = random.normal(random.fold_in(key, 2 * t + 1), inputs.shape[1], dtype=jnp.float32)
         total = mechanism.noise_multiplier * mechanism.clip * np.asarray(noise, float)
@@ -140,26 +142,43 @@ def test_the_likelihood_score_is_that_of_densities():
     assert float(likelihood_score(lengths, sigma)) == pytest.approx(lengths.sum(), rel=1e-5)
 
 
+def batches(sampling, key, num_steps, num_records):
+    """Batches of one training, bool [T, n]."""
+    carried, found = sampling.start(num_records), []
+    for t in range(num_steps):
+        keys = Keys(random.fold_in(key, 2**32 - 1), random.fold_in(key, 2 * t))
+        batch, carried = sampling.batch(keys, carried, jnp.uint32(t), num_records)
+        found.append(batch)
+    return jnp.stack(found)
+
+
 def test_batches():
     keys = jax.random.split(jax.random.key(0), 2000)
-    poisson = Poisson(0.25)
-    nothing = poisson.prepared(jax.random.key(1), 7, 1)
-    taken = np.asarray(jax.vmap(lambda k: poisson.batch(k, nothing, jnp.uint32(0), 7))(keys))
+    taken = np.asarray(jax.vmap(lambda k: batches(Poisson(0.25), k, 1, 7)[0])(keys))
     # 14,000 coins: five standard deviations; adjacent coins in one word are independent.
     assert abs(taken.mean() - 0.25) < 5 * math.sqrt(0.1875 / 14_000)
     assert abs((taken[:, 0] & taken[:, 4]).mean() - 0.0625) < 5 * math.sqrt(0.0586 / 2000)
-    shuffle = Shuffle(3)
-    prepared = shuffle.prepared(jax.random.key(2), 12, 8)
-    unused = jax.random.key(3)
-    steps = [np.asarray(shuffle.batch(unused, prepared, jnp.uint32(t), 12)) for t in range(8)]
-    for epoch in (steps[:4], steps[4:]):
-        assert (np.sum(epoch, axis=0) == 1).all() and (np.sum(epoch, axis=1) == 3).all()
-    assert any((a != b).any() for a, b in zip(steps[:4], steps[4:], strict=True))
-    places = jax.vmap(lambda k: shuffle.prepared(k, 12, 4)[0])(
-        jax.random.split(jax.random.key(4), 2000)
-    )
-    chances = np.array([(np.asarray(places)[:, 0] == b).mean() for b in range(4)])
-    assert np.all(abs(chances - 0.25) < 5 * math.sqrt(0.1875 / 2000))
+    shuffled = np.asarray(jax.vmap(lambda k: batches(Shuffle(3), k, 8, 12))(keys))
+    first, second = shuffled[:, :4], shuffled[:, 4:]
+    for epoch in (first, second):
+        assert (epoch.sum(axis=1) == 1).all() and (epoch.sum(axis=2) == 3).all()
+        chances = epoch.mean(axis=0)
+        assert np.all(abs(chances - 0.25) < 5 * math.sqrt(0.1875 / 2000))
+    assert (first != second).any(axis=(1, 2)).all()
+
+
+@pytest.mark.parametrize("number", [1, 2, 12, 1000, 70_000])
+def test_ranks_are_those_of_both_words(number):
+    words = np.random.default_rng(0).integers(0, 2**32, (2, number), dtype=np.uint32)
+    words[0, number // 2 :] = words[0, 0]  # ties, which the second word breaks
+    expected = np.argsort(np.lexsort((words[1], words[0])))
+    index = np.uint32((1 << (number - 1).bit_length()) - 1)
+    if number < 2000:
+        assert len(np.unique(words[1] & ~index)) == number
+        np.testing.assert_array_equal(_ranks(*map(jnp.asarray, words)), expected)
+    else:
+        words[0] = np.random.default_rng(1).permutation(number)
+        np.testing.assert_array_equal(_ranks(*map(jnp.asarray, words)), words[0])
 
 
 def test_blocks_draw_other_trainings():
@@ -168,16 +187,25 @@ def test_blocks_draw_other_trainings():
     assert drawn.shape == (2500,) and len(np.unique(drawn)) > 2400
 
 
-@pytest.mark.parametrize(
-    ("sampling", "most"), [(FullBatch(), 16), (Poisson(0.1), 16), (Shuffle(20), 30 + 4 * 5)]
-)
-def test_the_compiled_memory_of_a_training(sampling, most):
-    """Bytes per record and training: two or three float32 arrays, and the order of each epoch."""
-    records, block = jnp.zeros((200, 22)), 1024
+@pytest.mark.parametrize("sampling", [FullBatch(), Poisson(0.1), Shuffle(20)])
+def test_a_training_needs_at_most_16_bytes_per_record(sampling):
+    """Compiled memory of a block: two or three float32 arrays, and the order of one epoch."""
     mechanism = DpSgd(2.0, num_steps=50, sampling=sampling)
-    sample = jax.jit(lambda key: mechanism.sample(key, records, block))
-    memory = sample.lower(jax.random.key(0)).compile().memory_analysis()
-    assert memory.temp_size_in_bytes <= most * 200 * block
+    assert compiled_memory(mechanism, 256) <= 16 * 200 * 256
+    # More trainings are more blocks, one after the other; each training has a key and a score.
+    assert compiled_memory(mechanism, 1024) <= 16 * 200 * 256 + 20 * 1024
+
+
+def test_blocks_of_networks_are_smaller():
+    """Activations of 16 hidden units alone are 64 bytes per record."""
+    network = DpSgd(2.0, num_steps=50, model=Network(16))
+    assert compiled_memory(network, 1024) <= 16 * 200 * 256 + 20 * 1024
+
+
+def compiled_memory(mechanism, num_samples):
+    """Bytes that the compiled program allocates for temporaries, with 200 records."""
+    sample = jax.jit(lambda key: mechanism.sample(key, jnp.zeros((200, 22)), num_samples))
+    return sample.lower(jax.random.key(0)).compile().memory_analysis().temp_size_in_bytes
 
 
 @pytest.mark.slow

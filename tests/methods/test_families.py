@@ -48,7 +48,7 @@ def test_the_parameter_that_breaks_it_is_found(found):
     assert "count(max_weight=1, shape=laplace)" in str(found)
     database, neighbor = found.witness.database, found.witness.neighbor
     assert {len(database), len(neighbor)} == {0, 1}  # from one record on, counts are equal
-    assert any("promised most above its claim" in note for note in found.notes)
+    assert any("chose this member, whose expected bound" in note for note in found.notes)
     assert any("4 combinations of parameters were refused" in note for note in found.notes)
 
 
@@ -176,12 +176,12 @@ def test_assertions_and_the_command_line_take_families(tmp_path):
 @pytest.mark.parametrize(
     ("make", "ranges", "message"),
     [
-        (count, {}, "ranges must be a table"),
-        (count, {"max_weight": []}, "lists of values or intervals"),
+        (count, {}, "ranges must map at least one"),
+        (count, {"max_weight": []}, "a list of values or an interval"),
         (count, {"max_weight": (4, 1)}, "increasing intervals"),
         (3, {"a": [1]}, "make must be a function"),
         (lambda a: dpjax.mechanisms.Laplace(a), {"a": [1.0]}, "compared by the grid of a sweep"),
-        (lambda a: [][a], {"a": [1, 2]}, "all 2 were refused, at last by IndexError"),
+        (lambda a: [][a], {"a": [1, 2]}, "refused all 2; the last error was IndexError"),
     ],
 )
 def test_what_is_no_family(make, ranges, message):

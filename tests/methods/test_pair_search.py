@@ -92,7 +92,7 @@ def test_real_outputs():
             mechanisms.SVT3(),
             [(np.ones(10), np.zeros(10))],
             {"budget": 9999},
-            r"give them all to dpjax\.audit",
+            r"pass all pairs to dpjax\.audit",
         ),
         (lambda key, x: jnp.float32(x), [(0.0, 1.0)], {"budget": 9999}, "region must be given"),
     ],

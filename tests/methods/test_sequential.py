@@ -2,6 +2,7 @@
 
 import json
 import math
+import types
 
 import numpy as np
 import pytest
@@ -139,14 +140,14 @@ def test_the_same_result_from_json():
     again = dpjax.AuditResult.from_json(result.to_json())
     assert again == result and again.lower_bound == result.lower_bound
     assert dpjax.rerun(result).lower_bound == result.lower_bound
-    with pytest.raises(ValueError, match="were on epsilon, so they say nothing of mu"):
+    with pytest.raises(ValueError, match="bet on epsilon, so it cannot bound mu"):
         result.bound(dpjax.Gdp())
 
 
 def test_a_page_shows_the_bound_after_every_block(tmp_path):
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(5_000), claim=1.0)
     text = result.report(tmp_path / "page.html").read_text()
-    assert "The bound after so many draws a side" in text and "bet on many events" in text
+    assert "Bound after each number of draws per side" in text and "bet on many events" in text
     assert "What the bets have won after each block" in text
 
 
@@ -195,7 +196,36 @@ def test_every_draw_of_a_function_is_bought_once():
 
 def test_a_time_limit_ends_the_audit():
     result = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=Sequential(seconds=0.5), claim=1.0)
-    assert "the time was over" in result.notes[-1] and result.verdict == "not refuted"
+    assert "the time limit was reached" in result.notes[-1] and result.verdict == "not refuted"
+
+
+def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch):
+    """By a clock that each call moves by a second: the last block fits what is left."""
+    now = [0.0]
+    clock = types.SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr("dpjax.methods._walk.time", clock)
+    monkeypatch.setattr("dpjax.methods._sequential.time", clock)
+
+    def slow(count, seed):
+        now[0] += 1.0
+        return np.random.default_rng(seed).laplace(count)
+
+    subject = HostMechanism(slow, batched=False)
+    for claim in (1.5, None):
+        # Blocks have 8% to 12% of the draws so far, so an uncut one would end up to 40 later.
+        for seconds in (201.0, 333.0):
+            now[0] = 0.0
+            method = Sequential(4_000, seconds=seconds)
+            result = dpjax.audit(subject, [(0, 1)], method=method, claim=claim)
+            assert seconds - 2 <= now[0] <= seconds and drawn(result) == now[0] // 2
+            assert "the time was over" in result.notes[-1]
+    whole = dpjax.audit(subject, [(0, 1)], method=Sequential(400), claim=1.5)
+    now[0] = 0.0
+    cut = dpjax.audit(subject, [(0, 1)], method=Sequential(400, seconds=333.0), claim=1.5)
+    assert cut.evidence.counted.before is not None and drawn(cut) < 400
+    now[0] = 0.0
+    more = dpjax.resume(cut, subject, num_draws=400)
+    assert more.evidence.counted == whole.evidence.counted
 
 
 @pytest.mark.parametrize(
@@ -203,7 +233,11 @@ def test_a_time_limit_ends_the_audit():
     [
         (dpjax.Recorded([1.0] * 16, [2.0] * 50), {}, "x must hold more than 16 outputs"),
         (Laplace(1.0), {"notion": dpjax.Profile()}, "notion must be dpjax.Epsilon"),
-        (Laplace(1.0), {"method": Sequential(100)}, "num_draws must be above 160, 16 for each"),
+        (
+            Laplace(1.0),
+            {"method": Sequential(100)},
+            "num_draws must be above 160, because the first 16",
+        ),
     ],
 )
 def test_refusals(subject, options, message):
@@ -258,10 +292,10 @@ def test_more_draws_raise_the_bound_of_an_audit_that_had_its_look():
 
 def test_what_cannot_go_on():
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(2_000), claim=1.0)
-    with pytest.raises(ValueError, match="first outputs are others now"):
+    with pytest.raises(ValueError, match="its first outputs differ now"):
         dpjax.resume(result, Laplace(1.1), num_draws=4_000)
     fixed = dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Events(400, 400))
-    with pytest.raises(ValueError, match=r"must be of an audit by dpjax\.Sequential"):
+    with pytest.raises(ValueError, match=r"must come from an audit with dpjax\.Sequential"):
         dpjax.resume(fixed)
     content = result.to_dict()
     content["provenance"]["versions"]["jax"] = "0.0.1"

@@ -52,7 +52,7 @@ def test_an_audit_goes_on_over_longer_recordings():
     x, y = laplace(30_000)
     result = dpjax.audit(Recorded(x[:3_000], y[:3_500]), **CLAIM)
     assert counted(result) == [3_000, 3_000]
-    assert "y has 500 outputs more than x" in " ".join(result.notes)
+    assert "y has 500 more outputs than x" in " ".join(result.notes)
     for size in (3_001, 8_000, 30_000):
         text = result.to_json()
         result = dpjax.resume(text_result(text), Recorded(x[:size], y[:size]))
@@ -91,7 +91,7 @@ def test_every_output_is_counted_once():
 def test_outputs_that_were_counted_must_still_be_there(changed):
     x, y = laplace(9_000)
     result = dpjax.audit(Recorded(x[:5_000], y[:5_000]), **CLAIM)
-    with pytest.raises(ValueError, match="the audit cannot go on"):
+    with pytest.raises(ValueError, match="the audit cannot be continued"):
         dpjax.resume(result, Recorded(changed(x), y))
 
 

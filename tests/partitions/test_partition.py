@@ -324,8 +324,8 @@ def test_too_many_cells_are_made_coarser_and_atoms_stay(monkeypatch):
 @pytest.mark.parametrize(
     ("pilot", "options", "message"),
     [
-        ([np.zeros((50, 4))], {}, "at most 3 numbers in a sweep or within a region, but had 4"),
-        (laplace(0).reshape(2, -1), {"discrete": True}, "of 2000 outputs are distinct numbers"),
+        ([np.zeros((50, 4))], {}, "at most 3 numbers in a sweep or with a region, but had 4"),
+        (laplace(0).reshape(2, -1), {"discrete": True}, "all 2000 outputs are distinct numbers"),
     ],
 )
 def test_what_cannot_be_laid_is_refused(pilot, options, message):

@@ -95,7 +95,7 @@ def test_regions_of_reals():
         ((1, 2), RealSpace(0.0, 1.0), ValueError, r"region \[1, 2\] lies outside the support"),
         ((-1, 0), RealSpace(0.0, 1.0), ValueError, r"region \[-1, 0\] lies outside the support"),
         (Outcomes(0, 2, np.ones(2, bool)), RealSpace(), TypeError, "an interval or a box"),
-        (([0] * 4, [1] * 4), VectorSpace(4), ValueError, "dimension 4 are too many .*at most 3"),
+        (([0] * 4, [1] * 4), VectorSpace(4), ValueError, "dimension 4 have too many .*at most 3"),
         ((0.2, 0.8), IntegerSpace(), ValueError, r"region \[0\.2, 0\.8\] holds no integer"),
         ((0, 2**21), IntegerSpace(), ValueError, r"holds more than 2\^20 integers"),
         (([0, 0], [1, 1]), IntegerSpace(), ValueError, "region must have dimension 1 .* had 2"),
@@ -107,8 +107,8 @@ def test_regions_of_reals():
         ([[0, 1]], FiniteSpace(4), TypeError, "a list of outcomes"),
         (Box(0, 1), FiniteSpace(4), TypeError, "a list of outcomes"),
         (Outcomes(0, 9, np.ones(9, bool)), FiniteSpace(4), ValueError, r"outcomes 0\.\.3"),
-        (Outcomes(0, 4, np.zeros(4, bool)), FiniteSpace(4), ValueError, "at least one outcome"),
-        (Outcomes(0, 2, np.zeros(2, bool)), IntegerSpace(), ValueError, "at least one outcome"),
+        (Outcomes(0, 4, np.zeros(4, bool)), FiniteSpace(4), ValueError, "at least one of them"),
+        (Outcomes(0, 2, np.zeros(2, bool)), IntegerSpace(), ValueError, "at least one of them"),
     ],
 )
 def test_refused_regions(region, space, error, message):

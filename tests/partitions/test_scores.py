@@ -161,7 +161,7 @@ def test_which_scores_there_are_enough_outputs_for():
         scored = score_partitions(*shifted(10, n, 3))
         assert len(scored) == kinds
     assert scored[-1].score.plain()["kind"] == "network"
-    with pytest.raises(ValueError, match=r"at most 1000 numbers, .* but had 1001 and"):
+    with pytest.raises(ValueError, match=r"at most 1000 numbers each .* but had 1001 and"):
         score_partitions(*shifted(11, 10, 1001))
 
 

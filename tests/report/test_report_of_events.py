@@ -46,7 +46,7 @@ def test_a_report_of_a_chain_has_an_answer_for_every_notion(kind):
     for notion in (dpjax.Epsilon(1e-5), dpjax.Gdp(), dpjax.Zcdp(), dpjax.Renyi(8)):
         stated = result.bound(notion)
         assert notion.symbol in text and f"at least {stated.lower_bound:.4f}" in text
-    assert "That the privacy profile of noisy is within the curve below." in text
+    assert "The claim is that the privacy profile of noisy is within the curve below." in text
     # A sign, the trade-off, the outputs, and the notions.
     # The sign of the verdict, the trade-off, the outputs, and three panels of every notion.
     assert text.count("<svg") == (6 if kind == ".html" else 0)

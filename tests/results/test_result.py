@@ -95,7 +95,7 @@ def test_a_result_goes_to_json_and_back_and_is_run_again(results, name):
         return
     refused = "subject must be given, for the result is of"
     if subject in (own, HOST):
-        refused = "would import code, which a file may not do by itself"
+        refused = "would import code, but a file may not do so"
         again = dpjax.rerun(back, allow_import=[__name__])
         assert comparable(again) == comparable(result)
     with pytest.raises(ValueError, match=refused):
@@ -548,15 +548,15 @@ def test_notes_say_only_what_is_so(results, name):
             f"{claims} such bounds hold together with confidence 0.999 (Bonferroni)."
         )
     if name == "recorded":
-        counts = [re.fullmatch(r"[xy]: (\d+) outputs searched, the other (\d+) confirmed.", note)
-                  for note in found]  # fmt: skip
+        form = r"[xy]: (\d+) outputs form the search set, the other (\d+) the confirmation set."
+        counts = [re.fullmatch(form, note) for note in found]
         assert [int(a[1]) + int(a[2]) for a in counts] == [len(side) for side in REALS]
         found = []
     expected = []
     if name == "local, recorded":
         expected = [
             "Taken as reals with a density. Say discrete=True if they are outcomes.",
-            "180 outputs a side searched, the other 420 confirmed.",
+            "180 outputs per side searched, the other 420 confirmed.",
         ]
     assert found == expected
 

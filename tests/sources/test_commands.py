@@ -87,10 +87,10 @@ def test_one_run_an_output_makes_exits_outcomes(program):
         ("prog '{database}", (0, 1), ValueError, "cannot be split"),
         ("nonsense-program {database}", (0, 1), ValueError, "cannot be run: No such file"),
         (None, (99, 1), ValueError, "exited with 3; its last errors: first line | no such"),
-        (None, (-99, 1), ValueError, "printed 1999 lines: it must print one output a line"),
+        (None, (-99, 1), ValueError, "printed 1999 lines: it must print one output per line"),
         ("yes {database} {num_samples}", (0, 1), ValueError, "printed more than 2000 lines"),
         ("sleep 9{database}{num_samples}", (0, 1), ValueError, "took longer than 0.2 s"),
-        ("yes {database}", (0, 1), ValueError, "must print one line a run, but printed more"),
+        ("yes {database}", (0, 1), ValueError, "must print one line per run, but printed more"),
         ("cat {database} {num_samples}", ({1}, 1), TypeError, "texts or what JSON can hold"),
     ],
 )

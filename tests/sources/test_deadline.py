@@ -47,7 +47,7 @@ def test_a_call_that_hangs_is_an_outcome(function, workers):
 def test_a_call_beyond_the_time_limit_is_an_error():
     subject = HostMechanism(hangs_at_one, batched=False, time_limit=1.0)
     start = time.monotonic()
-    with pytest.raises(ValueError, match=r"hangs_at_one at the database 1 was still running when"):
+    with pytest.raises(ValueError, match=r"hangs_at_one at the database 1 was still running at"):
         dpjax.audit(subject, [(0, 1)], method=Events(50, 50))
     assert time.monotonic() - start < 10
 
@@ -106,6 +106,23 @@ def test_the_alarm_of_a_caller_goes_on():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_an_alarm_that_rings_before_the_call_begins_leaves_nothing_behind(monkeypatch):
+    """On a busy machine, a short timeout is over before the function is called."""
+    before, set_timer = signal.getsignal(signal.SIGALRM), signal.setitimer
+
+    def late(which, seconds, interval=0.0):
+        found = set_timer(which, seconds, interval)
+        if seconds:
+            time.sleep(0.2)
+        return found
+
+    monkeypatch.setattr(signal, "setitimer", late)
+    with pytest.raises(TookTooLong):
+        Deadline(0.001, None).call(lambda: 0)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) is before
 
 
 def test_all_calls_together_have_one_end(monkeypatch):

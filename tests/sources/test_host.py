@@ -296,7 +296,7 @@ def returns(value):
         (returns(np.zeros((4000, 2, 2))), {}, ValueError, r"shape \[4000, 2, 2\]"),
         (returns(3.0), {}, ValueError, r"must return an array or a list"),
         (returns([{}, [1, {2}]] * 2000), {}, TypeError, r"gave \[1, \{2\}\]"),
-        (returns([[1, 2], [1, 2, 3]] * 2000), {}, ValueError, r"one length, but gave \[2, 3\]"),
+        (returns([[1, 2], [1, 2, 3]] * 2000), {}, ValueError, r"their lengths were \[2, 3\]"),
         (returns(np.zeros(4000, complex)), {}, TypeError, "complex128"),
         (lambda d, n: 1 / 0, {}, ValueError, "raised ZeroDivisionError .*use|batched=False"),
         (lambda d: 1 / 0, {"batched": False, "special": "error"}, ValueError, "ZeroDivision"),
@@ -321,7 +321,7 @@ def test_a_change_of_shape_is_said():
         calls.append(1)
         return np.random.default_rng().random((num_samples, len(calls)))
 
-    with pytest.raises(ValueError, match=r"1 number\(s\) an output at first and 2 later"):
+    with pytest.raises(ValueError, match=r"first gave 1 number\(s\) per output, and later 2"):
         audit(changing, batch_size=1000)
 
 
@@ -384,8 +384,8 @@ def test_constancy_is_judged_over_all_batches():
 
     for function, constant in ((varied, False), (fixed, True), (on_one_side, False)):
         subject = HostMechanism(function, batched=False, batch_size=1)
-        notes = dpjax.audit(subject, PAIR, method=limits).notes
-        assert any("were the same" in note for note in notes) == constant
+        result = dpjax.audit(subject, PAIR, method=limits)
+        assert any("were the same" in n for n in (result.sentence, *result.notes)) == constant
 
 
 @pytest.mark.parametrize("silent", [0, 1])

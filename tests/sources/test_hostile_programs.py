@@ -96,7 +96,7 @@ for _ in range(int(sys.argv[2])):
 @pytest.mark.parametrize("database", ["a\0b", "\ud800"])
 def test_a_database_that_is_no_argument(tmp_path, database):
     mechanism = CommandMechanism(program(tmp_path, "print(1)"))
-    with pytest.raises(ValueError, match="pairs must hold texts without a NUL or half a surrogate"):
+    with pytest.raises(ValueError, match="strings without NUL characters or unpaired surrogates"):
         dpjax.audit(mechanism, [(database, "b")], method=FEW)
 
 

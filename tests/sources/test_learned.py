@@ -79,7 +79,7 @@ def test_a_function_with_a_label_and_four_numbers():
 
 
 def test_a_region_of_many_numbers_is_refused():
-    with pytest.raises(ValueError, match=r"outputs of dimension 5 are too many for"):
+    with pytest.raises(ValueError, match=r"outputs of dimension 5 have too many entries for"):
         dpjax.audit(
             FiveCounts(), [(0.0, 1.0)],
             method=dpjax.Events(500, 500, region=([0.0] * 5, [1.0] * 5)),

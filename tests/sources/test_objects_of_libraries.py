@@ -91,7 +91,11 @@ def test_each_measure_is_a_notion_and_the_map_its_claim(measure, privacy_map, no
     ("measure", "stated", "message"),
     [
         (dp.max_divergence(), math.inf, "a finite MaxDivergence at d_in = 1, but states inf"),
-        (dp.approximate(dp.zero_concentrated_divergence()), (0.5, 0.1), "wrap it by a combinator"),
+        (
+            dp.approximate(dp.zero_concentrated_divergence()),
+            (0.5, 0.1),
+            "convert it with a combinator",
+        ),
     ],
 )
 def test_measures_that_nothing_refutes_are_refused(measure, stated, message):

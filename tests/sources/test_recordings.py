@@ -118,7 +118,10 @@ def test_search_and_confirm_share_no_output(tmp_path):
     assert confirmed[0] != confirmed[1]
     for side, total in zip("xy", confirmed, strict=True):
         note = next(note for note in result.notes if note.startswith(f"{side}: "))
-        assert note == f"{side}: {20_000 - total} outputs searched, the other {total} confirmed."
+        assert note == (
+            f"{side}: {20_000 - total} outputs form the search set, the other {total} the "
+            "confirmation set."
+        )
         assert abs(total - 16_000) < 4.6 * np.sqrt(20_000 * 0.16)
 
 
@@ -165,7 +168,7 @@ def test_atoms_in_a_density_are_counted_apart():
     x, y = np.maximum(X, 0), np.maximum(Y, 0)
     result = dpjax.audit(Recorded(x, y), claim=0.5)
     assert result.verdict == "violated" and result.lower_bound < 1.02
-    assert any("counted apart from the density" in note for note in result.notes)
+    assert any("counted separately from the density" in note for note in result.notes)
     assert result.basis == "exact binomial"
     with pytest.raises(
         ValueError, match=r"x holds the value 0 in .*method=Events\(\), which count"
@@ -180,7 +183,7 @@ def test_few_outputs_with_an_atom_are_counted_as_many_are():
     assert len(np.unique(x)) <= 100
     result = dpjax.audit(Recorded(x, y))
     assert result.basis == "exact binomial" and result.lower_bound < 1
-    with pytest.raises(ValueError, match=r"say method=Events\(\), which counts it apart"):
+    with pytest.raises(ValueError, match=r"use method=Events\(\), which counts the value"):
         dpjax.audit(Recorded(x, y), method=Local(region=(0, 3)))
 
 
@@ -195,7 +198,7 @@ def test_nan_and_infinities_and_none_are_outcomes():
     labels = ["yes", None, "no", 1.5] * 100
     result = dpjax.audit(Recorded(labels, ["yes"] * 400))
     assert result.lower_bound > 0.5
-    with pytest.raises(TypeError, match=r"labels of one kind, but had .*method=Events\(\)"):
+    with pytest.raises(TypeError, match=r"labels, but held the types .*method=Events\(\)"):
         dpjax.audit(Recorded(labels, ["yes"] * 400), method=Local())
 
 
@@ -226,7 +229,7 @@ def test_labels_and_integers(tmp_path):
         recordings = [Recording(tmp_path / f"{name}.{ending}") for name in "xy"]
         result = dpjax.audit(Recorded(*recordings))
         assert 0.7 < result.lower_bound < np.log(3)
-    with pytest.raises(ValueError, match=r"all of .* outputs are distinct numbers"):
+    with pytest.raises(ValueError, match=r"all .* outputs are distinct numbers"):
         np.save(tmp_path / "x.npy", X)
         np.save(tmp_path / "y.npy", Y)
         recordings = [Recording(tmp_path / f"{name}.npy") for name in "xy"]
@@ -340,7 +343,7 @@ def test_refused_recordings(tmp_path):
         list(Recording(f"{tmp_path}/x.npy,{tmp_path}/v.npy").chunks())
     with pytest.raises(ValueError, match="has gaps"):
         read_samples(tmp_path / "gap.parquet")
-    with pytest.raises(ValueError, match="neither numbers nor texts"):
+    with pytest.raises(ValueError, match="neither numbers nor strings"):
         read_samples(tmp_path / "list.parquet")
     np.save(tmp_path / "y.npy", Y)
     x, y = Recording(tmp_path / "x.npy"), Recording(tmp_path / "y.npy")
@@ -354,7 +357,7 @@ def test_refused_recordings(tmp_path):
     copy.write_bytes((tmp_path / "x.npy").read_bytes())
     with pytest.raises(ValueError, match=r"x \(x.npy\) and y \(copy.npy\): x and y must be indep"):
         dpjax.audit(Recorded(x, Recording(copy)))
-    with pytest.raises(TypeError, match=r"in memory, but y was Recording: read .* method=Events"):
+    with pytest.raises(TypeError, match=r"in memory, but y was a Recording: read .* method=Events"):
         dpjax.audit(Recorded(Y, x), method=Local())
     for fraction, message in ((0.6, "must be below 0.5"), (0.0, "must lie strictly")):
         with pytest.raises(ValueError, match=f"search_fraction {message}"):

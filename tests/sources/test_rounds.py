@@ -35,9 +35,9 @@ def test_given_numbers_are_kept():
 
 
 def test_a_total_is_given_alone():
-    with pytest.raises(ValueError, match=r"num_draws must be given alone.*num_confirm"):
+    with pytest.raises(ValueError, match=r"num_draws is the total.*without num_confirm"):
         dpjax.Events(num_confirm=10, num_draws=100)
-    with pytest.raises(ValueError, match="num_draws must be at least 30, 10 for each pair, but"):
+    with pytest.raises(ValueError, match=r"num_draws must be at least 30 \(10 for each pair\)"):
         dpjax.audit(Laplace(), [(0, 1)] * 3, method=dpjax.Events(num_draws=29))
 
 
@@ -52,7 +52,7 @@ def test_an_audit_says_how_it_searched():
     first, second = result.evidence.trials
     assert first + second == 22_400
     said = (
-        "draws 800 a side of 5 pairs to search, 2400 more of the best 2, "
+        "draws 800 per side of 5 pairs to search, 2400 more of the best 2, "
         f"{first} at the database and {second} at the neighbor to confirm "
     )
     assert said in " ".join(str(result).split()) + " "

@@ -211,3 +211,29 @@ def test_two_columns_of_one_file_are_two_sides(tmp_path):
         dpjax.audit(Recorded(Recording(path, "x"), Recording(path, "x")))
     with pytest.raises(ValueError, match="share draws"):
         dpjax.audit(Recorded(Recording(path, "x"), Recording(path, 0)))
+
+
+# One noise that was added to both statistics.
+
+SHIFTED = {
+    "reals": lambda r, n: r.laplace(size=n),
+    "float32": lambda r, n: r.laplace(size=n).astype(np.float32),
+    "geometric": lambda r, n: r.geometric(0.3, n),
+    "vectors": lambda r, n: r.normal(size=(n, 3)),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+@pytest.mark.parametrize("change", [lambda x: x + 1, lambda x: 3 * x - 7], ids=["shift", "scale"])
+def test_one_noise_added_to_two_values_is_refused(name, change):
+    x = SHIFTED[name](rng(), 400)
+    assert "ranks of their first 400 outputs are the same" in refused(x, change(x))
+    # The same values in another order are other draws, as far as ranks can tell.
+    assert "ranks" not in refused(x, change(rng(1).permutation(x)))
+
+
+def test_ranks_of_a_fixed_seed_in_an_audit():
+    noise = rng().laplace(size=3_000)
+    with pytest.raises(ValueError, match="If the mechanism itself sets its seed"):
+        dpjax.audit(Recorded(noise, noise + 1.0), claim=1.0)
+    assert dpjax.audit(Recorded(noise, rng(1).laplace(size=3_000) + 1.0)).lower_bound > 0.5

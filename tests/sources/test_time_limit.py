@@ -9,7 +9,8 @@ import pytest
 
 import dpjax
 from dpjax import CommandMechanism, Events, HostMechanism
-from dpjax.sources import _on_host, _time_limit, _watched
+from dpjax.sources import _deadline, _on_host, _time_limit, _watched
+from dpjax.sources._process import Ended, Programs
 from dpjax.sources._schedule import Span
 
 PAIR = [(0.0, 1.0)]
@@ -64,7 +65,7 @@ def test_a_limit_is_kept_and_used(clock, times, batched, limit):
     if result.num_confirm < 50_000:
         # The share of the plan: 0.7 of the time is for two streams, 0.3 for two others.
         assert 1.5 < result.num_confirm / result.num_samples < 3.5
-        note = f"For the time limit of {limit:g} s, {result.num_confirm} outputs a side confirmed"
+        note = f"For the time limit of {limit:g} s, {result.num_confirm} outputs per side confirmed"
         assert any(note in line for line in result.notes)
 
 
@@ -164,7 +165,7 @@ def numbers_in_order():
 
 def test_a_limit_that_shows_nothing_says_which_would(clock):
     function = slow(clock, 0, 0.3)[0]
-    with pytest.raises(ValueError, match=r"was 5 s, and an output takes about 0\.3 s") as refused:
+    with pytest.raises(ValueError, match=r"was 5 s, while an output takes about 0\.3 s") as refused:
         dpjax.audit(HostMechanism(function, batched=False, time_limit=5.0), PAIR)
     # A quarter of the limit may measure.
     assert clock.seconds <= 1.5
@@ -174,7 +175,7 @@ def test_a_limit_that_shows_nothing_says_which_would(clock):
 
 
 def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
-    def run(self, programs, text, num_samples, seed):
+    def run(self, programs, deadline, text, num_samples, seed):
         time.sleep(0.01)
         return [str(float(text) + np.random.default_rng(seed).laplace())], 0, ""
 
@@ -218,6 +219,79 @@ def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched)
         assert 30 < clock.seconds <= 60 and result.num_confirm > 1_000
         return
     # Eighty outputs a side of a second each do not fit into a minute.
-    with pytest.raises(ValueError, match="time_limit must leave 30 outputs a side"):
+    with pytest.raises(ValueError, match="time_limit must leave 30 outputs per side"):
         dpjax.audit(mechanism, PAIR)
     assert clock.seconds <= 60
+
+
+NEVER = float("inf")
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("timeout", [None, 0.05, 600.0])
+@pytest.mark.parametrize(
+    "times",
+    [
+        (1e-2, 1e-2),
+        (10.0, 10.0),
+        (1e-2, 10.0),
+        (10.0, 1e-2),
+        (1e-2, 1.0),
+        (1e-2, NEVER),
+        (NEVER, 1e-2),
+        (NEVER, NEVER),
+    ],
+    ids=str,
+)
+def test_programs_keep_the_limit_however_long_they_take(
+    clock, monkeypatch, times, timeout, batched
+):
+    """Seconds of a run for an output at each database; a run that is killed has no exit code."""
+    monkeypatch.setattr(_deadline, "time", SimpleNamespace(monotonic=lambda: clock.seconds))
+
+    def run(self, words, num_lines, timeout):
+        each = times[int(float(words[1]))]
+        takes = each * num_lines if batched else each
+        clock.seconds += min(takes, NEVER if timeout is None else timeout)
+        assert clock.seconds < NEVER, "a run without an end has no deadline"
+        if timeout is not None and takes > timeout:
+            return Ended([], None, "")
+        noise = np.random.default_rng(int(words[2])).laplace(size=num_lines)
+        return Ended([str(float(words[1]) + each) for each in noise], 0, "")
+
+    monkeypatch.setattr(Programs, "run", run)
+    words = "{database} {seed}" + " {num_samples}" * batched
+    mechanism = CommandMechanism(f"prog {words}", timeout=timeout, time_limit=60.0)
+    said = ""
+    try:
+        result = dpjax.audit(mechanism, [(0, 1)], claim=1.0)
+    except ValueError as error:
+        said = str(error)
+    assert clock.seconds <= 66
+    known = ("time_limit must leave", "still running when the time limit", "took longer than 0.05")
+    assert not said or any(part in said for part in known)
+    outcome = not batched and timeout == 0.05
+    if outcome or (max(times) < 1 and timeout != 0.05):
+        assert not said and result.num_confirm >= 50
+        # Where one database alone is slow enough to be killed, the time tells the two apart.
+        apart = (times[0] > 0.05) != (times[1] > 0.05)
+        assert (result.verdict == "violated") == (apart and outcome)
+    elif max(times) == NEVER and timeout != 0.05:
+        assert "still running when the time limit was over" in said and "the database" in said
+
+
+def test_a_program_that_hangs_is_killed_with_its_children_at_the_limit(tmp_path):
+    """The child writes on as long as it lives."""
+    (tmp_path / "hang.sh").write_text(
+        f"(while true; do date >> {tmp_path}/trace; sleep 0.05; done)"
+    )
+    mechanism = CommandMechanism(f"sh {tmp_path}/hang.sh {{database}}", workers=2, time_limit=0.5)
+    start = time.monotonic()
+    with pytest.raises(
+        ValueError, match="at the database '0' was still running when the time limit"
+    ):
+        dpjax.audit(mechanism, [(0, 1)])
+    assert time.monotonic() - start < 10
+    size = (tmp_path / "trace").stat().st_size
+    time.sleep(0.3)
+    assert (tmp_path / "trace").stat().st_size == size > 0

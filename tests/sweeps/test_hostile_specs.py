@@ -45,7 +45,7 @@ def spec_of(**more):
         ({"pairs": "none"}, "pairs"),
         ({"options": 3}, "must be a table"),
         ({"options": {"region": {"low": 0}}}, "high"),
-        ({"options": {"region": [None, "a"]}}, "none of its kind"),
+        ({"options": {"region": [None, "a"]}}, "a value of the wrong type"),
         ({"method": "local", "options": {"bandwidth": {"rule": "Fixed"}}}, "."),
         ({"method": "local", "options": {"bandwidth": {"rule": ["x"]}}}, "."),
         ({"confidence": "high"}, "confidence"),

@@ -173,7 +173,7 @@ def test_ids_are_the_same_in_every_process():
         ({"method": HistogramEstimate(4, 9, (0, 1))}, "pairs must be left out for a histogram"),
         (
             {"mechanism": SVT3(1.0), "method": SMALL, "pairs": None},
-            "beside an atom there is no density",
+            "outputs with atoms have no density",
         ),
         ({"mechanism": user_noise, "pairs": None}, "pairs must be given"),
         ({"method": Events(region="wide")}, "region must"),
@@ -432,5 +432,5 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
 def test_a_region_that_no_lattice_covers_is_refused():
     options = dataclasses.replace(REAL.method, region=(-1e6, 1e6))
     wide = dataclasses.replace(REAL, method=options, label="wide")
-    with pytest.raises(ValueError, match=r"entry 'wide': region .* is so wide"):
+    with pytest.raises(ValueError, match=r"entry 'wide': region .* is too wide"):
         compute(wide, range(3), 0, execution=on_all_devices(None))

@@ -179,7 +179,7 @@ def test_a_right_mechanism_spends_its_time(monkeypatch):
     session = _session.Session(1.0, {})
     monkeypatch.setattr(_session, "CURRENT", session)
     result = testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS)
-    assert "the time was over" in result.notes[-1]
+    assert "the time limit was reached" in result.notes[-1]
     (row,) = session.pending
     assert row["draws"] == 2 * result.settings["drawn"] and 0 < row["least"] <= row["seconds"]
     assert 1.0 < row["detectable"] < 1.5 and not row["fewest"]

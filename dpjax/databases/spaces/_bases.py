@@ -10,7 +10,7 @@ from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
 
 _MOST_RECORDS = 150
-"""Maximum number of different records that are tried as the added or changed record."""
+"""At most this many different records are tried as the record in which two databases differ."""
 
 
 class Base(NamedTuple):

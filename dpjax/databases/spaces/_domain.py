@@ -18,7 +18,7 @@ _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
 """Values that tend to break samplers, casts, sums and parsers."""
 
 _MOST_SEEN = 20
-"""Maximum number of a field's values in the example that are also tried in new records."""
+"""At most this many of the values that a field has in the example are also tried in new records."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,13 @@ class Domain:
     Attributes:
         bounds: Bounds (low, high) on every number, or a list with one such pair per field; None
             allows any finite number.
-        categories: Values that a field without bounds may take; None allows any value of its kind.
+        categories: Values that a field without bounds may take; None allows any value of the type
+            that the field has in the example.
         nan: Whether a float may be NaN.
         infinite: Whether a float may be infinite.
         size: Number of records if it is fixed, otherwise None.
-        member: Function that returns whether a database is allowed; an exception means it is not.
+        member: Function that returns whether a database is allowed. If it raises an exception, the
+            database is not allowed.
 
     Raises:
         TypeError, ValueError: When bounds are not increasing, `categories` is empty, the size is
@@ -87,7 +89,8 @@ class Domain:
         """Return distinct values of one field that are worth trying.
 
         Args:
-            seen: Values of the field in the example, which determine the kind of the values.
+            seen: Values of the field in the example. Their type decides which values are worth
+                trying.
             field: Index of the field.
         """
         kind, bounds = _kind_of(seen), self.bounds_of(field)
@@ -112,7 +115,7 @@ class Domain:
 
 
 def domain_like(records: Sequence[object]) -> Domain:
-    """Return the domain of all finite values, with NaN or infinities if an example has them."""
+    """Return the domain of all finite values, and of NaN or infinities if a record holds them."""
     reals = [v for record in records for v in fields_of(record) if isinstance(v, float)]
     return Domain(nan=any(map(math.isnan, reals)), infinite=any(map(math.isinf, reals)))
 

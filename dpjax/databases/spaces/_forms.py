@@ -21,7 +21,7 @@ class Form(NamedTuple):
         name: Description of the form.
         records: Function that converts a database to a list of its records.
         database: Function that converts records to a database of this form.
-        alphabet: All possible records; None if they cannot be listed.
+        alphabet: All records that are possible; None if there are too many to list.
     """
 
     name: str
@@ -62,8 +62,8 @@ def form_of(like: object) -> Form:
         return Form(f"a {type(like).__name__}", list, type(like))
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
-        "tuple or dict of columns, a text, or bytes (a number or a vector with "
-        f"relation=Within(...)), but was of the type {type(like).__name__}."
+        "tuple or dict of columns, a text, or bytes, but was of the type "
+        f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
     )
 
 
@@ -89,7 +89,7 @@ def key_of(record: Record) -> object:
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
-    """Return bytes of the example, these bytes with one bit flipped, and the bytes 0 and 255."""
+    """Return the bytes of the example, the same bytes with one bit flipped, and bytes 0 and 255."""
     seen = sorted(set(like[:16]))
     return tuple(sorted({0, 255, *seen, *(byte ^ 1 << bit for byte in seen for bit in range(8))}))
 

@@ -1,4 +1,4 @@
-"""Space of neighboring databases: pairs proposed for an audit, and variations of promising ones."""
+"""Space of neighboring databases, which proposes pairs for an audit and varies the best of them."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _MOST_HELD = 4_000_000
 """Maximum total number of records in all proposed databases."""
 
 _SMALLEST = 3
-"""Number of pairs with the fewest records that a search always keeps."""
+"""A search always keeps this many pairs, those whose databases have the fewest records."""
 
 _AS = ", varied"
 """Suffix of the label of a pair whose records have been varied."""
@@ -38,9 +38,11 @@ class Neighbors(Space):
     domain.
 
     Attributes:
-        like: Example database, whose form all databases have; a number or a vector for `Within`.
+        like: Example database. All databases of the space have the same form. For `Within`, the
+            example is a number or a vector.
         relation: Relation that defines which databases are neighbors.
-        domain: Values that a record may hold; the domain of the example if None.
+        domain: Values that a record may hold. If None, any finite values of the types in the
+            example are allowed, and NaN or infinities if the example has them.
         num_pairs: Maximum number of pairs in the first proposal.
         seed: Seed for choosing among all candidate pairs.
     """
@@ -79,8 +81,9 @@ class Neighbors(Space):
                 break
         if not found:
             raise BadValue(
-                "like must have neighbors in the domain, but no database that was tried was a "
-                f"neighbor of {self.like!r} in it."
+                "like must have neighbors in the domain, but no pair of databases that was tried "
+                f"near {self.like!r} satisfied both the relation and the domain: widen the domain, "
+                "or choose another example."
             )
         return list(found.values())
 
@@ -147,7 +150,7 @@ class Neighbors(Space):
         return len(self._form.records(self.like))
 
     def _pair(self, database: Any, neighbor: Any, label: str) -> Proposed | None:
-        """Return two lists of records as a pair of databases; None if equal or not allowed."""
+        """Make two databases from lists of records; return None if equal or not allowed."""
         if self.relation.of_records:
             try:
                 database, neighbor = map(self._form.database, (database, neighbor))
@@ -159,7 +162,7 @@ class Neighbors(Space):
         return Proposed(database, neighbor, label)
 
     def _identity(self, database: object) -> object:
-        """Return a key that distinguishes databases, and -0.0 from 0.0."""
+        """Return a key that differs for different databases; it also tells -0.0 from 0.0."""
         records = self._form.records(database) if self.relation.of_records else _entries(database)
         return tuple(map(key_of, records))
 
@@ -169,7 +172,7 @@ class Neighbors(Space):
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
     def _of_records(self, rng: np.random.Generator) -> list[tuple[object, object, str]]:
-        """Return candidate pairs: every change of every base, interleaved for variety."""
+        """Return every change of every base as a candidate pair; the bases take turns."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
         # With a fixed size, records can only be replaced.
@@ -285,7 +288,8 @@ def neighbors(
         relation: "add-remove", "change-one", "any", or `AddRemove`, `ChangeOne`, `Within` or
             `AnyTwo` of `dpjax.databases` with a distance.
         domain: Values that records may hold: bounds, categories, NaN, size, and a membership test.
-            If None, any finite values of the kinds in the example.
+            If None, records may hold any finite values of the types in the example, and NaN or
+            infinities if the example has them.
         num_pairs: Maximum number of pairs in the first proposal.
         seed: Seed for choosing among all candidate pairs.
 
@@ -308,7 +312,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
 
 
 def _moved(value: object, relation: Within) -> list[Any]:
-    """Return values at the maximum distance: one entry moved, or all by the same amount."""
+    """Return values at the maximum distance, where one entry or all entries have moved."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance

@@ -25,7 +25,7 @@ class Space:
         """Return the distinct pairs with which a search begins.
 
         Raises:
-            ValueError: When there are no such pairs.
+            ValueError: When the space has no pair to propose.
         """
         raise NotImplementedError
 
@@ -42,5 +42,5 @@ class Space:
         raise NotImplementedError
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return the few pairs with the fewest records; an empty list if databases are values."""
+        """Return the few pairs with the fewest records; return [] if databases have no records."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """Counts of outputs in intervals: each input is sampled once, and all its pairs share the counts.
 
-Thus k inputs cost k samples, whatever the number of pairs. Memory holds one block of draws and the
-counts.
+Counts at k inputs therefore need only k samples, whatever the number of pairs. Memory holds one
+block of draws and the counts.
 """
 
 import math
@@ -51,8 +51,8 @@ def count_outputs(
         execution: Execution options, which never change the counts.
 
     Returns:
-        WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval and the
-        padding of the last block.
+        WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval, and the
+        draws that only fill up the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -79,8 +79,8 @@ def draws_per_second() -> float:
     """Measure the speed of drawing and counting on this machine, for a typical mechanism.
 
     Returns:
-        Draws per second of the truncated Laplace mechanism, counted in 100 intervals; best of three
-        measurements without compilation.
+        Draws per second of the truncated Laplace mechanism, counted in 100 intervals; the best of
+        three measurements, which exclude compilation.
     """
     num_samples = 2**21
     rates = []
@@ -110,26 +110,26 @@ def output_interval_of(
     finite = isinstance(space, FiniteSpace)
     if finite and plan.num_intervals != space.size:
         raise ValueError(
-            f"plan must count the {space.size} outputs of the mechanism (num_intervals; see "
-            f"plan_finite), but counts {plan.num_intervals}."
+            f"plan must have num_intervals = {space.size}, the number of outputs of the mechanism, "
+            f"but had {plan.num_intervals}: make it with plan_finite."
         )
     if finite:
         return None
     if not isinstance(space, RealSpace):
         raise TypeError(
-            f"mechanism must have finite or real outputs, but they are {space}: intervals are not "
-            "defined there."
+            f"mechanism must have finitely many or real outputs, because intervals of {space} are "
+            "not defined."
         )
     low, high = (space.low, space.high) if given is None else given
     if math.isinf(low) or math.isinf(high):
         raise BadValue(
-            f"output_interval must be given for a mechanism that does not bound its outputs; they "
+            "output_interval must be given, because the mechanism does not bound its outputs: they "
             f"are {space}."
         )
     validate.increasing(low, high, name="output_interval")
     width = getattr(getattr(plan, "assumption", None), "width", high - low)
     if not math.isclose(width, high - low, rel_tol=1e-6):
         raise ValueError(
-            f"plan must be for outputs of width {high - low:g}, but is for width {width:g}."
+            f"plan must be for an output interval of width {high - low:g}, but is for {width:g}."
         )
     return float(low), float(high)

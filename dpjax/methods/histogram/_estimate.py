@@ -74,7 +74,7 @@ class HistogramResult:
 
     @property
     def confidence(self) -> float | None:
-        """Least probability that a run's error is within the plan's precision, or None."""
+        """Least probability that a run's error is within the precision; None without a plan."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:

@@ -90,8 +90,8 @@ def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple
     if counted.refuted:
         return ASSUMPTION_REFUTED, Sentence(
             f"The counts contradict the assumption that {assumed} (p = {counted.p_value:.2g}), so "
-            f"the interval {interval} is not to be trusted: assume a larger constant, or use "
-            f"{EVENTS}, which assumes none."
+            f"the interval {interval} cannot be trusted: assume a larger constant, or use "
+            f"{EVENTS}, which needs no assumption."
         )
     sure = f"With confidence {planned.confidence:g}, and if {assumed}, the level lies in {interval}"
     if claim is None:

@@ -39,18 +39,19 @@ def histogram_levels(
 ) -> HistogramResult:
     """Estimate the LDP epsilon or the Renyi level of a mechanism at given inputs.
 
-    Two inputs give Algorithm 1 (LDP) or 3 (Renyi); the midpoints of an input interval (see
-    `midpoints`) give Algorithm 2 or 4; any other finite list of inputs gives the variant for a
-    finite input set. The Renyi level of a pair is the larger of its two directions. A pair with an
-    empty interval fails and is skipped; a run in which every pair fails has no estimate.
+    The inputs decide which algorithm is run: for two inputs, Algorithm 1 (LDP) or 3 (Renyi); for
+    the midpoints of an input interval (see `midpoints`), Algorithm 2 or 4; for any other list, the
+    variant for a finite input set. The Renyi level of a pair is the larger of its two directions. A
+    pair with an empty interval fails and is skipped; a run in which every pair fails has no
+    estimate.
 
-    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6; the
-    module of `dpjax.inference.plan` states which counts its bound covers.
+    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6. The
+    module of `dpjax.inference.plan` states which counts the union bound of the plan covers.
 
     Args:
         mechanism: Mechanism with outputs in an interval or a finite space.
         inputs: [k, ...], inputs at which to draw.
-        plan: Made by `plan` or `plan_finite`; `Unplanned` gives estimates without a guarantee.
+        plan: Plan made by `plan` or `plan_finite`, or `Unplanned` for no guarantee.
         key: Integer seed or typed key.
         order: alpha > 1 of a Renyi level, or None for LDP; may be left out if the plan has one.
         pairs: Indices (first, second) of inputs to compare; all k (k - 1) / 2 pairs if None.
@@ -71,7 +72,7 @@ def histogram_levels(
     validate.positive_int(num_runs=num_runs)
     if isinstance(plan, Plan):
         if order is not None and order != plan.order:
-            raise BadValue(f"order must be that of the plan, {plan.order!r}, but was {order!r}.")
+            raise BadValue(f"order must equal the plan's order, {plan.order!r}, but was {order!r}.")
         order = plan.order
     runs = np.arange(num_runs, dtype=np.int32)
     counts, inputs = counts_of_runs(
@@ -93,10 +94,10 @@ def counts_of_runs(
     """Return the counts int64 [runs, k, m] of a batch of runs, and the inputs as an array."""
     inputs = np.asarray(inputs)
     if inputs.ndim == 0 or len(inputs) < 2:
-        raise ValueError(f"inputs must be at least two, but had shape {inputs.shape}.")
+        raise ValueError(f"inputs must hold at least two inputs, but had shape {inputs.shape}.")
     if isinstance(plan, Plan) and plan.num_inputs != len(inputs):
         raise ValueError(
-            f"inputs must be the {plan.num_inputs} of the plan, but were {len(inputs)}."
+            f"inputs must have the plan's length, {plan.num_inputs}, but had length {len(inputs)}."
         )
     interval = output_interval_of(mechanism, plan, output_interval)
     execution = execution or default_execution()
@@ -166,7 +167,7 @@ def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarr
         return np.array(list(combinations(range(num_inputs), 2)))
     compared = np.asarray(pairs)
     if compared.ndim != 2 or compared.shape[1] != 2 or compared.dtype.kind not in "iu":
-        raise BadValue(f"pairs must be a list of (first, second) input numbers, was {pairs!r}.")
+        raise BadValue(f"pairs must be a list of (first, second) indices, but was {pairs!r}.")
     if np.any((compared < 0) | (compared >= num_inputs)):
-        raise BadValue(f"pairs must number inputs below {num_inputs}, but were {pairs!r}.")
+        raise BadValue(f"pairs must hold indices from 0 to below {num_inputs}, but were {pairs!r}.")
     return compared

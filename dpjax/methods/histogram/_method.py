@@ -1,9 +1,8 @@
 """Histograms as a method: a level with a precision that is stated before drawing.
 
-Events and the local method give a lower bound without assumptions. Histograms assume that the
-mechanism's densities are smooth (or its outputs finitely many and not too rare), and give a
-two-sided interval at every sample size. The assumption is part of the result, and is tested if
-possible.
+Events and the local method give a lower bound without assumptions. Histograms give a two-sided
+interval at every sample size, but assume that all densities are smooth, or that there are finitely
+many outputs and none is too rare. The assumption is part of the result, and is tested if possible.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -44,8 +43,8 @@ class Histogram:
         least_probability: Assumed lower bound on the probability of every output; for a finite
             space.
         precision: Largest error of the estimate; 0.5 if both this and `num_samples` are None.
-        num_samples: Draws at each input, which determine the precision if it is None.
-        inputs: [k, ...], inputs to compare; if None, the databases of the pairs.
+        num_samples: Draws at each input; if `precision` is None, they determine it.
+        inputs: [k, ...], inputs to compare; if None, all databases of the pairs are compared.
         input_interval: (low, high), an interval of inputs, which is covered by midpoints.
         input_lipschitz: D, assumed Lipschitz constant of every density in the input; required with
             `input_interval`.
@@ -65,13 +64,15 @@ class Histogram:
         "Assumed lower bound on the probability of every output, for finitely many outputs.",
         default=None,
     )
-    precision: float | None = option("Largest error; 0.5 without --num-samples.", default=None)
+    precision: float | None = option(
+        "Largest error of the estimate; 0.5 without --num-samples.", default=None
+    )
     num_samples: int | None = option(
         "Draws at each input of a histogram, in place of --precision.", default=None
     )
     inputs: object = None
     input_interval: tuple[float, float] | None = option(
-        "With D: the inputs are all of [0, INPUT_WIDTH].",
+        "Compare all inputs in [0, INPUT_WIDTH]; needs --input-lipschitz.",
         default=None,
         kind="width",
         metavar="INPUT_WIDTH",
@@ -105,8 +106,8 @@ class Histogram:
 
         Args:
             source: A JAX mechanism.
-            pairs: Pairs whose databases are all compared with each other; if None, the standard
-                pairs of a built-in mechanism.
+            pairs: Pairs of databases. Every database is compared with every other one. If None, the
+                standard pairs of a built-in mechanism are used.
             terms: Notion, claim and confidence of the audit.
             runs: Indices of the runs, int32 [runs].
 
@@ -167,8 +168,8 @@ class Histogram:
             stacked.neighbor.shape
         ):
             raise BadValue(
-                "pairs must hold arrays of one shape for a histogram, which compares all of them "
-                f"with each other: use {EVENTS}."
+                "pairs must hold arrays of equal shape for a histogram, because it compares every "
+                f"database with every other one: use {EVENTS}."
             )
         # Keep each database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
@@ -191,9 +192,10 @@ class Histogram:
         )
         if planned.confidence < confidence:
             raise BadValue(
-                f"num_samples = {self.num_samples} draws have the precision {precision} with "
-                f"confidence {planned.confidence:.4g} only, below {confidence:g}: give one of the "
-                "two alone, more draws, or a smaller confidence."
+                f"num_samples = {self.num_samples} draws give the precision {precision} only with "
+                f"confidence {planned.confidence:.4g}, below the required {confidence:g}: give "
+                "more draws, a larger precision or a smaller confidence, or leave the precision "
+                "out."
             )
         return planned
 
@@ -208,8 +210,8 @@ class Histogram:
         if any(x is not None for x in others):
             raise BadValue(
                 f"lipschitz, {term('input_lipschitz')} and {term('output_interval')} are for "
-                f"outputs in an interval, but the mechanism has {space.size} outputs: give "
-                f"{term('least_probability')} alone."
+                f"outputs in an interval, but the mechanism has {space.size} outputs: give only "
+                f"{term('least_probability')}."
             )
         return plan_finite(
             num_outputs=space.size,
@@ -223,15 +225,15 @@ class Histogram:
             raise BadValue("lipschitz must be given for outputs in an interval, but was not.")
         if self.least_probability is not None:
             raise BadValue(
-                f"least_probability is for finitely many outputs, but they are {space}: give "
-                "lipschitz alone."
+                f"least_probability is for finitely many outputs, but the mechanism has {space}: "
+                "give only lipschitz."
             )
         low, high = self.output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
         width, ends = high - low, self.input_interval
         if (ends is None) != (self.input_lipschitz is None):
             raise BadValue(
-                f"input_lipschitz and {term('input_interval')} are given together or not at all, "
-                f"but were {self.input_lipschitz!r} and {ends!r}."
+                f"input_lipschitz and {term('input_interval')} must be given together or not at "
+                f"all, but were {self.input_lipschitz!r} and {ends!r}."
             )
         return plan(
             lipschitz=self.lipschitz,
@@ -273,7 +275,7 @@ class HistogramEstimate:
         validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
         object.__setattr__(self, "inputs", tuple(float(x) for x in self.inputs))
         if len(self.inputs) < 2:
-            raise ValueError(f"inputs must be at least two, but were {len(self.inputs)}.")
+            raise ValueError(f"inputs must hold at least two numbers, but held {len(self.inputs)}.")
         if self.order is not None and not self.order > 1:
             raise BadValue(f"order must be above 1, but was {self.order}.")
 
@@ -308,8 +310,8 @@ def accepts(source: Source) -> str | None:
     if source.sampler is not None:
         return None
     return Sentence(
-        f"{term('Histogram', '--method histogram')} counts draws of a JAX mechanism, in planned "
-        f"numbers, but {source.name} is not one: use {EVENTS}."
+        f"{term('Histogram', '--method histogram')} audits only JAX mechanisms, because it plans "
+        f"the number of draws, but {source.name} is not a JAX mechanism: use {EVENTS}."
     )
 
 

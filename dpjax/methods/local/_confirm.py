@@ -42,9 +42,10 @@ def confirm_pair(
 ) -> Confirmation:
     """Compute the statistics of N fresh draws per side of the chosen pair, at its point.
 
-    Both sides share one bandwidth h, set by the search stage. The smoothed densities are then the
-    densities of the output plus h times independent noise. Adding noise is post-processing, so
-    their loss never exceeds epsilon, whatever h is. Two bandwidths would break this property.
+    Both sides share one bandwidth h, set by the search stage. Each smoothed density is then the
+    density of the output plus h times independent noise. Adding noise is post-processing, so the
+    loss of the smoothed densities never exceeds epsilon, whatever h is. With two bandwidths, the
+    loss could exceed epsilon.
 
     Args:
         source: Streams of outputs.

@@ -24,7 +24,7 @@ _CURVE_POINTS = 400
 
 
 def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
-    """Raise if no sample lies in the region.
+    """Raise an error if no sample lies in the region.
 
     Args:
         curves: Curves of the chosen pair, with or without an axis of runs.

@@ -22,7 +22,7 @@ from dpjax.sources.streams import Streams
 
 
 class LocalStatistics(NamedTuple):
-    """Statistics of runs that inference needs; every entry has a leading axis of runs.
+    """Statistics from which bounds are computed; every entry has a leading axis of runs.
 
     Attributes:
         pair_scores: [pairs], objective of the search: the loss, or the loss minus a penalty.

@@ -16,7 +16,7 @@ from dpjax.methods.local._options import LocalOptions
 Statistics = TypeVar("Statistics")
 
 _TOO_COARSE = 1e-9
-"""If a lattice has less than this share of the nodes that it needs, no finer one is tried."""
+"""If a lattice has less than this share of the nodes that it needs, the run is refused."""
 
 
 def refined(
@@ -71,7 +71,7 @@ def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -
 
 
 def _of_each(chosen: NDArray[np.bool_], new: Statistics, old: Statistics) -> Statistics:
-    """Return the new statistics for the chosen runs and the old ones for the rest."""
+    """Return the new statistics for the chosen runs and the old ones for the other runs."""
 
     def pick(first: NDArray, second: NDArray) -> NDArray:
         return np.where(chosen.reshape(-1, *[1] * (np.ndim(first) - 1)), first, second)

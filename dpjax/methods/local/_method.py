@@ -32,7 +32,7 @@ from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
-"""Largest spread at which outputs count as constant, to allow for rounding."""
+"""Outputs count as constant if their spread is at most this number, which allows for rounding."""
 
 
 @jax.tree_util.register_dataclass
@@ -40,19 +40,20 @@ _CONSTANT = 1e-30
 class Local(LocalOptions):
     """Lower bound from densities at one output, asymptotic (DPL and MPL).
 
-    The method supports JAX mechanisms and recorded arrays. Sizes and names are static in compiled
-    programs; floor and bandwidth may be traced.
+    The method supports JAX mechanisms and recorded arrays. In compiled programs, sizes and names
+    are static, while floor and bandwidth may be traced.
 
     Attributes:
-        num_samples: n, draws per side of each pair in the search stage. Recorded outputs are split
-            by their source instead.
+        num_samples: n, draws per side of each pair in the search stage. For recorded outputs, their
+            source determines n and N.
         num_confirm: N > n, fresh draws per side of the chosen pair.
         region: Region in which outputs are compared: (low, high) for numbers and vectors, a list of
             outcomes for a finite space. If None, the standard region of a built-in mechanism, all
             of a finite space, or the range of a pilot's outputs.
         bandwidth: Name of a bandwidth rule, or a number, for the search stage; the confirm stage
-            applies the rule to the mean spread of both sides. Scott's rule is wider than the
-            paper's rule, Silverman's, and gives a smaller error and a tighter bound.
+            applies the rule to the mean spread of both sides. Scott's rule gives a larger bandwidth
+            than Silverman's rule, which the paper uses; the error is smaller, and the bound
+            tighter.
         floor: tau, to which smaller densities are raised. If None, the density that corresponds to
             20 draws: q = min(20 / n, 0.01) for frequencies, and q / s^d for densities of data with
             spread s in d dimensions.
@@ -61,11 +62,12 @@ class Local(LocalOptions):
             that applies.
         num_nodes: Lattice nodes of the binned method. `audit` uses more if the bandwidth needs
             them; with 512, the counts stay in a CPU's first-level cache.
-        objective: Objective of the search: "lower-bound" for the loss minus a multiple of both
-            stages' standard errors, or "loss" for the paper's plain loss, whose maximum tends to
-            move to small densities because of noise. Both are valid; the first is tighter.
-        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma). If None, the
-            smallest value that (C4) allows, but at least 0.02.
+        objective: Quantity that the search maximizes: "lower-bound" for the loss minus a multiple
+            of both stages' standard errors, or "loss" for the loss alone, as in the paper. Noise
+            tends to move the maximum of the loss alone to small densities. The bound is valid for
+            both objectives, and tighter for "lower-bound".
+        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma). If None, it is
+            the smallest value that condition (C4) allows, but at least 0.02.
 
     Raises:
         ValueError, TypeError: When an option is out of range, or num_confirm <= num_samples.
@@ -83,7 +85,7 @@ class Local(LocalOptions):
             return None
         return Sentence(
             f"{term('Local', '--method local')} estimates densities of JAX mechanisms and of "
-            f"recorded arrays, but {source.name} is a mechanism of the host: use {EVENTS}, or "
+            f"recorded arrays, but {source.name} is a host mechanism: use {EVENTS}, or "
             f"record its outputs as {term('Recorded(x, y)', '--samples X Y')}."
         )
 
@@ -204,9 +206,9 @@ def _refuse_lattice(
     if search.curves is not None:
         refuse_empty(search.curves, options.num_samples, arrays.region_text)
     raise BadValue(
-        f"region {arrays.region_text} is so wide against the bandwidth of the density estimate "
-        f"(the outputs spread over about {spread.min():.3g}) that more than {MAX_NODES} lattice "
-        f"nodes would be needed: narrow the region, or use {_DIRECT}."
+        f"region {arrays.region_text} is too wide for the bandwidth of the density estimate: the "
+        f"outputs spread over only about {spread.min():.3g}, and more than {MAX_NODES} lattice "
+        f"nodes would be needed. Narrow the region, or use {_DIRECT}."
     )
 
 

@@ -13,7 +13,7 @@ from dpjax.partitions import RegionLike
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Options of the local method, described in `Local`."""
+    """Options of the local method; `Local` describes them."""
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
@@ -24,7 +24,9 @@ class LocalOptions:
         kind="float | str",
         metavar="RULE|NUMBER",
     )
-    floor: float | None = option("Least density that the loss uses.", default=None, kind="float")
+    floor: float | None = option(
+        "Floor to which smaller densities are raised.", default=None, kind="float"
+    )
     kernel: str = option(
         "gaussian, laplace, epanechnikov or biweight.",
         default="gaussian",
@@ -55,8 +57,8 @@ class LocalOptions:
         if self.num_confirm <= self.num_samples:
             raise BadValue(
                 f"num_confirm (N) must be larger than {term('num_samples')} (n), but was "
-                f"{self.num_confirm} <= {self.num_samples}: the bound is only valid when the "
-                "confirm stage is finer."
+                f"{self.num_confirm} <= {self.num_samples}: the bound is valid only if "
+                "the confirm stage has more draws than the search."
             )
         validate.one_of(KERNELS, kernel=self.kernel)
         validate.one_of(("auto", "binned", "direct"), density=self.density)
@@ -72,7 +74,10 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """Value of gamma in use; (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu)."""
+        """Value of gamma in use.
+
+        Condition (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu).
+        """
         if self.undersmoothing is not None:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1

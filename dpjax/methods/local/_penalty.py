@@ -1,9 +1,9 @@
 """Penalty for noise, so that the search prefers outputs that can be confirmed.
 
-The maximum of an estimated loss tends to lie where densities are small and noise is large, so that
-the confirm stage could show little there. The objective "lower-bound" subtracts a multiple of both
-stages' standard errors before the loss is maximized. The bound is valid for every objective,
-because it rests only on the fresh draws of the confirm stage.
+The maximum of an estimated loss tends to lie where densities are small and noise is large. At such
+outputs, the confirm stage gives only a small bound. The objective "lower-bound" therefore subtracts
+a multiple of both stages' standard errors before the loss is maximized. The bound is valid for
+every objective, because it rests only on the fresh draws of the confirm stage.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,9 @@ from dpjax.methods.local._options import LocalOptions
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
 """How many standard errors of each stage to subtract, for outcomes and for kernel estimates.
 
-Tuned on the paper's experiments: larger for kernel estimates, where noise can peak at a continuum
-of points; smaller for outcomes, where the best one is often rare.
+Both numbers were tuned on the paper's experiments. The one for kernel estimates is larger, because
+noise can peak at a continuum of points. The one for outcomes is smaller, because the best outcome
+is often rare.
 """
 
 

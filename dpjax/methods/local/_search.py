@@ -32,12 +32,12 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""The default floor is the share of this many draws, but at most the second number."""
+"""The default floor is the first number divided by the number of draws, but at most the second."""
 
 _PILOT = 2048
 """Number of draws that determine the bandwidth, with an error of about 2%.
 
-The error of the density is then 1.001 times that at the best bandwidth.
+With this bandwidth, the error of the density is 1.001 times the error with the best bandwidth.
 """
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
@@ -49,7 +49,7 @@ class Curves(NamedTuple):
 
     Attributes:
         points: Points [points] or [points, d]; outcomes for finite spaces.
-        densities: [2, points], at the database and at the neighbor, before truncation.
+        densities: [2, points], densities at the database and at the neighbor, before truncation.
         allowed: bool [points], points that belong to the region.
     """
 
@@ -199,8 +199,9 @@ def _floor_share(num_samples: int) -> float:
 def _rounded(values: Array) -> Array:
     """Round values to 12 significant bits.
 
-    The last bits of a mean depend on the order of summation, and so on the layout that XLA chooses
-    for runs. With rounding, the bandwidth and its consequences are the same in every layout.
+    The last bits of a mean depend on the order of summation, which depends on the layout that XLA
+    chooses for runs. Rounding makes the bandwidth, and all that follows from it, the same in every
+    layout.
     """
     # A single operation, since XLA repeats it for every sample and node that uses the bandwidth.
     return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)

@@ -1,7 +1,7 @@
 """Mechanisms, tools and models of diffprivlib.
 
-Mechanisms state their epsilon, delta and sensitivity. Tools and models state epsilon alone, and
-their documentation names the neighboring databases, so the caller gives their pairs.
+Mechanisms state their epsilon, delta and sensitivity. Tools and models state only their epsilon;
+only their documentation says which databases are neighbors, so the caller must give the pairs.
 """
 
 import copy
@@ -49,7 +49,7 @@ def made(plain: JsonObject) -> object:
 
 
 class _Randomise:
-    """Function from a database to one output; a mechanism's utilities, if any, are its database."""
+    """Function from a database to one output; if there are utilities, they are the database."""
 
     def __init__(self, mechanism: Any):
         self._mechanism = mechanism
@@ -152,7 +152,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Return the space of neighbors: inputs within the sensitivity, or any two values of a set."""
+    """Return the space of neighbors: inputs within the sensitivity, or any two values in a set."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

@@ -126,7 +126,8 @@ class LibraryMechanism(OnHost):
         library, plain = str(content.pop("library", "")), content.pop("object", None)
         if library not in trust.imports:
             raise BadValue(
-                f"subject must be given, or its library be allowed: allow_import={[library]!r}."
+                "subject must be given, or its library must be allowed by "
+                f"allow_import={[library]!r}."
             )
         return cls(made(library, plain), **known_options(cls, content))
 

@@ -125,9 +125,9 @@ def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
     if measure.startswith("RenyiDivergence"):
         return Renyi(_ORDER), _finite(stated(_ORDER), measure, d_in)
     raise BadValue(
-        f"subject must state its privacy by a measure that dpjax has a notion for, but has "
-        f"{measure}: wrap it by a combinator of OpenDP, such as make_zCDP_to_approxDP, or audit "
-        "dpjax.HostMechanism(subject, batched=False) with a notion and a claim."
+        "subject must state its privacy in a measure for which dpjax has a notion, but states "
+        f"{measure}: convert it with a combinator of OpenDP, such as make_zCDP_to_approxDP, or "
+        "audit dpjax.HostMechanism(subject, batched=False) with a notion and a claim."
     )
 
 
@@ -135,7 +135,7 @@ def _finite(level: float, measure: str, d_in: object) -> float:
     if not level < float("inf"):
         raise BadValue(
             f"subject must state a finite {measure} at d_in = {d_in!r}, but states {level!r}: "
-            "nothing could refute that."
+            "no audit could refute that."
         )
     return float(level)
 

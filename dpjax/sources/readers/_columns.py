@@ -20,7 +20,8 @@ def refuse_index(
 ) -> None:
     """Refuse several columns if one of them seems to hold row numbers.
 
-    If row numbers were part of the outputs, they could tell the two sides of any mechanism apart.
+    If row numbers were read as part of the outputs, they could distinguish the two sides of any
+    mechanism.
 
     Args:
         names: Names of all columns.
@@ -39,15 +40,16 @@ def refuse_index(
         shown = ", ".join(repr(other) if header else other for other in names)
         raise ValueError(
             f"has the columns {shown}, of which {repr(name) if header else name} looks like a "
-            "number of the row: choose the one with the outputs with column (--column), or delete "
-            "that one"
+            "row number: choose the column of the outputs with column (--column), or delete the "
+            "column of row numbers"
         )
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     """Refuse rows of two integers if they look like numbers that were split at a decimal comma.
 
-    Nobody writes an integer as 05, but one in ten decimal numbers has a 0 after the comma.
+    Nobody writes an integer as 05, but one in ten decimal numbers has a 0 after its comma, so that
+    the second part looks like 05.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.

@@ -96,8 +96,9 @@ def decimal_comma_text(entry: str, row: int) -> str:
     """Return the error message about a number with a decimal comma."""
     written = entry.strip()
     return (
-        f"has {written!r} in row {row}, but decimal commas are not read: write "
-        f"{written.replace(',', '.')} (or, for the numbers of a vector, a csv file without quotes)"
+        f"has {written!r} in row {row}, but decimal commas are not supported: write "
+        f"{written.replace(',', '.')} (or, if these are two numbers of a vector, a csv file "
+        "without quotes)"
     )
 
 

@@ -58,8 +58,8 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
     there = path.stat().st_size - offset
     if there < header.size:
         raise ValueError(
-            f"it is cut short: {header.size} bytes of numbers were expected, {max(there, 0)} are "
-            "there"
+            f"it is cut short: {header.size} bytes of numbers were expected, but "
+            f"{max(there, 0)} are there"
         )
     if there > header.size:
         raise ValueError(_MORE)
@@ -162,9 +162,9 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
     if dtype.kind not in "biufUS" or (most_axes and not 1 <= len(shape) <= most_axes):
         raise ValueError(f"it must hold numbers or labels of the shape {axes}")
     if min(shape, default=0) < 0 or dtype.itemsize == 0:
-        raise ValueError(f"it must hold entries of some bytes in the shape {axes}")
+        raise ValueError(f"it must hold entries of at least one byte in the shape {axes}")
     if dtype.kind == "f" and dtype.itemsize > 8:
-        raise ValueError(f"it holds {dtype}, of whose digits float64 would lose some")
+        raise ValueError(f"it holds {dtype} values, which float64 cannot represent exactly")
     if len(shape) == most_axes == 2:
         validate.within_limit("columns", shape[1], "it holds too many columns")
     return header

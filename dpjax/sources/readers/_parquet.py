@@ -32,7 +32,7 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
             texts = text_columns_of(opened, path.stat().st_size)
             file = pq.ParquetFile(opened, read_dictionary=texts)
         except pa.ArrowInvalid as error:
-            raise ValueError(f"it is no Parquet file, or it is damaged ({error})") from None
+            raise ValueError(f"it is not a Parquet file, or it is damaged ({error})") from None
         names = file.schema_arrow.names
         chosen = names if column is None else [_name_of(column, names)]
         if not chosen:
@@ -68,20 +68,21 @@ def _array(batch, names: list[str]) -> np.ndarray:
     for name, column in zip(names, batch.columns, strict=True):
         if column.null_count:
             raise ValueError(
-                f"its column {name!r} has gaps (nulls): drop them, or write a label or NaN for them"
+                f"its column {name!r} has gaps (nulls): drop their rows, or write a label or NaN "
+                "instead"
             )
         values = _values(column)
         if values is None:
             raise ValueError(
-                f"its column {name!r} holds {column.type}, neither numbers nor texts; name another "
-                f"column of {names}"
+                f"its column {name!r} holds {column.type}, neither numbers nor strings; "
+                f"choose another column of {names}"
             )
         columns.append(values)
     if len(columns) == 1:
         return columns[0]
     if any(values.dtype.kind in "UO" for values in columns):
         raise ValueError(
-            f"it has several columns, {names}, not all of numbers: name the one to use"
+            f"it has several columns, {names}, not all numeric: name the column to use"
         )
     return np.stack(columns, axis=1)
 

@@ -1,7 +1,7 @@
 """Fast reader of text files that hold only plain numbers, in chunks (needs pyarrow).
 
-The slower reader in `_text` reads the rest of a file from the first block that may hold anything
-else; it also reports errors. Both readers return equal chunks.
+At the first block that may hold anything else, the slower reader in `_text` takes over and reads
+the rest of the file. It also reports errors. Both readers return equal chunks.
 """
 
 from collections.abc import Iterator

@@ -142,7 +142,7 @@ class Recording:
                     first = kind
                 if kind != first:
                     raise ValueError(
-                        f"samples file {path} holds {_words(*kind)}, but the first file "
+                        f"samples file {path} holds {_words(*kind)}, but the first file holds "
                         f"{_words(*first)}."
                     )
                 yield chunk
@@ -183,8 +183,9 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
         for name, chunk in zip(names, chunks, strict=True):
             if chunk.ndim > 1 or chunk.dtype.kind in "USO":
                 raise ValueError(
-                    f"column {name!r} holds no numbers: several columns form a vector of numbers; "
-                    "to audit numbers and labels together, pass frames to dpjax.Recorded"
+                    f"column {name!r} does not hold numbers, but several columns form a vector of "
+                    "numbers; to audit numbers and labels together, pass data frames to "
+                    "dpjax.Recorded"
                 )
         size = min(map(len, chunks))
         yield np.stack([chunk[:size] for chunk in chunks], axis=1)
@@ -198,7 +199,7 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"samples file {path} cannot be read: it is no utf-8 (byte {error.start} of what "
+            f"samples file {path} cannot be read: it is not UTF-8 (byte {error.start} of what "
             f"was read is {error.object[error.start]:#04x}); save it as UTF-8."
         ) from None
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
@@ -211,7 +212,7 @@ def _naming(path: Path) -> Iterator[None]:
     except Exception as error:
         # Third-party readers may raise any exception for a damaged file.
         raise ValueError(
-            f"samples file {path} cannot be read: it is damaged, or of a kind that is not "
+            f"samples file {path} cannot be read: it is damaged, or its format is not "
             f"known ({type(error).__name__}: {_shortened(str(error))})."
         ) from error
 
@@ -234,8 +235,8 @@ def read_samples(
         # NumPy would convert both types to floats, in which adjacent integers above 2^53 are equal.
         if min(chunk.min() for chunk in chunks) < 0:
             raise ValueError(
-                f"samples file {path} must not hold integers below 0 and past 2^63: no type of 64 "
-                "bits holds both."
+                f"samples file {path} must not hold both integers below 0 and integers from "
+                "2^63 on, since no 64-bit type holds both."
             )
         chunks = [chunk.astype(np.uint64) for chunk in chunks]
     return np.concatenate(chunks)

@@ -88,7 +88,7 @@ def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[l
     for row in lines:
         if len(row) != width:
             raise ValueError(
-                f"must have one output a line, but its lines have {min(len(row), width)} to "
+                f"must have one output per line, but its lines have {min(len(row), width)} to "
                 f"{max(len(row), width)} entries"
             )
         kept.append(row)
@@ -182,7 +182,7 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Yield lines; \r\r\n counts as one line end, as programs write it to csv files on Windows."""
+    r"""Yield lines; \r\r\n, which some programs write on Windows, counts as a single line end."""
     held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -216,8 +216,8 @@ def _rows(
     """Yield the entries of each row; refuse blank lines except at the end.
 
     A blank line between outputs may be an empty output, which is an outcome. If it were skipped,
-    the probabilities would be conditional on nonempty outputs, and e^epsilon does not bound the
-    ratio of conditional probabilities.
+    only nonempty outputs would be counted, and e^epsilon does not bound the ratio of their
+    conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
@@ -227,8 +227,8 @@ def _rows(
         elif blank:
             raise ValueError(
                 f"has outputs after a blank line, line {lines_before + blank}: write an empty "
-                "answer as a label such as 'none' (among numbers as nan), or delete the line if it "
-                "means nothing"
+                "output as a label such as 'none' (or as nan among numbers), or delete the line if "
+                "it is not an output"
             )
         else:
             yield row
@@ -262,7 +262,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
         if where is None:
             where = first_inexact(np.array([float(entry) for entry in entries]), entries) or 0
         raise ValueError(
-            "has an integer that 64 bits do not hold beside the others, "
+            "has an integer that does not fit into one 64-bit type with the others, "
             f"{entries[where].strip(SPACE)[:_DIGITS]} in row {read + 1 + where // width}: write "
             "reals with a point or an exponent, and outcomes as labels"
         )

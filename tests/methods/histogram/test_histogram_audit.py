@@ -46,7 +46,7 @@ def test_confidence_is_of_the_plan():
         TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000
     )
     assert 0.8 < both.evidence.counted.plan["confidence"] < 1
-    with pytest.raises(ValueError, match=r"have the precision 0\.5 with confidence .* only, below"):
+    with pytest.raises(ValueError, match=r"give the precision 0\.5 only with confidence .*, below"):
         audited(
             TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000,
             confidence=1 - 1e-9,
@@ -144,7 +144,7 @@ SMOOTH = {"lipschitz": 1.0}
         (Laplace(1.0), SMOOTH, "output_interval must be given"),
         (lambda key, x: x, SMOOTH, "pairs, inputs or input_interval must be given for a mech"),
         (TruncatedLaplace(1.0), BOTH, "pairs, inputs and input_interval are not accepted together"),
-        (TruncatedLaplace(1.0), WIDE, "input_lipschitz and input_interval are given together"),
+        (TruncatedLaplace(1.0), WIDE, "input_lipschitz and input_interval must be given"),
         (TruncatedLaplace(1.0), {**SMOOTH, "claim": -1.0}, "claim must be a number >= 0"),
         (TruncatedLaplace(1.0), {**SMOOTH, "bound": "publishd"}, "bound 'publishd' is not known"),
     ],
@@ -157,10 +157,10 @@ def test_refusals(mechanism, given, message):
 def test_what_it_is_not_for():
     method = dpjax.Histogram(lipschitz=1.0)
     with pytest.raises(
-        TypeError, match=r"Histogram counts draws of a JAX mechanism, .* recorded outputs is"
+        TypeError, match=r"Histogram audits only JAX mechanisms, .* recorded outputs is"
     ):
         dpjax.audit(dpjax.Recorded([1.0] * 50, [2.0] * 50), method=method)
-    with pytest.raises(TypeError, match="Histogram counts draws of a JAX mechanism"):
+    with pytest.raises(TypeError, match="Histogram audits only JAX mechanisms"):
         host = dpjax.HostMechanism(lambda d, n, rng: rng.laplace(d, 1, n))
         dpjax.audit(host, [(0.0, 1.0)], method=method)
     with pytest.raises(ValueError, match=r"delta must be 0 for a histogram, but was 0\.1"):

@@ -286,23 +286,23 @@ def test_refusals():
     laplace, pair = TruncatedLaplace(1.0), [0.0, 1.0]
     ldp = plan(lipschitz=1.0, precision=1.0, confidence=0.8)
     renyi = plan(lipschitz=0.3, precision=1.0, confidence=0.8, order=2)
-    with pytest.raises(ValueError, match="order must be that of the plan, None, but was 2"):
+    with pytest.raises(ValueError, match="order must equal the plan's order, None, but was 2"):
         histogram_levels(laplace, pair, ldp, 0, order=2)
-    with pytest.raises(ValueError, match="order must be that of the plan"):
+    with pytest.raises(ValueError, match="order must equal the plan's order"):
         histogram_levels(laplace, pair, renyi, 0, order=3)
     with pytest.raises(ValueError, match="order must be a number > 1"):
         histogram_levels(laplace, pair, FEW, 0, order=1.0, num_runs=2)
-    with pytest.raises(ValueError, match="inputs must be the 2 of the plan, but were 3"):
+    with pytest.raises(ValueError, match="inputs must have the plan's length, 2, but had length 3"):
         histogram_levels(laplace, [0.0, 0.5, 1.0], ldp, 0)
-    with pytest.raises(ValueError, match="inputs must be at least two"):
+    with pytest.raises(ValueError, match="inputs must hold at least two inputs"):
         histogram_levels(laplace, [0.0], ldp, 0)
     with pytest.raises(ValueError, match="output_interval must be given"):
         histogram_levels(Laplace(1.0), pair, ldp, 0)
-    with pytest.raises(ValueError, match="plan must be for outputs of width 2"):
+    with pytest.raises(ValueError, match="plan must be for an output interval of width 2"):
         histogram_levels(Laplace(1.0), pair, ldp, 0, output_interval=(0.0, 2.0))
-    with pytest.raises(ValueError, match="plan must count the 3 outputs"):
+    with pytest.raises(ValueError, match="plan must have num_intervals = 3"):
         histogram_levels(RandomizedResponse(1.0, 3), [0, 1], Unplanned(2, 100), 0)
-    with pytest.raises(ValueError, match="pairs must number inputs below 2"):
+    with pytest.raises(ValueError, match="pairs must hold indices from 0 to below 2"):
         histogram_levels(laplace, pair, FEW, 0, num_runs=2, pairs=[(0, 2)])
     with pytest.raises(ValueError, match="num_runs must be an integer >= 1"):
         histogram_levels(laplace, pair, ldp, 0, num_runs=0)
@@ -313,7 +313,7 @@ def test_refusals():
     [
         ((0, 100, (0, 1)), "num_intervals must be an integer >= 1"),
         ((4, 0, (0, 1)), "num_samples must be an integer >= 1"),
-        ((4, 100, (0,)), "inputs must be at least two, but were 1"),
+        ((4, 100, (0,)), "inputs must hold at least two numbers, but held 1"),
         ((4, 100, (0, 1), 1.0), "order must be above 1, but was 1.0"),
     ],
 )

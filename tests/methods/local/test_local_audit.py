@@ -148,7 +148,7 @@ def test_a_region_that_needs_a_finer_lattice_gets_one():
     result = dpjax.audit(Laplace(1.0), ONE, method=method, claim=0.4, confidence=0.95)
     assert result.settings["num_nodes"] > 512 and result.verdict == "violated"
     assert result.recipe["method"]["num_nodes"] == 512
-    with pytest.raises(ValueError, match=r"region .* is so wide against the bandwidth"):
+    with pytest.raises(ValueError, match=r"region .* is too wide for the bandwidth"):
         dpjax.audit(Laplace(1.0), ONE, method=dataclasses.replace(LOCAL, region=(-1e6, 1e6)))
 
 
@@ -240,11 +240,11 @@ NAN, CONSTANT = [(7.0, 8.0)], [(4.0, 4.5)]
 REFUSED = [
     (
         lambda: dpjax.audit(dpjax.HostMechanism(lambda d, n, rng: rng.laplace(d)), ONE, method=FEW),
-        r"densities .*lambda \(test_local_audit.py, line \d+\) is a mechanism of the host: use",
+        r"densities .*lambda \(test_local_audit.py, line \d+\) is a host mechanism: use",
     ),
     (
         lambda: dpjax.audit(dpjax.CommandMechanism("true {database}"), ONE, method=FEW),
-        r"Local estimates densities .* is a mechanism of the host",
+        r"Local estimates densities .* is a host mechanism",
     ),
     (
         lambda: dpjax.audit(Laplace(1.0), ONE, method=FEW, notion=dpjax.Epsilon(0.1)),
@@ -252,7 +252,7 @@ REFUSED = [
     ),
     (
         lambda: dpjax.audit(mechanisms.SVT3(), method=FEW),
-        r"Local cannot audit outputs .* beside an atom there is no density",
+        r"Local cannot audit outputs .* outputs with atoms have no density",
     ),
     (
         lambda: dpjax.audit(Laplace(1.0), ONE, method=dataclasses.replace(LOCAL, region=(50, 51))),
@@ -285,11 +285,11 @@ REFUSED = [
     ),
     (
         lambda: dpjax.audit(dpjax.Recorded(LONG[0][:100], LONG[1][:100]), method=FEW),
-        r"at least 200 outputs each .*but the shorter had 100",
+        r"at least 200 outputs each .*but the shorter one held 100",
     ),
     (
         lambda: dpjax.audit(dpjax.Recorded([1, 0] * 99, [0, 1] * 99, bits=2), method=FEW),
-        r"bits must be left out where a density is estimated, but was 2: use method=Events\(\)",
+        r"bits must be left out if a density is estimated, but was 2: use method=Events\(\)",
     ),
 ]
 
@@ -304,5 +304,5 @@ def test_files_must_be_read_into_memory(tmp_path):
     for name, side in zip("xy", LONG, strict=True):
         np.savetxt(tmp_path / f"{name}.csv", side)
     x, y = (dpjax.Recording(tmp_path / f"{name}.csv") for name in "xy")
-    with pytest.raises(TypeError, match="Local needs outputs in memory, but x was Recording"):
+    with pytest.raises(TypeError, match="Local needs outputs in memory, but x was a Recording"):
         dpjax.audit(dpjax.Recorded(x, y), method=FEW)

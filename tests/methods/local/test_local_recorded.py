@@ -86,9 +86,9 @@ def test_the_longer_side_is_cut_and_said():
     prepared = prepare(REALS[0], REALS[1][:900])
     assert prepared.sizes[0] + prepared.sizes[1] == 900
     assert (
-        "x has 1001 outputs and y 900; 900 of each, chosen at random, were used." in prepared.notes
+        "x has 1001 outputs and y has 900; 900 random outputs of each were used." in prepared.notes
     )
-    assert "270 outputs a side searched, the other 630 confirmed." in prepared.notes
+    assert "270 outputs per side searched, the other 630 confirmed." in prepared.notes
 
 
 # Kinds.
@@ -185,10 +185,10 @@ def test_integers_of_two_types_are_exact():
 
 
 def test_what_was_taken_for_what_is_said():
-    assert "Integers: taken as outcomes (9 distinct)." in prepare(*INTEGERS).notes
+    assert "The integers were treated as outcomes (9 distinct)." in prepare(*INTEGERS).notes
     floats = prepare(*(side.astype(float) for side in INTEGERS))
-    assert any("Only 9 distinct numbers in 240 that search" in note for note in floats.notes)
-    assert any("reals with a density" in note for note in prepare(*REALS).notes)
+    assert any("Only 9 distinct numbers occur among the 240" in note for note in floats.notes)
+    assert any("treated as reals" in note for note in prepare(*REALS).notes)
 
 
 def test_labels_come_back_in_the_callers_words():
@@ -265,7 +265,7 @@ def broken(value, at=5):
     [
         (broken(np.nan), NORMAL, {}, ValueError, "x must hold finite .* 1 of 1001 were NaN"),
         (NORMAL, broken(np.inf), {}, ValueError, "y must hold finite .* 1 of 1001 were NaN"),
-        (np.ones(500), np.ones(500), {}, ValueError, "x and y hold one outcome only, 1.0"),
+        (np.ones(500), np.ones(500), {}, ValueError, "x and y hold only one outcome, 1.0"),
         (np.ones(1001), NORMAL, {"discrete": False}, ValueError, r"x is constant \(1\.0\)"),
         (NORMAL, np.ones(1001), {"discrete": False}, ValueError, r"y is constant \(1\.0\)"),
         (
@@ -273,32 +273,32 @@ def broken(value, at=5):
             REALS[1],
             {},
             ValueError,
-            "x holds the value 0 in .% of its outputs that search",
+            "x holds the value 0 in .% of its search set",
         ),
         (
             NORMAL[:199],
             NORMAL,
             {},
             ValueError,
-            "at least 200 outputs each for a bandwidth and two parts, but the shorter had 199",
+            "at least 200 outputs each for a density estimate, but the shorter one held 199",
         ),
         (
             INTEGERS[0][:39],
             INTEGERS[1],
             {},
             ValueError,
-            "at least 40 outputs each, but the .* had 39",
+            "at least 40 outputs each, but the .* held 39",
         ),
-        (LABELS[0], NORMAL, {}, TypeError, "of one kind, but were labels and numbers"),
-        (LABELS[0], LABELS[1], {"discrete": False}, TypeError, "labels cannot be reals"),
+        (LABELS[0], NORMAL, {}, TypeError, "hold one kind, but held labels and numbers"),
+        (LABELS[0], LABELS[1], {"discrete": False}, TypeError, "labels cannot be treated as reals"),
         (VECTORS[0], NORMAL, {}, TypeError, re.escape("the shapes (501, 3), (1001,)")),
         (VECTORS[0], VECTORS[1][:, :2], {}, TypeError, re.escape("(501, 3), (501, 2)")),
         (*VECTORS, {"discrete": True}, ValueError, "discrete outputs must be a vector"),
         (np.ones((9, 2, 2)), NORMAL, {}, ValueError, r"x must have the shape \[n\] or \[n, d\]"),
         (3.0, NORMAL, {}, ValueError, r"x must have the shape \[n\] or \[n, d\], but had \(\)"),
         (NORMAL + 1j, NORMAL, {}, TypeError, "x must hold numbers or labels, .* complex128"),
-        ([1, "a", None] * 99, NORMAL, {}, TypeError, "x must hold numbers or labels of one kind"),
-        ([[1.0], [1.0, 2.0]], NORMAL, {}, ValueError, "x must be one array of outputs"),
+        ([1, "a", None] * 99, NORMAL, {}, TypeError, "x must hold either numbers or labels"),
+        ([[1.0], [1.0, 2.0]], NORMAL, {}, ValueError, "x must be outputs that form an array"),
         (np.array([["a", "b"]] * 99), LABELS[0], {}, TypeError, "x must be a vector of labels"),
         (*REALS, {"search_fraction": 1e-4}, ValueError, "at least 10 outputs .*of 1001 left 0"),
         (np.array([]), np.array([]), {}, ValueError, "x and y must hold at least"),

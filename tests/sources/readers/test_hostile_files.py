@@ -30,18 +30,18 @@ def header(descr="'<f8'", shape="(100,)", fortran=False):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (header("'<U0'", "(1000000000000,)"), "entries of some bytes in the shape"),
-        (header("'|S0'", "(1000000000000,)"), "entries of some bytes in the shape"),
+        (header("'<U0'", "(1000000000000,)"), "entries of at least one byte in the shape"),
+        (header("'|S0'", "(1000000000000,)"), "entries of at least one byte in the shape"),
         (header("'|V0'", "(1000000000000,)"), "must hold numbers or labels"),
         (header(shape="(1000000000000,)"), "cut short: 8000000000000 bytes"),
         (header(shape="(4294967296, 4294967296)"), "cut short|too many columns"),
         (header(shape="(2, 4611686018427387904)", fortran=True), "cut short|too many columns"),
         (header(shape="(0, 99999999999)"), "too many columns: 99999999999"),
-        (header(shape="(-1,)"), "entries of some bytes"),
-        (header(shape="(-5, -5)"), "entries of some bytes"),
+        (header(shape="(-1,)"), "entries of at least one byte"),
+        (header(shape="(-5, -5)"), "entries of at least one byte"),
         (header(shape="()"), "must hold numbers or labels of the shape"),
         (header(shape="(2, 2, 2)"), "must hold numbers or labels of the shape"),
-        (header("'<f16'"), "of whose digits float64 would lose some|header is damaged"),
+        (header("'<f16'"), "float64 cannot represent exactly|header is damaged"),
         (header("'<c16'"), "must hold numbers or labels"),
         (header("'|O'"), "pickled Python objects, which are never loaded"),
         (header("[('a', '|O')]"), "pickled Python objects|must hold numbers"),
@@ -351,7 +351,7 @@ def test_long_doubles_are_refused():
     values = np.random.default_rng(5).normal(size=100).astype(np.longdouble)
     if values.dtype.itemsize == 8:
         pytest.skip("no wider type here")
-    with pytest.raises(ValueError, match="of whose digits float64 would lose some"):
+    with pytest.raises(ValueError, match="values, which float64 cannot represent exactly"):
         dpjax.audit(Recorded(values, values[::-1] + 1))
 
 

@@ -1,0 +1,158 @@
+"""Bounds on mu from guesses in one run whose number was chosen by looking at the output.
+
+Let the output choose the number r of guesses, and let p(r, a) be the probability that r guesses are
+made and a of them are correct. Let delta(x) be the claimed profile. Consider the event that guess i
+is correct and that r and the number of correct guesses lie in a set; flip coin i, and add over i,
+as in `dpjax.inference._guesses`. For every x and every function phi(r, a) in [0, 1], this gives
+
+    sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
+
+Choose points x_1 < ... < x_K and weights s_k > 0 that do not depend on the output, and let D = n
+times the sum of s_k delta(x_k). For a given r, let c be the least number of correct guesses that
+refutes. Suppose that functions phi_k satisfy, for all numbers a of correct guesses,
+
+    1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
+
+Multiply by p(r, a), add over a and r, and apply (1): a true profile is refuted with at most the
+probability of the error, however the output chooses r.
+
+A recursion decides whether such phi_k exist. Let v = error - D, let S be the sum of all weights,
+and let Psi(w) be the integral from 0 to w of e^(x(u)), where x(u) = x_k on the k-th of consecutive
+intervals of lengths s_k. Starting at a = r, let
+
+    V(a) = 1[a >= c] - v + (r - a) Psi(max(V(a + 1), 0) / (a + 1)).
+
+If V(a) <= S a for all a, let s_k phi_k(a) be the length of the part of [0, V(a) / a] in the k-th
+interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwise no phi_k satisfy
+(2), because these are the least ones. V increases with the profile, so all levels below a refuted
+one are refuted.
+
+For r guesses, V(a) / a runs from 1 / r down to about error / r. Therefore, the weights cover
+[error / n, 1] evenly in log(u), and all intervals contribute about equally to D. No r is favored.
+"""
+
+import math
+from bisect import bisect_left
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from dpjax.inference._guesses import LARGEST_MU, Guessed, largest_level
+
+_PER_FACTOR = 8
+"""Number of intervals of weights per factor e."""
+
+_PROFILE_SHARE = 0.75
+"""Share D / error that deltas of the profile may use."""
+
+_LARGEST_X, _STEPS = 600.0, 50
+"""Largest x, whose exponential is a float, and number of bisection steps for each x."""
+
+_TAIL, _MORE = 12, 50
+"""Standard deviations plus counts above c at which the recursion starts, from a bound on V."""
+
+
+class Weights(NamedTuple):
+    """Weights s_k of points x_k of a profile.
+
+    Attributes:
+        ends: Ends of the consecutive intervals of lengths s_k, from 0 to S; K + 1 numbers.
+        factors: e^(x_k), increasing; K numbers.
+        spent: D, n times the sum of s_k delta(x_k).
+    """
+
+    ends: NDArray[np.float64]
+    factors: NDArray[np.float64]
+    spent: float
+
+
+def mu_of_chosen(guessed: Guessed, error: float) -> float:
+    """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
+
+    It is valid even if the output chose the number of guesses.
+
+    Args:
+        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
+        error: Probability that the bound is above the true value.
+
+    References:
+        Dong, Roth, Su (2022), Corollary 2.13, for the profile.
+        Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1, for a fixed number of guesses.
+    """
+    if guessed.right == 0:
+        return 0.0
+    # A middle of the bisection is never 0.
+    return largest_level(
+        lambda mu: refutes_chosen(guessed, gaussian_weights(guessed.canaries, mu, error), error),
+        LARGEST_MU,
+    )
+
+
+def gaussian_weights(n: int, mu: float, error: float) -> Weights:
+    """Return the weights for the profile of mu-GDP.
+
+    Args:
+        n: Number of canaries with hidden coins.
+        mu: Mu, positive.
+        error: Probability of refuting a true profile.
+    """
+    number = math.ceil(_PER_FACTOR * math.log(n / error))
+    ends = np.concatenate([[0.0], np.geomspace(error / n, 1.0, number)])
+    lengths = np.diff(ends)
+    # Each interval gets a part of D in proportion to its length relative to its upper end.
+    parts = lengths / ends[1:]
+    wanted = _PROFILE_SHARE * error * parts / parts.sum() / (n * lengths)
+    low, high = np.zeros(number), np.full(number, _LARGEST_X)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        small = _gaussian_delta(mu, middle) <= wanted
+        low, high = np.where(small, low, middle), np.where(small, middle, high)
+    points = np.where(_gaussian_delta(mu, np.zeros(1)) <= wanted, 0.0, high)
+    spent = n * float(np.sum(lengths * _gaussian_delta(mu, points)))
+    return Weights(ends, np.exp(points), spent)
+
+
+def _gaussian_delta(mu: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    first = np.exp(scipy.special.log_ndtr(mu / 2 - x / mu))
+    second = np.exp(x + scipy.special.log_ndtr(-mu / 2 - x / mu))
+    return np.maximum(first - second, 0.0)
+
+
+def refutes_chosen(guessed: Guessed, weights: Weights, error: float) -> bool:
+    """Return whether the functions phi_k of (2) exist.
+
+    Args:
+        guessed: Numbers of canaries, guesses and correct guesses.
+        weights: Weights that do not depend on the output.
+        error: Probability of refuting a true profile.
+    """
+    _, r, c = guessed
+    v = error - weights.spent
+    if v <= 0 or c == 0:
+        return False
+    ends, factors = weights.ends.tolist(), weights.factors.tolist()
+    integrals = np.concatenate([[0.0], np.cumsum(np.diff(weights.ends) * weights.factors)]).tolist()
+    total = ends[-1]
+
+    def psi(w: float) -> float:
+        k = bisect_left(ends, w) - 1
+        return integrals[k] + (w - ends[k]) * factors[k]
+
+    a = min(r, c + math.ceil(_TAIL * math.sqrt(c * (r - c) / r)) + _MORE)
+    value = 1 - v
+    if a < r:
+        # If 1 - v + (r - a) Psi(w) <= a w, then V(b) <= a w for all b from a to r, by induction.
+        spare = a * weights.ends - (r - a) * np.array(integrals) - value
+        if not (spare >= 0).any():
+            return False
+        k = int(np.argmax(spare >= 0))
+        share = spare[k] / (spare[k] - spare[k - 1])
+        value = a * (ends[k] - share * (ends[k] - ends[k - 1]))
+    while value > 0:
+        if value > total * a:
+            return False
+        a -= 1
+        value = (1.0 if a >= c else 0.0) - v + (r - a) * psi(value / (a + 1))
+    return True

@@ -1,0 +1,238 @@
+"""Payoffs of one block of draws, where pairs with a common database bet on the same draws.
+
+A pair's bet adds weights to the outputs at its two databases: u = w - 1 at the database and
+v = v' - 1 at the neighbor, where (w, v') are the pair's `weights` for n_D and n_E draws, the draws
+of the block at its databases D and E, whichever pairs they were drawn for. If the level holds, then
+n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. Any sum of such bets with coefficients c >= 0 keeps this
+property, now summed over all databases D:
+
+    sum_D n_D sum_j P_D(j) U_D(j) <= 0,    U_D = the sum of c u over the pairs at D.
+
+Every draw is paid once, by 1 + U_D(j) >= 0. Draws are independent, so the mean of the product over
+all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most 1 by the inequality of
+arithmetic and geometric means.
+
+The coefficients are the expert's fractions, reduced in two ways. Bets of several pairs on the same
+outputs would add up to more than the best bet; `_damped` divides each by the part of its variance
+that it shares. `_room` keeps U_D above -1. A pair that shares no database bets as if alone.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference._betting import weights
+from dpjax.inference._hypotheses import Hypothesis
+from dpjax.inference._portfolio import Expert, sums
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_ROWS = 2048
+"""Number of bets per call, so that their tables fit in a processor's cache."""
+
+_MOST_LOST = 0.95
+"""Largest share of the wealth that bets of several pairs on one database can lose by one draw."""
+
+
+class Block(NamedTuple):
+    """Draws of one block.
+
+    Attributes:
+        x: Counts [pairs, cells] at the database, of the draws that were made for each pair.
+        y: The same at the neighbor.
+        shared: IDs of the databases, int64 [pairs, 2]; see `Wealth`.
+    """
+
+    x: Counts
+    y: Counts
+    shared: Counts
+
+    @property
+    def pooled(self) -> tuple[Counts, Counts]:
+        """Counts [pairs, cells] at both sides of all draws at the same database."""
+        return pooled(self.x, self.y, self.shared)
+
+
+class _Common(NamedTuple):
+    """A database of several pairs.
+
+    Attributes:
+        members: Side and pair of each of its places, int64 [members, 2].
+        labels: Group of each atom in each member's grouping, int64 [members, atoms]. An atom is a
+            set of cells that every member counts together.
+        counts: Counts of the block's draws in the atoms, [atoms].
+        mass: Expected draws of the block in the atoms, [atoms].
+    """
+
+    members: Counts
+    labels: Counts
+    counts: Counts
+    mass: Floats
+
+    def of(self, table: Floats) -> Floats:
+        """Return the members' rows of a table [2, pairs, ...]."""
+        return table[self.members[:, 0], self.members[:, 1]]
+
+
+def pooled(first: Counts, second: Counts, shared: Counts) -> tuple[Counts, Counts]:
+    """Return counts [pairs, cells] at both sides, summed over all places of the same database."""
+    numbers = shared.T.ravel()
+    if np.unique(numbers).size == numbers.size:
+        return first, second
+    counts = np.concatenate([first, second])
+    total = np.zeros((int(numbers.max()) + 1, counts.shape[1]), np.int64)
+    np.add.at(total, numbers, counts)
+    one, other = np.split(total[numbers], 2)
+    return one, other
+
+
+def gains(
+    block: Block,
+    known: tuple[Counts, Counts],
+    expert: Expert,
+    hypothesis: Hypothesis,
+    grid: Floats,
+    is_refuted: NDArray[np.bool_],
+) -> Floats:
+    """Return the gain in ln wealth from one expert's bets, [bets, pairs, levels].
+
+    A database's draws are paid once; their gain is listed at the first pair that has the database.
+
+    Args:
+        block: Draws of the block.
+        known: Pooled counts [pairs, cells] of all earlier blocks, from which `expert` was made.
+        expert: Expert, made from earlier draws alone.
+        hypothesis: Hypothesis to bet against.
+        grid: Levels [levels].
+        is_refuted: Levels that need no more bets, [levels].
+    """
+    drawn = block.pooled
+    counts = np.stack([expert.grouped(side) for side in drawn])
+    draws = np.stack([side.sum(axis=1) for side in drawn], axis=1)
+    # A pair does not bet against levels that its estimated laws satisfy.
+    lines = hypothesis.lines(grid, expert.p, expert.q)
+    has_draws = np.all(draws > 0, axis=1) & np.any(expert.fractions > 0, axis=0)
+    may = (grid < lines.most[:, None]) & (lines.start < 1) & ~is_refuted
+    may &= has_draws[:, None]
+    found = np.zeros((len(expert.fractions), *may.shape))
+    common = list(_common(block, drawn, known, expert))
+    is_common = np.zeros((len(may), 2), bool)
+    for database in common:
+        side, pair = database.members.T
+        is_common[pair, side] = True
+    joint = np.flatnonzero(is_common.any(axis=1))
+    # Row of each pair in the tables of the pairs that share a database.
+    place = np.full(len(may), -1)
+    place[joint] = np.arange(joint.size)
+    # The tables have a column for each level that any of these pairs bets against.
+    columns = np.flatnonzero(may[joint].any(axis=0))
+    column = np.zeros(grid.size, np.int64)
+    column[columns] = np.arange(columns.size)
+    bets = np.zeros((2, joint.size, columns.size, expert.p.shape[1]))
+    pair, level = np.nonzero(may)
+    for i in range(0, pair.size, _ROWS):
+        some, at = pair[i : i + _ROWS], level[i : i + _ROWS]
+        bet = weights(
+            expert.p[some],
+            expert.q[some],
+            draws[some].astype(np.float64),
+            lines.slope[some, at],
+            lines.start[some, at],
+        )
+        alone = place[some] < 0
+        rows, there = some[alone], at[alone]
+        for number, fraction in enumerate(expert.fractions):
+            found[number, rows, there] = bet.at(alone).log_payoff(
+                counts[0, rows], counts[1, rows], fraction[rows]
+            )
+        rows = place[some[~alone]]
+        bets[0, rows, column[at[~alone]]] = bet.first[~alone] - 1
+        bets[1, rows, column[at[~alone]]] = bet.second[~alone] - 1
+    if columns.size:
+        common = [one._replace(members=_at_places(one.members, place)) for one in common]
+        laws = np.stack([expert.p[joint], expert.q[joint]]) * draws[joint].T[:, :, None]
+        damped = _damped(bets, laws, common)
+        for number, fraction in enumerate(expert.fractions):
+            share = _room(bets, damped * fraction[joint][:, None], common)
+            paid = _paid(bets, share, counts[:, joint], ~is_common[joint].T, common)
+            found[number][joint[:, None], columns] = paid
+    return found
+
+
+def _at_places(members: Counts, place: Counts) -> Counts:
+    return np.stack([members[:, 0], place[members[:, 1]]], axis=1)
+
+
+def _common(
+    block: Block, drawn: tuple[Counts, Counts], known: tuple[Counts, Counts], expert: Expert
+) -> Iterator[_Common]:
+    """Yield the databases with several places among the pairs."""
+    for number in np.flatnonzero(np.bincount(block.shared.ravel()) > 1):
+        pair, side = np.nonzero(block.shared == number)
+        labels, atom = np.unique(expert.labels[pair], axis=1, return_inverse=True)
+        one, of = int(side[0]), pair[:1]
+        counts, earlier = (
+            sums(table[one][of], atom.reshape(1, -1), labels.shape[1])[0]
+            for table in (drawn, known)
+        )
+        mass = earlier * (counts.sum() / max(int(earlier.sum()), 1))
+        yield _Common(np.stack([side, pair], axis=1), labels, counts, mass)
+
+
+def _damped(bets: Floats, laws: Floats, common: list[_Common]) -> Floats:
+    """Return by how much each bet is reduced since others bet on the same draws, [pairs, levels].
+
+    If C is the covariance of the bets, those with coefficients C_ii / sum_k max(C_ik, 0) grow at
+    least as fast as half of the sum of these coefficients times C_ii.
+
+    Args:
+        bets: u and v, [2, pairs, levels, groups].
+        laws: Expected draws in the groups, [2, pairs, groups].
+        common: Databases of several pairs.
+    """
+    own = np.einsum("splg,spg->pl", bets**2, laws)
+    others = np.zeros_like(own)
+    for database in common:
+        at = np.take_along_axis(database.of(bets), database.labels[:, None, :], axis=2)
+        covariance = np.einsum("ilm,klm,m->ikl", at, at, database.mass, optimize=True)
+        covariance[np.diag_indices(len(at))] = 0
+        np.add.at(others, database.members[:, 1], np.maximum(covariance, 0).sum(axis=1))
+    return np.divide(own, own + others, out=np.ones_like(own), where=own > 0)
+
+
+def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
+    """Reduce the shares [pairs, levels] of bets so that no draw loses more than allowed."""
+    lost = np.maximum(-bets.min(axis=3), 0) * share
+    least = np.ones_like(share)
+    for database in common:
+        room = _MOST_LOST / np.maximum(database.of(lost).sum(axis=0), _MOST_LOST)
+        pair = database.members[:, 1]
+        np.minimum.at(least, pair, np.broadcast_to(room, (pair.size, room.size)))
+    return share * least
+
+
+def _paid(
+    bets: Floats, share: Floats, counts: Counts, is_own: NDArray[np.bool_], common: list[_Common]
+) -> Floats:
+    """Return the log payoffs, [pairs, levels]; see `gains`.
+
+    Args:
+        bets: u and v, [2, pairs, levels, groups].
+        share: Coefficient of each bet, [pairs, levels].
+        counts: Counts of the draws in the groups, [2, pairs, groups].
+        is_own: Whether a side's database belongs to one pair alone, bool [2, pairs].
+        common: Databases of several pairs.
+    """
+    found = np.zeros(share.shape)
+    for side in (0, 1):
+        own = np.flatnonzero(is_own[side])
+        gained = np.log1p(share[own][:, :, None] * bets[side, own])
+        found[own] += np.einsum("plg,pg->pl", gained, counts[side, own])
+    for database in common:
+        at = np.take_along_axis(database.of(bets), database.labels[:, None, :], axis=2)
+        total = np.einsum("il,ilm->lm", share[database.members[:, 1]], at)
+        found[database.members[0, 1]] += np.log1p(total) @ database.counts
+    return found

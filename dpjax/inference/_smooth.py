@@ -1,0 +1,206 @@
+"""A smooth privacy loss along a line of cells, fitted to the counts of a search.
+
+The counts of a half-line in a tail are small and say little about its ratio. If neighboring cells
+have similar ratios, the whole line says more: the loss of Gaussian noise grows steadily into the
+tail, whereas that of Laplace noise levels off.
+
+The fit is a logistic regression of the side on the position of an output. The log odds are a line
+in the normal score of the position, plus bends at fixed knots, whose common standard deviation is
+the one with the largest marginal likelihood.
+
+References:
+    Ruppert, Wand, Carroll (2003), Semiparametric Regression: penalized splines as mixed models.
+    Breslow, Clayton (1993): the marginal likelihood by Laplace's approximation.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
+"""Shares of the draws at which groups of cells end, evenly spaced in their log odds, with half the
+step in the middle."""
+
+_KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
+"""Normal scores at which the log odds may bend, with half the step in the middle.
+
+With the larger step everywhere, the middle of Laplace noise with epsilon 0.2, where the loss rises
+within a fifth of a standard deviation, is too smooth: its mean bound at confidence 0.999 and 20,000
+draws of the search would fall by 0.003.
+"""
+
+_SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
+"""Standard deviations of the bends to compare."""
+
+_FLAT, _STEEP = 1e-6, 1e-2
+"""Precisions of the constant and of the slope, small enough to leave both free."""
+
+_STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
+"""Newton steps, the largest change of log odds in a step, and the largest log odds."""
+
+_PARAMETERS = 6
+"""About the number of parameters that a fit uses."""
+
+_MOST_WORTH = 1e3
+"""Largest number of draws that one smoothed draw may replace."""
+
+
+@cache
+def _terms() -> tuple[Floats, Floats]:
+    """Return a constant, the normal score and the bends in each group, [groups, terms].
+
+    Also returns the products of each two terms, [groups, terms * terms].
+    """
+    ends = np.concatenate([[0.0], _ENDS, [1.0]])
+    score = scipy.special.ndtri((ends[1:] + ends[:-1]) / 2)[:, None]
+    terms = np.concatenate([np.ones_like(score), score, np.abs(score - _KNOTS)], axis=1)
+    return terms, (terms[:, :, None] * terms[:, None, :]).reshape(len(terms), -1)
+
+
+class HalfLines(NamedTuple):
+    """Smoothed counts of half-lines, [runs, sets].
+
+    Attributes:
+        counts: Counts at both sides, [2, runs, sets].
+        worth: Number of draws, at least 1, that give the logarithm of the ratio the same error as
+            one smoothed draw.
+    """
+
+    counts: Floats
+    worth: Floats
+
+
+class Smooth(NamedTuple):
+    """Smoothed counts in the first groups of a line; the draws of both sides number the groups.
+
+    Attributes:
+        pooled: [runs, groups + 1], draws of both sides.
+        first: [runs, groups + 1], smoothed draws of the first side.
+        slopes: [runs, groups + 1, terms], derivatives of `first` with respect to the coefficients.
+        covariance: [runs, terms, terms], of the coefficients.
+    """
+
+    pooled: Floats
+    first: Floats
+    slopes: Floats
+    covariance: Floats
+
+    @classmethod
+    def of(cls, counts: NDArray[np.int64]) -> "Smooth":
+        """Fit the log odds to counts [runs, 2, cells], in the order of the line."""
+        grouped = _grouped(counts)
+        odds, covariance = _fitted(grouped)
+        pooled, share = grouped.sum(axis=1), scipy.special.expit(odds)
+        spread = pooled * share * (1 - share)
+        # Variation that a smooth loss does not explain increases the errors of the fit.
+        squares = (grouped[:, 0] - pooled * share) ** 2 / np.maximum(spread, 1e-9)
+        many = spread > 1
+        free = np.maximum(np.count_nonzero(many, axis=-1) - _PARAMETERS, 5)
+        excess = np.maximum((squares * many).sum(axis=-1) / free, 1.0)
+        return cls(
+            _running(pooled),
+            _running(pooled * share),
+            _running(spread[..., None] * _terms()[0]),
+            covariance * excess[:, None, None],
+        )
+
+    def half_lines(self, pooled: NDArray, *, from_end: bool) -> HalfLines:
+        """Return the smoothed counts of half-lines with these draws of both sides, [runs, sets].
+
+        Args:
+            pooled: Draws of both sides in each half-line.
+            from_end: Whether half-lines start at the last cell instead of the first one.
+        """
+        runs = np.arange(len(pooled))[:, None]
+        place = self.pooled[:, -1:] - pooled if from_end else pooled
+        group = (self.pooled[:, None, 1:-1] <= place[..., None]).sum(axis=-1)
+        low, high = self.pooled[runs, group], self.pooled[runs, group + 1]
+        part = np.clip((place - low) / np.maximum(high - low, 1), 0, 1)
+
+        def between(values: Floats, part: Floats) -> Floats:
+            start = values[runs, group]
+            found = start + (values[runs, group + 1] - start) * part
+            return values[:, -1:] - found if from_end else found
+
+        first = between(self.first, part)
+        counts = np.maximum([first, pooled - first], 1e-9)
+        slopes = between(self.slopes, part[..., None])
+        # The variance of log(first / second) is `own` for independent counts, and
+        # `of_fit * own**2` for the fit, by the delta method.
+        own = (1 / counts).sum(axis=0)
+        of_fit = ((slopes @ self.covariance) * slopes).sum(axis=-1)
+        least = 1 / (_MOST_WORTH * own)
+        return HalfLines(counts, np.maximum(1 / (own * np.maximum(of_fit, least)), 1))
+
+
+def _running(values: Floats) -> Floats:
+    """Return sums over the first groups, [runs, groups + 1, ...]."""
+    sums = np.cumsum(values, axis=1)
+    return np.concatenate([np.zeros_like(sums[:, :1]), sums], axis=1)
+
+
+def _grouped(counts: NDArray[np.int64]) -> Floats:
+    """Return counts of groups [runs, 2, groups] from counts of cells [runs, 2, cells]."""
+    runs, groups = len(counts), len(_ENDS) + 1
+    pooled = counts.sum(axis=1)
+    total = np.maximum(pooled.sum(axis=-1, keepdims=True), 1)
+    middle = (np.cumsum(pooled, axis=-1) - pooled / 2) / total
+    place = np.searchsorted(_ENDS, middle) + groups * np.arange(runs)[:, None]
+    sides = [
+        np.bincount(place.ravel(), side.ravel(), groups * runs) for side in counts.swapaxes(0, 1)
+    ]
+    return np.stack(sides).reshape(2, runs, groups).swapaxes(0, 1).astype(np.float64)
+
+
+def _fitted(counts: Floats) -> tuple[Floats, Floats]:
+    """Return log odds of the first side, and the covariance of their coefficients.
+
+    All scales of the bends are fitted at once. Products are stacked, so that the fit of a run has
+    the same bits for any number of runs.
+
+    Args:
+        counts: [runs, 2, groups].
+    """
+    first, pooled = counts[:, 0], counts.sum(axis=1)
+    draws = np.maximum(counts.sum(axis=-1), 0.5)
+    start = np.log(draws[:, 0] / draws[:, 1])[:, None]
+    terms, products = _terms()
+    precision = np.empty((len(_SCALES), 1, terms.shape[1]))
+    precision[..., 0], precision[..., 1] = _FLAT, _STEEP
+    precision[..., 2:] = 1 / _SCALES[:, None, None] ** 2
+    beta = np.zeros((len(_SCALES), len(counts), terms.shape[1]))
+    odds = np.broadcast_to(start, (*beta.shape[:2], len(terms)))
+    for _ in range(_STEPS):
+        share = scipy.special.expit(odds)
+        hessian = _hessian(pooled * share * (1 - share), products, precision)
+        gradient = _stacked(first - pooled * share, terms) - precision * beta
+        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        leap = np.abs(_stacked(step, terms.T)).max(axis=-1, keepdims=True)
+        beta = beta + step * np.minimum(1, _LEAP / np.maximum(leap, 1e-300))
+        odds = np.clip(_stacked(beta, terms.T) + start, -_EXTREME, _EXTREME)
+    share = scipy.special.expit(odds)
+    hessian = _hessian(pooled * share * (1 - share), products, precision)
+    likelihood = (first * odds - pooled * np.logaddexp(0, odds)).sum(axis=-1)
+    likelihood -= (precision * beta**2 - np.log(precision)).sum(axis=-1) / 2
+    likelihood -= np.linalg.slogdet(hessian)[1] / 2
+    best, runs = np.argmax(likelihood, axis=0), np.arange(len(counts))
+    inverse = np.linalg.inv(hessian[best, runs]).astype(np.float64)
+    return odds[best, runs], inverse
+
+
+def _stacked(rows: Floats, matrix: Floats) -> Floats:
+    """Multiply each row [..., n] with a matrix [n, m]."""
+    return (rows[..., None, :] @ matrix)[..., 0, :]
+
+
+def _hessian(weight: Floats, products: Floats, precision: Floats) -> Floats:
+    """Return the negative second derivatives of the penalized likelihood."""
+    terms = precision.shape[-1]
+    found = _stacked(weight, products).reshape(*weight.shape[:-1], terms, terms)
+    found[..., range(terms), range(terms)] += precision
+    return found

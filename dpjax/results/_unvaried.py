@@ -1,0 +1,59 @@
+"""Verdict on outputs that never varied: a function of the data, if the counts say so.
+
+Constant outputs alone show nothing, since a correct mechanism may release the same output nearly
+always. They are a verdict if the counts refute the claim or, without a claim, if they refute that
+any useful level holds.
+"""
+
+import math
+from dataclasses import replace
+
+from dpjax.core.wording import Unvaried
+from dpjax.results._parts import NO_CLAIM, NOT_RANDOM, VIOLATED, Conclusion, Witness
+
+_USEFUL = 4.0
+"""Largest epsilon that counts as privacy if no claim is given."""
+
+
+def verdict_on_unvaried(
+    stated: Conclusion, witness: Witness | None, trials: tuple[int, int], notes: list[str]
+) -> tuple[Conclusion, list[str]]:
+    """Return the statement and the notes, with the verdict "not random" if it applies.
+
+    Args:
+        stated: Statement of the audit.
+        witness: Witness of the audit, or None.
+        trials: Number of outputs that were counted at the database and at its neighbor.
+        notes: Notes of the audit.
+    """
+    for note in notes:
+        if not isinstance(note, Unvaried) or witness is None or note.pair != witness.pair:
+            continue
+        error = (1 - stated.confidence) / stated.num_claims
+        apart = stated.verdict == NO_CLAIM and _apart(witness.event_counts, trials)
+        if stated.verdict == VIOLATED or (apart and epsilon_of_constants(trials, error) > _USEFUL):
+            others = [other for other in notes if other is not note]
+            sentence = f"{note} {stated.sentence}"
+            return replace(stated, verdict=NOT_RANDOM, sentence=sentence), others
+    return stated, notes
+
+
+def _apart(counts: tuple[int, int] | None, trials: tuple[int, int]) -> bool:
+    """Check whether an event occurred in every draw at one database and in none at the other."""
+    return counts in ((trials[0], 0), (0, trials[1]))
+
+
+def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
+    """Return a lower bound on epsilon if an event separates all outputs of two databases.
+
+    Each of two exact one-sided bounds on a probability (Clopper and Pearson, 1934) has half of the
+    error. Both hold together, and bound the event's ratio and that of its complement.
+
+    Args:
+        trials: Number of outputs at the database and at its neighbor.
+        error: Probability that the bound is too high.
+    """
+    if not min(trials):
+        return 0.0
+    least = [math.log(error / 2) / number for number in trials]
+    return max(least[side] - math.log(-math.expm1(least[1 - side])) for side in (0, 1))

@@ -1,0 +1,96 @@
+"""A function that scores canaries, as a source of one-run audits that can be repeated."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpjax.core import validate
+from dpjax.core.errors import name_of_function
+from dpjax.core.types import JsonObject
+from dpjax.core.validate import check_names
+from dpjax.core.wording import BadType, BadValue
+from dpjax.mechanisms.named import imported, path_of
+from dpjax.sources._one_run import FEWEST, GuessedCanaries, scores_of
+from dpjax.sources._plain import WHERE
+from dpjax.sources._source import Trust
+
+_COINS = 3
+"""Stage of the random numbers for coins and seeds; guesses use stages 1 and 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class CanaryRuns(GuessedCanaries):
+    """A function that scores canaries, for one-run audits that can be repeated in a sweep.
+
+    Each run draws a fair coin for every canary and calls the function once. A sweep with
+    `Guesses()` then shows how large one-run bounds are, and how often they exceed a known level. To
+    audit a run that already exists, use `OneRun`.
+
+    Attributes:
+        function: Maps (included, seed) to the scores [num_canaries] of all canaries, higher where a
+            canary is more likely to have been included. `included` holds one boolean per canary,
+            and decides only which canaries take part.
+        num_canaries: Number of canaries, at least 20.
+
+    Raises:
+        TypeError: When `function` is not callable.
+        ValueError: When there are fewer than 20 canaries.
+    """
+
+    function: Callable[[NDArray[np.bool_], int], ArrayLike]
+    num_canaries: int
+    kind: ClassVar[str] = "canary_runs"
+    repeatable: ClassVar[bool] = True
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise BadType(
+                f"function must be a function (included, seed) -> scores, but was "
+                f"{self.function!r}."
+            )
+        validate.positive_int(at_least=FEWEST, num_canaries=self.num_canaries)
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return name_of_function(self.function)
+
+    @property
+    def parameters(self) -> JsonObject:
+        """Number of canaries."""
+        return {"num_canaries": self.num_canaries}
+
+    def canaries(
+        self, words: Sequence[int], run: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Draw the coins of a run and score its canaries; see `Source`.
+
+        Raises:
+            TypeError: When the scores are not numbers of shape [n].
+            ValueError: When there is not one score per canary, a score is NaN, or all are equal.
+        """
+        generator = np.random.default_rng([*words, _COINS, run])
+        included = generator.integers(0, 2, self.num_canaries).astype(bool)
+        seed = int(generator.integers(2**31))
+        scores = scores_of(np.asarray(self.function(included.copy(), seed)))
+        if len(scores) != self.num_canaries:
+            raise BadValue(
+                f"function must return one score for each of {self.num_canaries} canaries, but "
+                f"returned {len(scores)}."
+            )
+        return scores, included
+
+    def to_plain(self) -> JsonObject | None:
+        """Return MODULE:NAME of the function, and the number of canaries; see `Source`."""
+        path = path_of(self.function)
+        return None if path is None else {"name": path, "num_canaries": self.num_canaries}
+
+    @classmethod
+    def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
+        """Import the function if its module may be imported; see `Source`."""
+        function = imported(str(content.pop("name", "")), trust.imports)
+        check_names(WHERE, content, ("num_canaries",))
+        return cls(function, **content)

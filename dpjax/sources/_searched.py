@@ -1,0 +1,63 @@
+"""Notes on drawn outputs that a search counted: outside a finite space, or all the same."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpjax.core.types import FiniteSpace, OutputSpace
+from dpjax.core.wording import Unvaried
+from dpjax.partitions import Partition, Search
+
+
+def notes_of_search(
+    found: Sequence[Search], space: OutputSpace, labels: Sequence[str]
+) -> list[str]:
+    """Return the notes on the outputs of a search.
+
+    Args:
+        found: Searched cells of each pair, with their counts.
+        space: Space of the outputs.
+        labels: Labels of the pairs.
+    """
+    return [*_lost_outcomes(found, space), *_unvaried(found, labels)]
+
+
+def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
+    """Return a note on the share of outputs outside a finite space, or an empty list."""
+    if not isinstance(space, FiniteSpace):
+        return []
+    share = 0.0
+    for search in found:
+        low, high = search.partition.bounds().T
+        outside = (low < 0) | (high > space.size)
+        counts = search.halves.sum(axis=(0, 1))
+        share = max(share, float((counts[:, outside].sum(axis=1) / counts.sum(axis=1)).max()))
+    if share == 0:
+        return []
+    return [
+        f"Up to {share:.2%} of the outputs at a database were integers outside of 0 .. "
+        f"{space.size - 1} (num_outcomes): they were counted as one outcome below and one above."
+    ]
+
+
+def _unvaried(found: Sequence[Search], labels: Sequence[str]) -> list[Unvaried]:
+    """Return a note for each pair at which no output of the search varied at either database."""
+    notes = []
+    for search, label in zip(found, labels, strict=True):
+        counts = search.halves.sum(axis=(0, 1))
+        occupied = [np.flatnonzero(side).tolist() for side in counts]
+        if all(len(cells) == 1 and _is_value(search.partition, *cells) for cells in occupied):
+            notes.append(Unvaried((int(counts[0].sum()), int(counts[1].sum())), label))
+    return notes
+
+
+def _is_value(cells: Partition, cell: int) -> bool:
+    """Check whether a numeric cell holds a single value, such as one number or one vector."""
+    if cell < cells.num_alone or cells.plain():
+        return False
+    box = np.unravel_index((cell - cells.num_alone) % int(np.prod(cells.shape)), cells.shape)
+    for column, place in enumerate(box):
+        low, high = (float(ends[place]) for ends in cells.ends(column))
+        if low != high and not (cells.whole and high == low + 1):
+            return False
+    return True

@@ -1,0 +1,192 @@
+"""The smooth loss along a line: its fit, its errors, and the half-lines that it chooses."""
+
+import numpy as np
+import pytest
+import scipy
+from scipy import stats
+
+from dpjax.inference import Ratio, Shared, choose_event
+from dpjax.inference._choice import _FEWEST_TO_SMOOTH
+from dpjax.inference._events import best_ratio, expected_bound
+from dpjax.inference._smooth import _ENDS, _KNOTS, _SCALES, Smooth, _fitted, _grouped
+
+EDGES = np.linspace(-4, 5, 180)
+SIDES = {
+    "Gaussian": (stats.norm(0), stats.norm(1)),
+    "Laplace": (stats.laplace(0), stats.laplace(1)),
+}
+
+
+def law_of(name):
+    """Probabilities [2, cells] of bins."""
+    return np.stack([np.diff(side.cdf(EDGES), prepend=0, append=1) for side in SIDES[name]])
+
+
+def drawn(law, size, runs, seed=0):
+    """Counts [runs, 2, cells]."""
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.multinomial(size, side, runs) for side in law], axis=1)
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
+    """By a general optimizer, with terms and likelihood written out again."""
+    counts = drawn(law_of(name), 2_000, 1)
+    grouped = _grouped(counts)[0]
+    ends = np.concatenate([[0], _ENDS, [1]])
+    score = stats.norm.ppf((ends[:-1] + ends[1:]) / 2)
+    bends = np.stack([np.abs(score - knot) for knot in _KNOTS], axis=1)
+    terms = np.column_stack([np.ones(len(score)), score, bends])
+    found = []
+    for scale in _SCALES:
+        variance = np.concatenate([[1e6, 100], np.full(len(_KNOTS), scale**2)])
+
+        # In units of the prior's standard deviations, for the optimizer's sake.
+        scaled = terms * np.sqrt(variance)
+
+        def loss(beta, scaled=scaled):
+            odds = scaled @ beta
+            log = grouped[0] @ odds - grouped.sum(axis=0) @ np.logaddexp(0, odds)
+            residual = grouped[0] - grouped.sum(axis=0) * scipy.special.expit(odds)
+            return beta @ beta / 2 - log, beta - scaled.T @ residual
+
+        best = scipy.optimize.minimize(
+            loss, np.zeros(len(variance)), jac=True, method="BFGS", options={"gtol": 1e-4}
+        )
+        odds = scaled @ best.x
+        share = scipy.special.expit(odds)
+        weights = grouped.sum(axis=0) * share * (1 - share)
+        precision = terms.T @ np.diag(weights) @ terms + np.diag(1 / variance)
+        marginal = -best.fun - np.linalg.slogdet(precision @ np.diag(variance))[1] / 2
+        found.append((marginal, odds, np.linalg.inv(precision)))
+    _, odds, covariance = max(found, key=lambda fit: fit[0])
+    ours, ours_covariance = _fitted(_grouped(counts))
+    np.testing.assert_allclose(ours[0], odds, atol=2e-3)
+    errors, ours_errors = (
+        np.einsum("gk,kl,gl->g", terms, of, terms) for of in (covariance, ours_covariance[0])
+    )
+    np.testing.assert_allclose(ours_errors, errors, rtol=0.01)
+
+
+def test_cells_are_grouped_by_their_middle():
+    """A cell with 80% of the draws, in the middle of which 60% of the draws lie before."""
+    grouped = _grouped(np.array([[[20, 80], [20, 80]]]))[0]
+    places = [np.count_nonzero(_ENDS < share) for share in (0.1, 0.6)]
+    assert np.flatnonzero(grouped[0]).tolist() == places
+    assert grouped[0][places].tolist() == [20, 80]
+
+
+def test_variation_that_is_not_smooth_increases_the_errors():
+    """Counts times 10 have 10 times the variance of counts, which a fit takes for that."""
+    counts = 10 * drawn(law_of("Gaussian"), 2_000, 50)
+    stated = _fitted(_grouped(counts))[1]
+    excess = Smooth.of(counts).covariance[:, 0, 0] / stated[:, 0, 0]
+    assert 7 < excess.mean() < 13
+
+
+def test_half_lines_from_both_ends_have_all_draws():
+    counts = drawn(law_of("Laplace"), 3_000, 4)
+    fit = Smooth.of(counts)
+    pooled = np.cumsum(counts.sum(axis=1), axis=-1)[:, 20:150:10]
+    start, end = (
+        fit.half_lines(draws, from_end=side)
+        for draws, side in ((pooled, False), (6_000 - pooled, True))
+    )
+    np.testing.assert_allclose(start.counts + end.counts, 3_000, atol=0.5)
+    np.testing.assert_allclose(start.counts.sum(axis=0), pooled, rtol=1e-9)
+    assert np.all(start.worth >= 1)
+    assert np.all(end.worth >= 1)
+
+
+def test_the_fit_of_a_run_does_not_depend_on_the_other_runs():
+    """Sweeps and audits show the same bits."""
+    counts = drawn(law_of("Gaussian"), 1_000, 9)
+    for whole, alone in zip(Smooth.of(counts), Smooth.of(counts[4:5]), strict=True):
+        np.testing.assert_array_equal(whole[4], alone[0])
+
+
+def test_the_errors_of_a_tail_are_those_of_many_searches():
+    """A tail with 3 and 93 draws of 20,000; 400 searches, where a factor of 1.5 is 8 errors."""
+    law, runs = law_of("Gaussian"), 400
+    fit = Smooth.of(drawn(law, 20_000, runs, seed=3))
+    tail = slice(np.searchsorted(EDGES, 3.6), None)
+    shares = law[:, tail].sum(axis=1)
+    pooled = np.full((runs, 1), 20_000 * shares.sum())
+    found = fit.half_lines(pooled, from_end=True)
+    ratios = np.log(found.counts[1, :, 0] / found.counts[0, :, 0])
+    claimed = np.sqrt(np.mean((1 / found.counts).sum(axis=0) / found.worth))
+    # Own counts give a standard error of about 0.57.
+    assert claimed < 0.25
+    assert ratios.std() < 1.5 * claimed
+    assert abs(ratios.mean() - np.log(shares[1] / shares[0])) < 0.15
+
+
+def expected(law, event, size):
+    """Expected bounds [runs] of the chosen events, with the law known."""
+    shares = np.einsum("sc,rc->sr", law, event.cells)
+    runs = np.arange(len(event.larger))
+    sides = shares[event.larger, runs], shares[1 - event.larger, runs]
+    return expected_bound(*sides, Shared(size), 0.95, Ratio(1e-5))
+
+
+@pytest.mark.parametrize(("name", "least"), [("Gaussian", 2.86), ("Laplace", 0.978)])
+def test_half_lines_are_nearly_the_best(name, least):
+    """By own counts the means are 2.74 and 0.974; the best half-lines have 2.881 and 0.984."""
+    law, size, runs = law_of(name), 50_000, 100
+    halves = [drawn(law, 10_000, runs, seed=seed) for seed in (1, 2)]
+    event = choose_event(
+        halves[0], Shared(size), 0.95, hypothesis=Ratio(1e-5), judge=halves[1],
+        positions=[np.arange(len(EDGES) + 1)],
+    )  # fmt: skip
+    assert expected(law, event, size).mean() > least
+
+
+def test_sizes_fit_the_smoothed_shares():
+    """Own counts, shrunk by their larger errors, promise the rare side a larger share."""
+    law, fresh = law_of("Gaussian"), Shared(50_000)
+    halves = [drawn(law, 10_000, 50, seed=seed) for seed in (1, 2)]
+    event = choose_event(
+        halves[0], fresh, 0.95, hypothesis=Ratio(1e-5), judge=halves[1],
+        positions=[np.arange(len(EDGES) + 1)],
+    )  # fmt: skip
+    shares = np.einsum("sc,rc->sr", law, event.cells)
+    best = best_ratio(shares[1], shares[0], fresh, 0.95, Ratio(1e-5))
+    assert np.median(event.ratio / best) > 0.9
+
+
+def test_weak_evidence_is_judged_by_own_counts():
+    """Where the smooth loss promises little: by it alone the mean is 0.10, by own counts 0.12."""
+    sides = [stats.laplace.cdf(EDGES, shift) for shift in (0, 0.2)]
+    law = np.stack([np.diff(side, prepend=0, append=1) for side in sides])
+    halves = [drawn(law, 500, 300, seed=seed) for seed in (1, 2)]
+    event = choose_event(
+        halves[0], Shared(2_500), 0.95, judge=halves[1], positions=[np.arange(len(EDGES) + 1)]
+    )
+    assert expected(law, event, 2_500).mean() > 0.115
+
+
+def test_a_loss_that_is_not_smooth_is_found_by_its_own_counts():
+    """A narrow atom in a tail, of which a smooth loss knows nothing."""
+    law = law_of("Laplace")
+    law[:, -2:] = [[1e-5, 1e-5], [0.0, 0.02]]
+    law /= law.sum(axis=1, keepdims=True)
+    halves = [drawn(law, 10_000, 20, seed=seed) for seed in (1, 2)]
+    event = choose_event(
+        halves[0], Shared(50_000), 0.95, judge=halves[1], positions=[np.arange(len(EDGES) + 1)]
+    )
+    assert expected(law, event, 50_000).min() > 3
+
+
+def test_few_draws_are_not_smoothed(monkeypatch):
+    def fails(counts):
+        raise AssertionError
+
+    monkeypatch.setattr("dpjax.inference._choice.Smooth.of", fails)
+    law, line = law_of("Laplace"), [np.arange(len(EDGES) + 1)]
+    few = drawn(law, _FEWEST_TO_SMOOTH // 2 - 1, 1)
+    choose_event(few, Shared(500), 0.95, positions=line)
+    # Cells whose neighbors are not alike have no smooth loss either.
+    many = drawn(law, 10_000, 1)
+    choose_event(many, Shared(500), 0.95, positions=line, ordered=False)
+    with pytest.raises(AssertionError):
+        choose_event(many, Shared(500), 0.95, positions=line)

@@ -1,0 +1,106 @@
+"""Runs of a function that scores canaries: audited one at a time, and in sweeps."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from refusals import refusal
+from scipy import stats
+
+import dpjax
+from dpjax.core import random
+from dpjax.sweeps import Entry, SweepSpec, compute
+
+LEVEL = 1.0
+
+
+def told(included, seed):
+    """Randomized response of every coin, at a level of 1; ties are broken at random."""
+    rng = np.random.default_rng(seed)
+    right = rng.random(len(included)) < 1 / (1 + math.exp(-LEVEL))
+    return (included == right) + 1e-9 * rng.random(len(included))
+
+
+def short(included, seed):
+    return np.arange(len(included) - 1.0)
+
+
+RUNS = dpjax.CanaryRuns(told, 101)
+
+
+def test_a_run_is_audited_like_a_recorded_one():
+    found = dpjax.audit(RUNS, confidence=0.95, key=3)
+    scores, included = RUNS.canaries(random.words_of(random.as_key(3)).tolist(), 0)
+    recorded = dpjax.audit(dpjax.OneRun(scores, included, fair_coins=True), confidence=0.95, key=3)
+    assert found.statement == recorded.statement and found.evidence == recorded.evidence
+    read = dpjax.AuditResult.from_json(found.to_json())
+    assert dpjax.rerun(read, allow_import=[__name__]).statement == found.statement
+    assert "told" in str(found)
+
+
+def test_coins_and_scores_of_runs_are_independent():
+    drawn = [RUNS.canaries([0, 3], run) for run in range(200)]
+    coins = np.array([included for _, included in drawn])
+    assert abs(coins.mean() - 0.5) < 5 * 0.5 / math.sqrt(coins.size)
+    same = (coins[1:] == coins[:-1]).mean()
+    assert abs(same - 0.5) < 5 * 0.5 / math.sqrt(coins[1:].size)
+    right = np.array([(scores > 0.5) == included for scores, included in drawn])
+    chance = 1 / (1 + math.exp(-LEVEL))
+    assert abs(right.mean() - chance) < 5 * 0.5 / math.sqrt(right.size)
+
+
+def test_a_sweep_shows_how_often_bounds_exceed_the_level():
+    """More than 26 of 200 bounds above the level at 5% have a chance below 1e-5."""
+    assert stats.binom.sf(26, 200, 0.05) < 1e-5
+    entry = Entry(RUNS, dpjax.Guesses(40, 40), claim=LEVEL, num_runs=200)
+    columns = compute(entry, range(200), 7)
+    bounds = columns["lower_bound"]
+    assert (bounds > LEVEL).sum() <= 26 and 0.1 < np.median(bounds) < LEVEL
+    assert all(columns["exact"]) and len(np.unique(bounds)) > 10
+    assert [v == "violated" for v in columns["verdict"]] == (bounds > LEVEL).tolist()
+    # The first run is the audit of the entry's key, and blocks do not matter.
+    first = dpjax.audit(RUNS, method=entry.method, confidence=0.95, key=entry.key(7))
+    assert first.lower_bound == bounds[0]
+    again = compute(entry, range(150, 153), 7)["lower_bound"]
+    np.testing.assert_array_equal(again, bounds[150:153])
+
+
+def test_an_entry_survives_json_and_toml(tmp_path):
+    entries = (
+        Entry(RUNS, dpjax.Guesses(), notion=dpjax.Gdp(), num_runs=5),
+        Entry(RUNS, dpjax.Guesses(10, 0), notion=dpjax.Epsilon(1e-5)),
+    )
+    spec = SweepSpec("one run", entries, key=5)
+    assert SweepSpec.from_dict(json.loads(json.dumps(spec.to_dict())), [__name__]) == spec
+    path = tmp_path / "spec.toml"
+    path.write_text(spec.to_toml())
+    assert SweepSpec.from_file(path, [__name__]) == spec
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: dpjax.CanaryRuns(told, 19), "num_canaries must"),
+        (lambda: dpjax.CanaryRuns("told", 50), "function must be a function (included, seed)"),
+        (lambda: dpjax.audit(dpjax.CanaryRuns(short, 50)), "one score for each of 50 canaries"),
+        (lambda: dpjax.audit(RUNS, method=dpjax.Events()), "use method=Guesses()"),
+        (lambda: Entry(RUNS, dpjax.Guesses(), [(0, 1)]), "pairs must be left out for told"),
+        (lambda: Entry(RUNS, dpjax.Events()), "use method=Guesses()"),
+    ],
+)
+def test_what_does_not_fit_is_refused(make, sentence):
+    assert sentence in str(refusal(make))
+
+
+def test_a_recorded_run_is_not_repeated():
+    scores, included = RUNS.canaries([0, 0], 0)
+    recorded = dpjax.OneRun(scores, included, fair_coins=True)
+    with pytest.raises(TypeError, match="must be drawn anew in every run of a sweep"):
+        Entry(recorded, dpjax.Guesses())
+
+
+def test_a_sweep_needs_a_name():
+    runs = dpjax.CanaryRuns(lambda included, seed: included * 1.0, 50)
+    with pytest.raises(ValueError, match="importable by its name"):
+        Entry(runs, dpjax.Guesses())
