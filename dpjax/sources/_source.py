@@ -137,7 +137,7 @@ class Opened(AtPairs, Protocol):
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw the second round of the search at some pairs, and count it in the first round's cells.
+        """Draw the second round of the search at some pairs; count it in the first round's cells.
 
         Args:
             kept: Numbers of the pairs of each run, int64 [runs, kept].
