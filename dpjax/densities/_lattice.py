@@ -121,7 +121,7 @@ def smooth_counts(
     bandwidth: Array,
     kernel: Kernel,
     num_samples: int,
-    fine: int = _FINE,
+    fine: int,
 ) -> Array:
     """Return the density estimate at the nodes of a lattice, from its fine counts.
 

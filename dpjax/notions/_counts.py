@@ -121,7 +121,7 @@ class ChainCounts(_OfSets):
         return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
 
     def shares(self) -> Band:
-        """Return the band that would hold if the observed shares were the probabilities."""
+        """Return the band of a mechanism whose true probabilities are the observed shares."""
         first, second = (
             counts[:, None] / n for counts, n in zip(self.counts, self.trials, strict=True)
         )

@@ -14,7 +14,7 @@ from dpjax.notions._statement import Crossing, Statement
 @register
 @dataclass(frozen=True)
 class RepeatedRuns(Evidence):
-    """Two runs at one database that gave the same sequence of varying outputs.
+    """Two runs at one database whose sequences of outputs vary, but are identical.
 
     Such evidence bounds no level, since repeated outputs are not independent draws.
 

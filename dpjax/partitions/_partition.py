@@ -197,8 +197,8 @@ class Partition(Cells):
         """Place cells without outputs in a chain of nested sets, so that the sets have fewer parts.
 
         A bin without outputs joins the first set that contains both of the nearest bins with
-        outputs, before and after it. A label without outputs joins no set. The sets contain the
-        same outputs of the search set as before.
+        outputs, before and after it. A label without outputs joins no set. No output
+        of the search set changes its place.
 
         Args:
             places: int64 [size], the first set of the chain that contains each cell.

@@ -35,7 +35,7 @@ class OneEntry(Partition):
         column: Index of the entry.
     """
 
-    column: int = 0
+    column: int = field(kw_only=True)
 
     @property
     def key(self) -> Hashable:

@@ -55,7 +55,7 @@ def _plain_side(stacked: object) -> object:
     return stacked.tolist()
 
 
-def pairs_from_plain(content: Any, stacked: bool = True) -> Pairs | AnyPairs:
+def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
     """Restore pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:

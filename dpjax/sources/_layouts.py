@@ -88,8 +88,8 @@ def first_draws(
     size: int,
     *,
     at_once: int,
-    first: int = 0,
-    threads: bool = False,
+    first: int,
+    threads: bool,
 ) -> np.ndarray:
     """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`.
 

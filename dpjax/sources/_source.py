@@ -137,7 +137,7 @@ class Opened(AtPairs, Protocol):
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count the second round of the search at some pairs, in the cells of the first round.
+        """Draw the second round of the search at some pairs; count it in the first round's cells.
 
         Args:
             kept: Numbers of the pairs of each run, int64 [runs, kept].
@@ -240,7 +240,7 @@ class Trust(NamedTuple):
         commands: Whether a program may be run.
     """
 
-    imports: Collection[str] = ()
+    imports: Collection[str]
     commands: bool = False
 
 

@@ -47,7 +47,7 @@ def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[
     squares = [
         _squares(x, y) for x, y in zip(cells.boxes(counts[0]), cells.boxes(counts[1]), strict=True)
     ]
-    found = np.concatenate([np.empty(0), *squares])
+    found = np.concatenate(squares or [np.empty(0)])
     if found.size < _FEWEST or _tail(found) >= _CHANCE:
         return []
     return [

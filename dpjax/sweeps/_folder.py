@@ -35,7 +35,7 @@ class Contents(NamedTuple):
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:
-    """Return the manifest of a new store: the sweep, and all that can change the bits of a row."""
+    """Return the manifest of a new store: the sweep, and what can affect the values of rows."""
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),

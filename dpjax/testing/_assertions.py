@@ -166,7 +166,7 @@ def audit_in_test(
 
     Raises:
         ValueError: As in `dpjax.audit`, or when both sizes and seconds are given.
-        TypeError: As in `dpjax.audit`, or when an option is unknown, such as `epsilon`.
+        TypeError: As in `dpjax.audit`; also when an option is not accepted, such as `epsilon`.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))

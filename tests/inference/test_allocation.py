@@ -131,3 +131,10 @@ def test_neither_side_of_the_look_has_more_draws_than_planned(sides):
 
 def test_errors_add_up():
     assert errors(0.05) == pytest.approx((0.01, 0.04)) and sum(errors(0.001)) <= 0.001
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, np.nan])
+def test_blocks_of_a_look_are_counts(wrong):
+    look = Look(0, np.array([True, False]), 0, 8, 0.04)
+    with pytest.raises(ValueError, match=r"\bx\b"):
+        look.counted([[wrong, 1]], [[1, 1]])

@@ -372,3 +372,10 @@ def test_one_input_is_nothing_to_compare():
     with pytest.raises(ValueError, match="inputs must be an integer >= 2"):
         plan(**asked, inputs=1)
     assert plan(**asked, inputs=3).num_samples > plan(**asked, inputs=2).num_samples
+
+
+@pytest.mark.parametrize(("order", "share"), [(None, 1 / 2), (2.0, 1 / 3), (11.0, 10 / 21)])
+def test_the_precision_of_finite_outputs_goes_to_their_counts(order, share):
+    """Two counts of a log-ratio, or 2 alpha - 1 of a divergence over alpha - 1; no other error."""
+    layout = FiniteOutputs(2, 0.5).layout(0.3, order)
+    assert layout.deviation == layout.enough == pytest.approx(0.3 * share)

@@ -75,3 +75,14 @@ def test_the_least_epsilon_of_a_claimed_function():
     assert profile(exact) == pytest.approx(1e-5, rel=1e-9)
     bumpy = Epsilon(1e-5).claimed(lambda e: 1.0 if 6 < e < 39 else profile(e))
     assert bumpy == exact
+
+
+def test_one_point_is_a_claimed_curve():
+    point, curve = (
+        dpjax.audit(
+            Laplace(1.0), [(0.0, 1.0)], notion=Profile(), claim=claim,
+            method=dpjax.Events(500, 500),
+        ).claim
+        for claim in ((1.0, 0.1), [(1.0, 0.1)])
+    )  # fmt: skip
+    assert point == curve

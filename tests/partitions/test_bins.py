@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import lay
-from dpjax.partitions._bins import bins_of
+from dpjax.partitions._bins import _BUCKETS, _buckets, bins_of
 from dpjax.partitions.outputs import Encoder
 
 RNG = np.random.default_rng(0)
@@ -52,3 +52,19 @@ def test_dropped_edges_keep_counts_by_mark(dimension):
     assert narrow.size < cells.size
     for outputs in pilots:
         np.testing.assert_array_equal(of_cells[narrow.index(outputs)], marks[cells.index(outputs)])
+
+
+def test_bins_raise_no_error_of_the_caller():
+    """The caller may turn overflows and invalid operations into errors."""
+    values = np.concatenate([np.linspace(-2, 2, 900), [np.inf, -np.inf]])
+    for edges in (np.append(np.linspace(-1, 1, 50), np.inf), 1.7e308 * np.linspace(-1, 1, 50)):
+        expected = np.searchsorted(edges, values, side="right")
+        with np.errstate(all="raise"):
+            np.testing.assert_array_equal(bins_of(edges, values), expected)
+
+
+def test_buckets_divide_the_range_evenly():
+    """A grid that puts all values into one bucket would be correct, but slow."""
+    values = np.array([-5.0, 2.0, 2.5, 3.0, 3.999, 9.0])
+    buckets = _buckets(values, 2.0, _BUCKETS / 2)
+    assert buckets.tolist() == [0, 0, _BUCKETS // 4, _BUCKETS // 2, _BUCKETS - 3, _BUCKETS - 1]
