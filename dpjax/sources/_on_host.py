@@ -242,7 +242,7 @@ class _OpenedOnHost:
     def _note_fewer(self, halves: Iterable[np.ndarray], wanted: int, what: str) -> None:
         if self._pace is not None:
             least = min(int(counts.sum(axis=(-3, -1)).min()) for counts in halves)
-            self._said += _said_fewer(self._pace, least, wanted, f"and pair {what}")
+            self._said += _said_fewer(self._pace, least, wanted, what)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Count the confirmation set; see `dpjax.sources.Opened`."""
@@ -385,5 +385,6 @@ def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
     if possible >= wanted:
         return []
     return [
-        f"For the time limit of {pace.limit:g} s, {possible} outputs per side {what}, not {wanted}."
+        f"The time limit of {pace.limit:g} s allowed only {possible} outputs per side {what}, "
+        f"instead of {wanted}."
     ]

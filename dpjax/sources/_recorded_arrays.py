@@ -196,7 +196,10 @@ def recorded_arrays(
     x, y = (np.asarray(side, dtype) for side in (x, y))
     search = jax.device_put((x[:count], y[:count]))
     confirm = jax.device_put((x[count:], y[count:]))
-    notes.append(f"{count} outputs per side searched, the other {size - count} confirmed.")
+    notes.append(
+        f"{count} outputs per side form the search set, the other {size - count} the confirmation "
+        "set."
+    )
     found = RecordedArrays(StoredStreams(search, confirm), space, labels, origin, notes, region)
     found.settings = {
         "discrete": recorded.discrete,

@@ -36,7 +36,8 @@ def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
         return []
     return [
         f"Up to {share:.2%} of the outputs at a database were integers outside of 0 .. "
-        f"{space.size - 1} (num_outcomes): they were counted as one outcome below and one above."
+        f"{space.size - 1} (num_outcomes): all below were counted as one outcome, and all above as "
+        "another."
     ]
 
 

@@ -396,7 +396,7 @@ def test_a_recipe_leaves_out_pairs_that_json_does_not_give_back(monkeypatch):
 def test_claims_at_a_distance_are_said_to_be_of_one_record(results):
     stated = results["events"].statement
     said = claimed(dataclasses.replace(results["at a distance"], statement=stated))
-    assert len(said) == 2 and "The databases of each pair differ in 3, and every bound" in said[1]
+    assert len(said) == 2 and "The databases of each pair differ in 3 records, and every bound" in said[1]
     assert len(claimed(results["events"])) == 1
 
 
@@ -555,8 +555,8 @@ def test_notes_say_only_what_is_so(results, name):
     expected = []
     if name == "local, recorded":
         expected = [
-            "Taken as reals with a density. Say discrete=True if they are outcomes.",
-            "180 outputs per side searched, the other 420 confirmed.",
+            "The outputs were treated as reals. Use discrete=True if they are outcomes.",
+            "180 outputs per side form the search set, the other 420 the confirmation set.",
         ]
     assert found == expected
 
