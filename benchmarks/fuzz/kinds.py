@@ -328,7 +328,8 @@ def _reread(text: str) -> None:
 @contextmanager
 def results(folder: Path) -> Iterator[Callable[[Random], Case]]:
     """JSON of results, whose bytes or values are changed."""
-    x, y = (np.random.default_rng(9).laplace(shift, size=600) for shift in (0.0, 1.0))
+    rng = np.random.default_rng(9)
+    x, y = (rng.laplace(shift, size=600) for shift in (0.0, 1.0))
     recorded = dpjax.Recorded(x, y)
     whole = [
         dpjax.audit(recorded, claim=0.5).to_json(),

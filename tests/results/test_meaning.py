@@ -127,7 +127,7 @@ def test_advice_is_what_helps_where_it_stands():
     assert begins(result) == ["Do", "Read", "After"] and begins(bare) == ["Do", "After"]
     assert f"is not 0.5 but at least {result.lower_bound:.4g}." in advice(result)[0]
     assert begins(below) == ["To", "Audit", "Keep"]
-    assert begins(above) == ["Look", "To", "Audit", "Keep"]
+    assert begins(above) == ["Audit", "To", "Audit", "Keep"]
     assert f"{result.estimate:.4g} lies above the claim" in advice(above)[0]
     assert begins(replace(below, witness=None)) == ["To", "Keep"]
 
