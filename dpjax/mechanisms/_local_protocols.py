@@ -61,7 +61,7 @@ class _UnaryEncoding(_Protocol):
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Return the probability of reporting a 1 for the true category, and for any other."""
+        """Return the probabilities that the true category's bit is 1, and that another bit is 1."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

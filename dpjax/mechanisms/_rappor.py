@@ -18,7 +18,7 @@ _NUM_VALUES = 8
 
 
 def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
-    """Return the Bloom filter of an integer, in which each hash function sets one bit.
+    """Return the Bloom filter of an integer; each hash function sets one bit of the filter.
 
     Args:
         value: Integer scalar.
