@@ -81,7 +81,7 @@ def audit(
         distance: Number k of records in which each pair differs. Bounds are converted to one
             record by the group property of the notion.
         key: Integer seed or typed key; the same key gives the same result.
-        execution: How the work is laid out on the machine; never changes the result.
+        execution: How the work is laid out on the machine; it never changes the result.
 
     Returns:
         The result, with a verdict on the claim.

@@ -189,7 +189,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
 
 
 def _plain(value: Any) -> object:
-    """Convert a value to JSON types, including arrays and tuples."""
+    """Convert a value, such as an array or a tuple, to JSON types."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

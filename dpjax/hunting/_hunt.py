@@ -168,7 +168,7 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, whose process can be restarted.
+    """A case in a release, which draws in a process that can be restarted.
 
     Attributes:
         served: Functions that draw the case's outputs.

@@ -35,7 +35,7 @@ class Canaries(NamedTuple):
     own_labels: Floats
 
     def records(self, included: ArrayLike) -> Floats:
-        """Return the database of one run for `DpSgd`, with one row per record, canaries last.
+        """Return the database of one run for `DpSgd`: one row per record, with the canaries last.
 
         Args:
             included: Whether each canary is present, decided by independent fair coins; bool [k].
@@ -61,7 +61,7 @@ class Canaries(NamedTuple):
         """Return the pair of databases with and without one canary, for an audit by many trainings.
 
         Args:
-            number: Index of the canary; the rest are left out of both databases.
+            number: Index of the canary. All other canaries are left out of both databases.
         """
         own, label = self.own[number], float(self.own_labels[number])
         return canary_pair(self.features, self.labels, own, label=label)

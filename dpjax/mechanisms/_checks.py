@@ -1,4 +1,4 @@
-"""Validation of users' samplers: the form of their outputs, and that the key determines them."""
+"""Validation of users' samplers: their outputs have the right form and depend on the key only."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING

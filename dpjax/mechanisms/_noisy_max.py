@@ -150,7 +150,7 @@ class ContinuousNoisyMax(NoisyMax):
     """Output max_i (v_i + Lap(k / epsilon)) over k = num_queries statistics: true level epsilon.
 
     References:
-        Askin, Kutta, Dette (2022), Example 1 and experiment (c), where epsilon is k lambda.
+        Askin, Kutta, Dette (2022), Example 1 and experiment (c), which write k lambda for epsilon.
     """
 
     name = "continuous-noisy-max"

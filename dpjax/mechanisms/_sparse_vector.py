@@ -181,9 +181,9 @@ class SVT3(SparseVector):
     """Variant 3: reports the noisy answer that was compared with the threshold, and stops.
 
     A small reported number shows that the noisy threshold was at most that number, which reveals
-    the earlier negative answers. The true level, num_queries epsilon / 2, therefore increases with
-    the number of queries, if all answers move in the same direction. An output is (index of the
-    positive, number), or (num_queries, 0) if there is no positive.
+    the earlier negative answers. For neighbors whose answers all change in the same direction, the
+    true level therefore increases with the number of queries: it is num_queries epsilon / 2. An
+    output is (index of the positive, number), or (num_queries, 0) if there is no positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.

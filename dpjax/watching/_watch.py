@@ -232,9 +232,9 @@ def watch(
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
-            of shape [n] or [n, d], or labels [n]. Alternatively, triples (name, x, y), whose names
-            sort in the order of the chunks. If a chunk is delivered again, with the same name and
-            outputs, it is skipped.
+            of shape [n] or [n, d], or labels [n]. Chunks may also be triples (name, x, y), whose
+            names sort in the order of the chunks. If a chunk is delivered again, with the same
+            name and outputs, it is skipped.
         claim: Claimed level, in the notion's unit.
         notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`. If None, the watch bounds
             epsilon.
