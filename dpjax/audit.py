@@ -206,7 +206,8 @@ def resume(
 
     Raises:
         ValueError: When the result is not from a sequential audit, when other versions computed it,
-            when the mechanism does not repeat its first outputs, or when `rerun` would raise one.
+            when the mechanism does not repeat its first outputs, or when `rerun` would raise a
+            ValueError.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):

@@ -20,7 +20,7 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Share of the time limit, and number of draws, after which measuring the pace ends."""
+"""Share of the time limit, and number of draws, after which the pace is no longer measured."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
 """A restarted process draws one output for this many draws of the audit, up to a maximum."""

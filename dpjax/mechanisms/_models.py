@@ -62,7 +62,7 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append to a matrix a column of ones, which the intercepts are multiplied by."""
+    """Append a column of ones to a matrix; the intercepts are multiplied by these ones."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 
