@@ -53,34 +53,35 @@ def audit(
     Args:
         subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or `dpjax.OneRun`, the scores of
-            canaries in a single run; or a measurement of OpenDP or a mechanism of diffprivlib,
-            which state their own claim and neighbors (`dpjax.LibraryMechanism`); or a
-            `dpjax.Family` of these, which is first searched for its worst member.
-        pairs: `dpjax.Pairs` or a list of (database, neighbor); or `dpjax.neighbors(...)`, a space
-            that is first searched for its best three pairs. If None, the standard pairs of a
-            built-in mechanism, or the pairs that a library's object states. Must be None for
-            recorded outputs.
+            `dpjax.CommandMechanism`, or `dpjax.Recorded` outputs. It may also be a `dpjax.OneRun`,
+            which holds the scores of canaries in a single run. A measurement of OpenDP or a
+            mechanism of diffprivlib states its own claim and neighbors (see
+            `dpjax.LibraryMechanism`). The audit of a `dpjax.Family` first searches for its worst
+            member.
+        pairs: `dpjax.Pairs`, or a list of (database, neighbor). For `dpjax.neighbors(...)`, the
+            audit first searches that space for its best three pairs. If None, the audit uses the
+            standard pairs of a built-in mechanism, or the pairs that a library's object states.
+            Must be None for recorded outputs.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
-            `dpjax.Guesses()` for one run. If None, the source's usual method.
+            `dpjax.Guesses()` for one run. If None, the audit uses the subject's usual method.
         notion: Notion to bound. For `dpjax.Epsilon(delta)`, `Gdp()` and `TotalVariation()`, a
             single event is counted in the confirmation set. For `Profile()`, `TradeOff()`,
-            `Renyi(order)` and `Zcdp()`, a chain of sets is counted, so that `AuditResult.bound` can
-            also bound every other notion. If None, the notion of the claim that the subject itself
-            states, else epsilon.
+            `Renyi(order)` and `Zcdp()`, a chain of nested sets is counted; from its counts,
+            `AuditResult.bound` can also bound every other notion. If None, the audit bounds the
+            notion of the claim that the subject itself states; if it states none, epsilon.
         claim: Level to compare with, in the notion's unit. For curves, and for epsilon at a delta,
             it may be a curve: pairs of numbers, a function, a privacy loss distribution of
             dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a notion is given,
-            the claim that a library's object states.
+            the audit uses the claim that a library's object states.
         confidence: Joint confidence of the bounds of `num_claims` audits. At 0.999, a correct
             mechanism is refuted for at most one key in a thousand.
-        num_claims: Number of audits whose bounds hold jointly at the confidence; each gets
-            an error of (1 - confidence) / num_claims.
+        num_claims: Number of audits whose bounds hold jointly at the confidence; each bound
+            may fail with probability at most (1 - confidence) / num_claims.
         distance: Number k of records in which each pair differs. Bounds are converted to one
             record by the group property of the notion.
         key: Integer seed or typed key; the same key gives the same result.
-        execution: How the work is laid out on the machine; never changes the result.
+        execution: How the work is laid out on the machine; it never changes the result.
 
     Returns:
         The result, with a verdict on the claim.
@@ -152,20 +153,21 @@ def rerun(
     """Repeat an audit from its recipe, with the same draws and thus the same result.
 
     Args:
-        result: Result of `audit`, or its file: JSON, or a report in HTML.
-        subject: Subject of the audit. May be left out if the recipe names a mechanism of the
-            catalogue or recorded files, or a subject that the next two arguments allow.
+        result: Result of `audit`, or a file of that result, in JSON or as a report in HTML.
+        subject: Subject of the audit. It may be left out if the recipe names a mechanism of the
+            catalogue or recorded files. It may also be left out if `allow_import` or
+            `allow_command` permits the function or program that the recipe names.
         allow_import: Modules that may be imported, including their submodules, to find the recipe's
             function. If empty, nothing that the recipe names is imported.
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. It equals the old one, except for seconds, device and versions, if both
-        devices and versions compute bitwise equal numbers.
+        The new result. It equals the given result, except for seconds, device and versions, if the
+        old and new device and versions compute bitwise equal numbers.
 
     Raises:
-        ValueError: When the subject is needed but neither given nor allowed, or the recipe lacks
-            the pairs or is damaged.
+        ValueError: When no subject is given and the recipe names none that is allowed; or when
+            the recipe is damaged or lacks the pairs.
         TypeError: When an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
@@ -188,22 +190,24 @@ def resume(
     """Continue a sequential audit; its bounds before and after the continuation hold jointly.
 
     With a claim, an audit that was interrupted and then resumed has the same blocks, and so the
-    same bounds, as one that was never interrupted. Without a claim, an audit that ended before its
-    planned exact look leaves that look out. `rerun` repeats a resumed audit without interruption.
+    same bounds, as one that was never interrupted. Without a claim, a sequential audit plans one
+    exact bound near its end; if the audit ended before that bound was computed, the resumed audit
+    omits it. `rerun` repeats a resumed audit without interruption.
 
     Args:
-        result: Result of an audit with `dpjax.Sequential()`, or its file.
+        result: Result of an audit with `dpjax.Sequential()`, or the file of that result.
         subject: As in `rerun`.
         pairs: Pairs of that audit; needed only if its recipe could not hold them.
-        num_draws: Total draws per side, including those of the result. If None, 250,000, or no
-            limit if `seconds` is given.
+        num_draws: Total draws per side, including those of the result. If None, the total is
+            250,000, or unlimited if `seconds` is given.
         seconds: Time for further draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.
 
     Raises:
         ValueError: When the result is not from a sequential audit, when other versions computed it,
-            when the mechanism does not repeat its first outputs, or as in `rerun`.
+            when the mechanism does not repeat its first outputs, or when `rerun` would raise a
+            ValueError.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
@@ -284,7 +288,7 @@ def _read_recipe(
 
 
 def _pairs_of(recipe: JsonObject, source: Source) -> object:
-    """Return a recipe's pairs; None if the source or the method takes no pairs."""
+    """Return a recipe's pairs, or None if the source or the method takes no pairs."""
     pairs = recipe["pairs"]
     if pairs == {}:
         return None

@@ -29,12 +29,12 @@ class Case:
         claim: Epsilon that the library claims.
         delta: Delta that the library claims.
         pairs: Space of neighboring databases, or the pairs themselves.
-        releases: Versions that are audited if no release is named.
+        releases: Versions to audit if the user names no release.
         requires: Requirements that are installed in addition to the package.
         dependencies: Whether the package's declared dependencies are installed, too.
         draws: Maximum total number of samples per side.
         bits: As in `dpjax.HostMechanism`.
-        reported: Reference to a report of the fault, or "".
+        reported: Reference to a report of the fault, or "" if it was not reported.
         documented: Whether the library documents the behavior.
     """
 
@@ -56,11 +56,12 @@ class Case:
 def read_case(path: str | Path) -> Case:
     """Read a case by running its Python file, without calling the file's function `draw`.
 
-    The file sets `package` and `claim`, and either `pairs`, a list of (database, neighbor), or
-    `like` with a `relation` ("add-remove", "change-one", or either with a distance, ("add-remove",
-    2), or ("within", 1.0)) and a `domain`, the arguments of `dpjax.Domain`. Its function
-    `draw(database)` imports the library and returns one output. Databases must be JSON
-    values. The file may import modules from its own folder, which several cases may share.
+    The file sets `package`, `claim`, and either `pairs`, a list of (database, neighbor), or `like`,
+    an example database. With `like`, it may set `domain`, the arguments of `dpjax.Domain`, and
+    `relation`: "add-remove" or "change-one", or a name with a distance, such as ("add-remove", 2)
+    or ("within", 1.0). The file's function `draw(database)` imports the library and returns one
+    output. Databases must be JSON values. The file may import modules from its own folder, which
+    several cases may share.
 
     Raises:
         ValueError: When the file cannot be run, or a value is missing, unknown or out of range.
@@ -95,7 +96,7 @@ def read_case(path: str | Path) -> Case:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Within the context, let a file import modules from its folder, which is searched last."""
+    """Let a file import modules from its folder within the context; other paths come first."""
     folder = str(path.resolve().parent)
     sys.path.append(folder)
     try:

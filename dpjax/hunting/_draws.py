@@ -1,4 +1,4 @@
-"""Draws of a case in the environment of a release, and replays of such draws from a record."""
+"""Draw the outputs of a case in the environment of a release, or replay them from a record."""
 
 import gzip
 import json
@@ -18,9 +18,9 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum time to wait for one output, in seconds, and for the first output of a process.
+"""Maximum time in seconds to wait for a later output, and for the first output of a process.
 
-The first call imports the library, and may compile its functions.
+The first output takes longer, because its call imports the library and may compile functions.
 """
 
 _LONGEST = 2**24
@@ -35,7 +35,8 @@ class Draws(NamedTuple):
 
     Attributes:
         draw: Function that draws from the process of the audit.
-        restarted: Function that returns a context whose value is a `draw` from a new process.
+        restarted: Function that returns a context; its value is a function like `draw`, which draws
+            from a new process.
     """
 
     draw: Draw
@@ -43,7 +44,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """Source of a case's outputs: a process in the environment of a release.
+    """A function that draws a case's outputs from a process in the environment of a release.
 
     Args:
         process: Process that answers each line of its standard input by one line.
@@ -59,7 +60,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the process's answer to a database; if it gives none, set `failure` and raise."""
+        """Return the process's answer to a database; without an answer, set `failure` and raise."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # End a call that hangs by killing its process.
@@ -86,7 +87,7 @@ class Server:
 
 @contextmanager
 def serving(case: Case, environment: Environment) -> Iterator[Server]:
-    """Start a server of a case; it ends when the context is left.
+    """Start a server of a case, which runs until the context is left.
 
     Raises:
         ValueError: When the process ends early, or an output takes too long.
@@ -117,11 +118,11 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Within the context, record all draws of a case; the record appears when it is complete.
+    """Record all draws that are made within the context; the file appears once it is complete.
 
     Args:
         path: Path of the record.
-        head: Description of the draws, which the record begins with.
+        head: Description of the draws, which is the first line of the record.
         server: Server that draws.
         another: Function that starts another server in a new process.
     """
@@ -149,11 +150,11 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is its head, and draws in their original order.
+    """Open a record; the context's value is (head, functions that replay the recorded draws).
 
     Raises:
-        ValueError: When the record is damaged, or ends before the audit, for example because
-            another version of dpjax wrote it.
+        ValueError: When the record is damaged, or has fewer draws than the audit needs, for example
+            because another version of dpjax wrote it.
     """
     failures: list[str] = []
     with gzip.open(path, "rt") as file:
@@ -188,7 +189,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
 
 
 def _plain(value: Any) -> object:
-    """Convert a value to JSON types, including arrays and tuples."""
+    """Convert a value, such as an array or a tuple, to JSON types."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Environments of releases: each release has its own, since releases conflict with one another."""
+"""Environments of releases: each release has one of its own, since releases may conflict."""
 
 import json
 import os

@@ -20,16 +20,16 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits of measuring the time per draw: share of the time limit, and number of draws."""
+"""Share of the time limit, and number of draws, after which the pace is no longer measured."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Ratio of an audit's draws to those of a restarted process, and maximum number of the latter."""
+"""A restarted process draws one output for this many draws of the audit, up to a maximum."""
 
 _RECORD = ".jsonl.gz"
 """File name suffix of a record."""
 
 _AUDITED, _LEAST = 0.5, 60
-"""Share of the time limit that the audit takes, and its minimum samples per side and pair."""
+"""Share of the time limit for the audit, and the audit's minimum samples per side and pair."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Caught:
     Attributes:
         case: The case.
         spec: Specification of the release.
-        result: Result of the audit; None after a failure.
-        failure: Reason of the failure; "" if there was none.
+        result: Result of the audit, or None if the audit failed.
+        failure: Reason of the failure, or "" if the audit did not fail.
         seconds: Time of drawing and auditing, in seconds.
     """
 
@@ -86,9 +86,10 @@ def hunt(
         environments: Function from a case to the environments of its releases; not called if
             `again` is true.
         folder: Folder of the records of draws, one for each case and release.
-        again: Whether to read draws from records instead, for every release that has one.
+        again: Whether to audit recorded draws again, for every release that has a record, instead
+            of drawing.
         confidence: Confidence of each bound.
-        key: Seed of all choices made here. The libraries draw from their own randomness.
+        key: Seed of all random choices of the audit. The libraries use their own randomness.
         seconds: Time for drawing in seconds, for each case and release.
 
     Yields:
@@ -129,7 +130,7 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """Search for pairs within a share of the time; then run one audit, and record its draws."""
+    """Search for pairs in a part of the given time; then run one audit and record its draws."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
@@ -167,18 +168,19 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, whose process can be restarted.
+    """A case in a release, which draws in a process that can be restarted.
 
     Attributes:
         served: Functions that draw the case's outputs.
-        restarts: Number of outputs to draw at each database from each new process; 0 for none.
+        restarts: Number of outputs to draw at each database from each new process. If 0, no process
+            is started.
     """
 
     served: Draws | None = None
     restarts: int = 0
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from each of two new processes of the release; see `OnHost`."""
+        """Draw outputs from each of two new processes of the release, as `OnHost` specifies."""
         if self.served is None or not self.restarts:
             return None
         runs = []

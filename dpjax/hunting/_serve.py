@@ -1,8 +1,8 @@
 """Server that draws a case's outputs in the environment of a release.
 
-It imports only the standard library, since dpjax is not installed in its environment. Each line of
-input is a database in JSON, and is answered by a line with one output in JSON. If the draw raises
-an exception, the answer is {"error": its type}.
+The server imports only the standard library, since dpjax is not installed in the environment. Each
+line of input is a database in JSON. The server answers it by a line with one output in JSON, or
+with {"error": TYPE} if the draw raises an exception of that type.
 """
 
 import json
@@ -13,7 +13,7 @@ import warnings
 
 
 def plain(value):
-    """Convert a value to JSON types; non-finite floats will be written as NaN and Infinity."""
+    """Convert a value to JSON types; `json` writes non-finite floats as NaN and Infinity."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

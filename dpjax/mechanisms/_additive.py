@@ -50,7 +50,7 @@ class NoisyHistogram1(Laplace):
     standard_region = (-1.0, 4.0)
 
     def standard_pairs(self) -> Pairs:
-        """Return two pairs: a count of 1 with a count of 2, and 1 with 0."""
+        """Return two pairs of counts: (1, 2) and (1, 0)."""
         return Pairs([1.0, 1.0], [2.0, 0.0])
 
 

@@ -46,10 +46,10 @@ class BuiltIn:
         source: Publication that defines the mechanism.
         output_space: The space of the outputs.
         level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no
-            finite epsilon holds; the parameter epsilon by default.
+            finite epsilon holds. Unless a class overrides it, it equals the parameter epsilon.
         standard_region: Lower and upper bounds of the outputs to compare: two numbers, or two
-            vectors with a number per axis. For mixed outputs, bounds of the real part; for a finite
-            space, None.
+            vectors with a number per axis. For mixed outputs, they bound the real part. For a
+            finite space, the attribute is None.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
@@ -117,7 +117,7 @@ class OfCategory(BuiltIn):
 
 @dataclass_transform(frozen_default=True)
 def pytree(cls: _Class) -> _Class:
-    """Make a class a frozen dataclass and a pytree whose leaves are its fields, except `static`.
+    """Make a class a frozen dataclass and a pytree; all of its fields but `static` ones are leaves.
 
     Field values must be positive unless the field has another check.
     """
@@ -125,7 +125,7 @@ def pytree(cls: _Class) -> _Class:
 
 
 def static(default: int, at_least: int = 1) -> int:
-    """Return a dataclass field for an integer that determines a shape; it is no pytree leaf."""
+    """Return a dataclass field for an integer that sets a shape; the field is no pytree leaf."""
 
     def check(**argument: int) -> None:
         validate.positive_int(at_least, **argument)

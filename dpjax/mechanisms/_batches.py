@@ -42,7 +42,7 @@ class Sampling(Protocol):
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """Return the batch of a step, bool [n] or None for all records, and the array to carry."""
+        """Return whether each record is in the batch (None if all are), and the array to carry."""
         ...
 
 
@@ -98,7 +98,7 @@ class Poisson:
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """See `Sampling`. Each call of the random generator decides on two records."""
+        """See `Sampling`. Each call of the random generator gives the words of two records."""
         words = random.words(keys.step, -(-num_records // 2))
         taken = jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
         return taken, carried
@@ -152,10 +152,10 @@ class Shuffle:
 
 
 def _ranks(first: Array, second: Array) -> Array:
-    """Return the rank of each record by two random words, int32 [n].
+    """Return the rank of each record in the order of two random words per record, int32 [n].
 
-    The last bits of the second word give way to the record's index, so that few words are sorted;
-    two records with equal remaining bits are too rare to matter.
+    The record's index replaces the last bits of its second word, so that the index need not be
+    sorted as a third word. The remaining bits of two records are almost never equal.
     """
     num_records = len(first)
     numbers = jnp.arange(num_records, dtype=jnp.uint32)

@@ -1,7 +1,7 @@
 """Canaries: records whose presence in a training is guessed from the trained model.
 
-Canaries are created before the training, from the data alone. The code that creates them must not
-use the scores, or the coins that decide which canaries are included.
+Canaries are created before the training, from the data alone. The code that creates them must use
+neither the scores nor the coins that decide which canaries are included.
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ class Canaries(NamedTuple):
     own_labels: Floats
 
     def records(self, included: ArrayLike) -> Floats:
-        """Return the database of one run for `DpSgd`, with one row per record, canaries last.
+        """Return the database of one run for `DpSgd`: one row per record, with the canaries last.
 
         Args:
             included: Whether each canary is present, decided by independent fair coins; bool [k].
@@ -61,7 +61,7 @@ class Canaries(NamedTuple):
         """Return the pair of databases with and without one canary, for an audit by many trainings.
 
         Args:
-            number: Index of the canary; the rest are left out of both databases.
+            number: Index of the canary. All other canaries are left out of both databases.
         """
         own, label = self.own[number], float(self.own_labels[number])
         return canary_pair(self.features, self.labels, own, label=label)
@@ -82,9 +82,9 @@ def canaries(
         features: Features of all records, [n, d].
         labels: Labels [n], 0 or 1.
         number: Number k of canaries.
-        kind: "saturating": each canary is nonzero only in a coordinate of its own, which is added
-            to all records and is 0 there. Its gradient is clipped in every step and is orthogonal
-            to all other gradients.
+        kind: "saturating": each canary has a coordinate of its own, in which all other records are
+            0, and is 0 in all other coordinates. The canary's gradient is clipped in every step and
+            is orthogonal to all other gradients.
             "mislabelled": canaries are records that are taken out of the data and given the wrong
             label.
             "out of distribution": each feature is independent and uniform between its smallest and
@@ -147,14 +147,15 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """Return a pair: the records with a canary as the last row, and the same with its flag at 0.
+    """Return a pair of databases whose last row is a canary, with its flag at 1 and at 0.
 
     Args:
         features: Features of all other records, [n, d].
         labels: Labels of all other records, [n], 0 or 1.
-        canary: Features of the canary, [d]. If None, a coordinate is added, which is `amplitude`
-            for the canary and 0 for all other records. The canary's gradient is then clipped in
-            every step and always has the same direction, to which no other record contributes.
+        canary: Features of the canary, [d]. If None, every record gets one more coordinate, which
+            is `amplitude` for the canary and 0 for all other records. The canary's gradient is then
+            clipped in every step, always has the same direction, and is orthogonal to all other
+            gradients.
         label: Label of the canary.
         amplitude: Value of the default canary in the added coordinate.
 

@@ -1,4 +1,4 @@
-"""Validation of users' samplers: the form of their outputs, and that the key determines them."""
+"""Validation of users' samplers: outputs must have the right form, and the key determines them."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
@@ -29,13 +29,13 @@ _LOOK = 256
 """Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
-"""Probability of equal outputs under two keys below which they are rejected.
+"""Probability below which equal outputs under two keys are rejected.
 
-The probability is that of independent draws.
+It is the probability that independent draws would be equal.
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Combinations of output space and database shape that were already validated, by class."""
+"""For each class, the combinations of output space and database shape that were validated."""
 
 
 def trace(
@@ -171,7 +171,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and the NumPy dtype kinds of `_LOOK` outputs in a space."""
+    """Return the shape that `_LOOK` outputs in a space must have, and their kind of NumPy dtype."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

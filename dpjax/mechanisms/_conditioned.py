@@ -58,7 +58,7 @@ class Exponential(BuiltIn):
 
 
 class _OnUnitInterval(BuiltIn):
-    """Noise around x, conditioned on [0, 1]; a draw consists of a side and a distance from x."""
+    """Noise around x, conditioned on [0, 1]; each draw picks a side of x and a distance from x."""
 
     output_space = RealSpace(0.0, 1.0)
     standard_region = (0.0, 1.0)
@@ -68,10 +68,10 @@ class _OnUnitInterval(BuiltIn):
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
-        """Return the masses below and above x, up to a common factor, and a quantile function.
+        """Return the probabilities of [0, x] and [x, 1], up to a common factor, and a function.
 
-        The function returns an output's distance from x, given a uniform number and whether the
-        output is below x.
+        The function is the quantile function of the distance from x: it maps a uniform number, and
+        whether the output is below x, to the output's distance from x.
         """
         raise NotImplementedError
 

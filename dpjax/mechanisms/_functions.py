@@ -38,7 +38,7 @@ class FromFunction:
     Attributes:
         function: Pure function, traceable by JAX; the key is a scalar typed key.
         output_space: The space of the outputs.
-        parts: Path and shape of each part of an output, as text; empty for a number or vector.
+        parts: Path and shape of each part of an output, as text; () for a number or vector.
     """
 
     function: Callable[[Array, Array], Array] = field(metadata={"static": True})
@@ -69,7 +69,7 @@ def from_function(
             be pure, and traceable by JAX.
         database: An example database, at which the function is validated: an array, or a pytree of
             arrays.
-        num_outcomes: Number of categories, for outputs that are unordered categories
+        num_outcomes: Number of categories, if the outputs are unordered categories
             0..num_outcomes - 1. If None, integer outputs are treated as unbounded integers, and
             float outputs as real numbers.
 
@@ -95,7 +95,7 @@ def from_function(
 
 
 def _parts(returned: object) -> tuple[str, ...]:
-    """Return the path and shape of each part of an output; empty for a number or vector."""
+    """Return the path and shape of each part of an output, or () for a number or vector."""
     if len(getattr(returned, "shape", (0, 0))) < 2:
         return ()
     named = jax.tree_util.tree_flatten_with_path(returned)[0]
@@ -103,7 +103,7 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether an output has a single part, which is a number or a vector."""
+    """Return whether an output with these leaves is a single number or vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 

@@ -23,8 +23,8 @@ def host_form(function: Callable[..., object]) -> str | None:
         function: Any function.
 
     Returns:
-        A clause for an error message, with marked words (see `core.wording`). None if the
-        parameters look like those of a JAX function, are not recognized, or are unknown.
+        A clause for an error message, with words marked as `core.wording` specifies; or None if the
+        parameters look like those of a JAX function, are not recognized, or cannot be read.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -68,8 +68,8 @@ class DiscreteGaussian(OfInteger):
 class TruncatedGeometric(BuiltIn):
     """A count in 0..n plus two-sided geometric noise, clamped to 0..n: true level ln(1 + 2^-k).
 
-    The noise j has probability proportional to (1 + 2^-k)^-|j| with k = ceil(log2(2 / epsilon)),
-    because exact integer arithmetic needs a rational base.
+    The noise j has probability proportional to (1 + 2^-k)^-|j| with k = ceil(log2(2 / epsilon)).
+    The base is 1 + 2^-k because the published algorithm's exact arithmetic needs a rational base.
 
     Attributes:
         epsilon: Requested level; the true level lies between a fourth and a half of it.
@@ -114,10 +114,10 @@ class TruncatedGeometric(BuiltIn):
 class SnappedLaplace(OfNumber):
     """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
 
-    The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). Here, clamp is to
-    [-B, B], and round is to multiples of Lambda, the smallest power of two above the noise scale.
-    Outputs of this class are integers: the released value is Lambda times the output, clamped to
-    [-B, B].
+    The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). The function clamp
+    limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, which is
+    the smallest power of two above the noise scale. This class outputs integers: the released value
+    is clamp(Lambda times the output).
 
     Attributes:
         epsilon: True level.
@@ -135,7 +135,7 @@ class SnappedLaplace(OfNumber):
     bound: float = 1024.0
 
     def step(self) -> Array:
-        """Return Lambda; values are rounded to its multiples."""
+        """Return Lambda, to whose multiples the mechanism rounds."""
         scale = self._scale()
         return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
 

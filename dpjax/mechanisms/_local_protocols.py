@@ -61,7 +61,7 @@ class _UnaryEncoding(_Protocol):
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Return the probability of reporting a 1 for the true category, and for any other."""
+        """Return the probabilities that the true category's bit is 1, and that another bit is 1."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -109,7 +109,7 @@ class ThresholdedHistogramEncoding(_Protocol):
     """THE: add Lap(2 / epsilon) to the one-hot vector; report which entries exceed a threshold.
 
     Attributes:
-        epsilon: Level of the noisy vector; the reported bits leak less, see `level`.
+        epsilon: Level of the noisy vector. The reported bits leak less; `level` states how much.
         threshold: Threshold between 1/2 and 1.
         num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
             i of the output belongs to category i.
@@ -155,8 +155,8 @@ class LocalHashing(_Protocol):
 
     Binary local hashing (BLH) has g = 2; optimized local hashing (OLH) has the g that is nearest to
     e^epsilon + 1. The hash function is uniform among all g^k, so two categories share a bucket with
-    probability 1 / g. The output is function * g + bucket, where digit x of the function in base g
-    is the bucket of category x.
+    probability 1 / g. The output is f g + bucket, where f is the number of the hash function, and
+    digit x of f in base g is the bucket that the function gives to category x.
 
     Attributes:
         epsilon: True level.
@@ -215,7 +215,7 @@ class SubsetSelection(_Protocol):
 
     Attributes:
         epsilon: True level.
-        subset_size: Number d of reported categories; the best is near k / (e^epsilon + 1).
+        subset_size: Number d of reported categories; the best d is near k / (e^epsilon + 1).
         num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
             i of the output is 1 if category i is in the subset.
 

@@ -1,7 +1,7 @@
 """Small models for `DpSgd`, with per-example gradients of their losses.
 
-Per-example gradients are never stored. Their norms are computed from residuals and activations, and
-weighted sums of them by matrix products.
+Per-example gradients are never stored. Their norms are computed from residuals and activations;
+their weighted sums are computed by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".
@@ -36,7 +36,7 @@ class Model(Protocol):
     """A model whose parameters are a single vector.
 
     Attributes:
-        width: Numbers that the widest layer stores per record.
+        width: How many numbers the widest layer stores per record.
     """
 
     @property
@@ -49,7 +49,7 @@ class Model(Protocol):
         ...
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """Return each example's gradient of the logistic loss, given features [n, d] and labels."""
+        """Return the gradients of the logistic loss at n examples with features [n, d]."""
         ...
 
     def losses(self, parameters: Array, features: Array, labels: Array) -> Array:
@@ -62,7 +62,7 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append a column of ones to a matrix, which the intercepts multiply."""
+    """Append a column of ones to a matrix; the intercepts are multiplied by these ones."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 
@@ -118,7 +118,7 @@ class Network:
         return jnp.asarray(np.concatenate([first.ravel(), second]), dtype)
 
     def _parts(self, parameters: Array, inputs: Array) -> tuple[Array, Array, Array]:
-        """Return output weights [hidden], activations with ones [n, hidden + 1], and logits [n]."""
+        """Return output weights [hidden], activations and ones [n, hidden + 1], and logits [n]."""
         size = self.hidden * inputs.shape[1]
         first, second = parameters[:size].reshape(self.hidden, -1), parameters[size:]
         active = _ones(jnp.tanh(inputs @ first.T))

@@ -1,6 +1,6 @@
 """Private selection: noisy maxima, reported as an index or a value, and permute-and-flip.
 
-All noisy maxima share one sampler. A table contains the noise distribution and the level of each.
+All noisy maxima share one sampler. A table states the noise and the true level of each mechanism.
 """
 
 import math
@@ -22,9 +22,9 @@ class Rule(NamedTuple):
 
     Attributes:
         noise: Distribution of the noise added to every answer.
-        scale: Scale of the noise if the parameter epsilon is 1.
-        told: "index" or "value": what is reported of the largest noisy answer.
-        level: True level if the parameter epsilon is 1.
+        scale: Scale of the noise for epsilon = 1.
+        told: Whether the "index" or the "value" of the largest noisy answer is reported.
+        level: True level for epsilon = 1.
     """
 
     noise: Literal["laplace", "exponential", "gumbel"]
@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""For each mechanism, by name, a function from the number of queries k to its rule."""
+"""Functions from the number of queries k to the rule of a mechanism, by the mechanism's name."""
 
 
 @pytree
@@ -50,7 +50,7 @@ class NoisyMax(OfQueries):
     """The largest of k noisy answers, as defined by a `Rule`.
 
     Attributes:
-        epsilon: Claimed level if each query has sensitivity 1; `level` is the true one.
+        epsilon: Claimed level if each query has sensitivity 1; `level` is the true level.
         num_queries: Number k of queries, the length of the database.
     """
 
@@ -73,7 +73,7 @@ class NoisyMax(OfQueries):
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """Return ten typical patterns for index outputs; else answers of 0 against b / 10."""
+        """Return ten typical patterns for index outputs, else ten equal shifts of all answers."""
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
@@ -150,7 +150,7 @@ class ContinuousNoisyMax(NoisyMax):
     """Output max_i (v_i + Lap(k / epsilon)) over k = num_queries statistics: true level epsilon.
 
     References:
-        Askin, Kutta, Dette (2022), Example 1 and experiment (c), where epsilon is k lambda.
+        Askin, Kutta, Dette (2022), Example 1 and experiment (c), which write k lambda for epsilon.
     """
 
     name = "continuous-noisy-max"
@@ -177,7 +177,7 @@ class FiniteExponential(NoisyMax):
 class HalfNoiseMax(NoisyMax):
     """Output argmax_i (q_i + Gumbel / epsilon), with half the needed noise: true level 2 epsilon.
 
-    It spends four times the zCDP budget that it claims, a bug that a released library had.
+    It spends four times the zCDP budget that it claims. A released library had this bug.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.
@@ -192,7 +192,7 @@ class PermuteAndFlip(OfQueries):
     """Visit candidates in random order; take i with probability e^(epsilon (u_i - max u) / 2).
 
     Attributes:
-        epsilon: True level if each score has sensitivity 1; a supremum that no pair attains.
+        epsilon: True level if each score has sensitivity 1; no pair of databases attains it.
         num_queries: Number of candidates; the database is the vector of their scores.
 
     References:

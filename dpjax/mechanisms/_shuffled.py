@@ -16,11 +16,12 @@ from dpjax.mechanisms._base import OfNumber, draw_dtype, pytree, static
 class ShuffledBatches(OfNumber):
     """The largest of one draw of N(s, sigma^2) and T - 1 draws of N(0, sigma^2): no pure level.
 
-    This models an epoch of DP-SGD with shuffled batches; the output is the largest of its T noisy
-    sums of gradients. The gradients of all other records point opposite to the canary's. Relative
-    to the sum of a batch without the canary, the sum s of the canary's batch is 2 if the canary is
-    present, and 1 if its gradient is zero. No accountant knows the level of shuffled batches; the
-    level of Poisson batches of the same rate can be far lower.
+    This models an epoch of DP-SGD with shuffled batches; the output is the largest of the epoch's T
+    noisy sums of gradients. The gradients of all other records point opposite to the canary's
+    gradient. Sums are shifted so that a batch without the canary has the sum 0. The canary's batch
+    then has the sum s = 2 if the canary is present, and s = 1 if the canary's gradient is zero. No
+    accountant knows the level of shuffled batches; the level of Poisson batches of the same rate
+    can be far lower.
 
     A draw costs the same for a million steps as for two.
 
@@ -41,7 +42,7 @@ class ShuffledBatches(OfNumber):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval from 0 to three standard deviations above the canary's sum, 2."""
+        """Interval from 0 to three standard deviations above 2, the larger sum s."""
         return (0.0, 2 + 3 * float(self.sigma))
 
     def standard_pairs(self) -> Pairs:

@@ -1,4 +1,4 @@
-"""Variants of the sparse vector technique: a table of their noise, and a sampler that all share.
+"""Variants of the sparse vector technique, defined by a table of noise and a common sampler.
 
 Notation: c is max_positives, k is num_queries, T is threshold; rho is the noise of the threshold,
 and nu_i is the noise of query i. A positive is a report that q_i + nu_i >= T + rho.
@@ -21,15 +21,15 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """Definition of a variant: its scales of Laplace noise and its level, for epsilon = 1.
+    """Definition of a variant for epsilon = 1: scales of the Laplace noise, and the true level.
 
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu; 0 for no noise.
         level: True level; for some variants, no pair of databases attains it.
         redraw: Scale of the new rho that is drawn after each positive; 0 if rho is kept.
-        told: What is reported with a positive. If None, no number; if 0, the noisy answer
-            q_i + nu_i; otherwise, q_i plus fresh noise of this scale.
+        told: What is reported with a positive. If None, no number is reported. If 0, the noisy
+            answer q_i + nu_i is reported; otherwise, q_i plus fresh noise of this scale.
         stops: Whether the variant stops after c positives.
     """
 
@@ -60,7 +60,7 @@ class SparseVector(OfQueries):
     """Report for each query in turn whether it lies above a noisy threshold; see `Noise`.
 
     Attributes:
-        epsilon: Claimed level; `level` is the true one.
+        epsilon: Claimed level; `level` is the true level.
         threshold: Threshold T.
         num_queries: Number k of queries, the length of the database.
         max_positives: Number c of positives after which a variant stops; 1 for variants without
@@ -98,7 +98,7 @@ class SparseVector(OfQueries):
 
     @property
     def standard_region(self) -> tuple[float, float] | None:
-        """Bounds of the number reported with a positive; None if there is no number."""
+        """Bounds of the number reported with a positive, or None if no number is reported."""
         return None if self.noise.told is None else (-3.0, 5.0)
 
     @property
@@ -109,9 +109,9 @@ class SparseVector(OfQueries):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw int32 of shape [num_samples] for answers of shape [num_queries].
 
-        An output is the index of the first positive (k if there is none) if `tells_index`, and
-        otherwise a pattern whose bit i is set if query i is positive. If the variant reports a
-        number, outputs are floats of shape [num_samples, 2]: the index and the number.
+        If `tells_index`, an output is the index of the first positive, or k if there is none.
+        Otherwise, it is a pattern whose bit i is set if query i is positive. If the variant reports
+        a number, outputs are floats of shape [num_samples, 2]: the index and the number.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -181,9 +181,9 @@ class SVT3(SparseVector):
     """Variant 3: reports the noisy answer that was compared with the threshold, and stops.
 
     A small reported number shows that the noisy threshold was at most that number, which reveals
-    the earlier negative answers. The true level, num_queries epsilon / 2, therefore increases with
-    the number of queries, if all answers move in the same direction. An output is (index of the
-    positive, number), or (num_queries, 0) if there is no positive.
+    the earlier negative answers. For neighbors whose answers all change in the same direction, the
+    true level therefore increases with the number of queries: it is num_queries epsilon / 2. An
+    output is (index of the positive, number), or (num_queries, 0) if there is no positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
@@ -209,7 +209,7 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """Return the mechanism with the epsilon for which the true level is `level`."""
+        """Return the mechanism whose epsilon is chosen so that its true level is `level`."""
         validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
@@ -260,8 +260,9 @@ class NumericalSVT(SparseVector):
 class SVT3And4(OfQueries):
     """Variants 3 and 4 on the same answers, with independent noise; reports both outputs.
 
-    The label is (index of variant 3) * (num_queries + 1) + (index of variant 4); the number is that
-    of variant 3. The true level is the sum of both levels and increases with the number of queries.
+    An output is a label and a number. The label is (index of variant 3) * (num_queries + 1) +
+    (index of variant 4); the number is the one that variant 3 reports. The true level is the sum of
+    the levels of the two variants and increases with the number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.

@@ -17,7 +17,7 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Maximum number of entries of an array that is written out in full."""
+"""Maximum number of entries of an array whose entries are listed."""
 
 
 def name_of(mechanism: object) -> str:
@@ -31,8 +31,8 @@ def name_of(mechanism: object) -> str:
 def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
-    The result is empty for a function. Values that are neither numbers nor arrays are replaced by
-    their names, and large arrays by a description.
+    The result is empty for a function. A value that is neither a number nor an array is replaced by
+    its name; a large array is replaced by a description.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return the parameters from which a mechanism's class, or `from_function`, recreates it."""
+    """Return arguments for a mechanism's class, or for `from_function`, that recreate it."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -82,14 +82,15 @@ def mechanism_from_plain(
 
     Args:
         name: Catalogue name, or MODULE:NAME.
-        parameters: Parameters of the mechanism, or of `from_function`.
-        database: Database of the first pair, or None.
+        parameters: Parameters of the mechanism, or arguments of `from_function`.
+        database: Database of the first pair, at which a function is validated. It may be None for
+            a mechanism.
         allow_import: Modules that may be imported, including their submodules. If empty, only
             mechanisms of the catalogue are accepted.
 
     Raises:
         ValueError: When the name is unknown or not allowed, or a value is out of range.
-        TypeError: When the name belongs to neither a mechanism class nor a function, or a value has
+        TypeError: When the name refers to neither a mechanism class nor a function, or a value has
             the wrong type.
     """
     if not isinstance(name, str):
@@ -153,7 +154,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
 
 
 def mechanism_to_plain(mechanism: object) -> JsonObject | None:
-    """Return a mechanism's name and parameters for a recipe; None if it has no importable name."""
+    """Return a mechanism's name and parameters, or None if it has no importable name."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)
         return None if path is None else {"name": path, "parameters": {}}
@@ -166,7 +167,7 @@ def mechanism_to_plain(mechanism: object) -> JsonObject | None:
 
 
 def path_of(function: object) -> str | None:
-    """Return MODULE:NAME of a function; None if it is nested, or not in an importable module."""
+    """Return MODULE:NAME of a function, or None if it cannot be imported by such a name."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():
         return None

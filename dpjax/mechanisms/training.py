@@ -39,8 +39,8 @@ _INTERVAL = 1e-4
 """Spacing of the grid on which an accountant discretizes privacy losses."""
 
 _BLOCK, _BLOCK_OF_ACCELERATORS = 256, 2**14
-"""Number of trainings per block, divided by the model's width. Larger blocks would not fit into
-the caches of a CPU; an accelerator needs many trainings to be busy."""
+"""Numbers of trainings per block for a model of width 1; wider models have smaller blocks. Larger
+blocks would not fit into the caches of a CPU; an accelerator needs many trainings to be busy."""
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
@@ -96,14 +96,14 @@ def likelihood_score(
 
     Args:
         lengths: Components [T] of the noisy sums of gradients along the canary's gradient, in units
-            of the clip. If the canary has a coordinate of its own and the label 1, they are the
-            negated values of the sums at that coordinate, divided by the clip.
+            of the clip. If the canary has a coordinate of its own and the label 1, each component
+            is the noisy sum's value at that coordinate, divided by the clip and negated.
         noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
         rate: Probability that a record is in a batch.
 
     Returns:
-        A scalar that increases with the likelihood ratio: the ratio's logarithm if the rate is
-        below 1, and the sum of the lengths if the rate is 1.
+        A scalar that increases with the likelihood ratio. If the rate is below 1, it is the
+        logarithm of the ratio; if the rate is 1, it is the sum of the lengths.
 
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016), for the mixture.
@@ -259,7 +259,7 @@ class DpSgd:
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """Return the key of a step's noise, folded from an odd index; batches have even indices."""
+        """Return the key of a step's noise; noise has odd indices, and batches have even ones."""
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:
@@ -272,7 +272,7 @@ class DpSgd:
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters: `move`, even if the batch is empty."""
+        """Return the vector to subtract from the parameters, `move`, even for an empty batch."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

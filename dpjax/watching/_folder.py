@@ -9,7 +9,7 @@ _UNFINISHED = (".tmp", ".part")
 """Suffixes of files that are still being written; they are skipped, like hidden files."""
 
 Column = str | int | Sequence[str | int] | None
-"""A column of a file, or several columns that form a vector; None for the default column."""
+"""A column of a file, several columns that form a vector, or None for the default column."""
 
 
 class Folder:
@@ -17,8 +17,9 @@ class Folder:
 
     Args:
         path: Path of the folder.
-        columns: Columns of the outputs at the database and at its neighbor; if None, "x" and "y",
-            or 0 and 1 in npy files, which have no names.
+        columns: Columns of the outputs at the database and at its neighbor. A column that is None
+            is "x" for the database and "y" for the neighbor, or 0 and 1 in npy files, whose columns
+            have no names.
 
     Raises:
         ValueError: When the path is not a folder.

@@ -1,4 +1,4 @@
-"""State of a watch in one file: the chunks it took, the outputs it still needs, and the result."""
+"""State of a watch in a file: the chunks taken, the outputs still needed, and the result."""
 
 import json
 from dataclasses import dataclass, field
@@ -40,13 +40,14 @@ class State:
     Attributes:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
         taken: Chunks that were taken, in order.
-        kind: Kind of the outputs in words; None before the first outputs.
-        held: Outputs of each side that are kept: the first ones, which determine the cells, and
-            those that are not yet counted.
-        gone: Number of outputs per side that were counted and dropped; they arrived between the two
-            parts of `held`.
-        result: Result so far; None before there are enough outputs for the first cells.
-        passages: Passages of all outputs taken, by which outputs that arrive again are recognized.
+        kind: Kind of the outputs in words, or None before any outputs were taken.
+        held: Outputs of each side that are kept: the first outputs, which determine the cells, and
+            the outputs that are not yet counted.
+        gone: Number of outputs per side that were counted and dropped. They arrived after the first
+            outputs in `held` and before the uncounted ones.
+        result: Result so far, or None before there are enough outputs for the first cells.
+        passages: Hashes of short sequences of all outputs taken. They show whether outputs arrive
+            a second time.
     """
 
     terms: JsonObject

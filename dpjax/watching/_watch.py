@@ -28,7 +28,7 @@ class Watch:
     """A sequential audit of arriving outputs, which `watch` runs.
 
     Attributes:
-        state: Current state, which the file holds.
+        state: Current state, which is also in the state file, if there is one.
         known: Chunks that were taken, by name.
     """
 
@@ -70,7 +70,7 @@ class Watch:
 
     @property
     def result(self) -> AuditResult | None:
-        """Result so far; None before there are enough outputs."""
+        """Result so far, or None before there are enough outputs."""
         return self.state.result
 
     @property
@@ -89,7 +89,7 @@ class Watch:
         """Take a chunk, unless it was taken before.
 
         Args:
-            name: Name of the chunk, which must sort after earlier names; if None, the chunk is
+            name: Name of the chunk, which must sort after earlier names. If None, the chunk is
                 named by its number.
             x: Outputs at the database.
             y: Outputs at its neighbor.
@@ -100,7 +100,7 @@ class Watch:
         Raises:
             ValueError: When the chunk is out of order, differs from the one taken under this name,
                 was taken under another name, or repeats a long sequence of outputs.
-            TypeError: When its outputs are of another kind than earlier ones.
+            TypeError: When its outputs are of another kind than earlier outputs.
         """
         taken = self.state.taken
         # Number chunks by nine digits, so that their names sort in the order of the numbers.
@@ -146,7 +146,7 @@ class Watch:
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
-        """Return the passages of all chunks; raise if an earlier one is repeated in other cuts."""
+        """Return the passages after a chunk; raise if it repeats a long sequence of outputs."""
         number = len(self.state.taken)
         passages, first = self.state.passages.after(number, chunk.hashes)
         if first is None:
@@ -225,18 +225,19 @@ def watch(
     """Audit outputs as they arrive from a running system, with a bound after every chunk.
 
     All bounds hold simultaneously, like those of `dpjax.Sequential`, whenever the watch stops. The
-    first 16 outputs of each side determine the first cells, and the first result follows when there
-    are more. Each later output is counted once. The first 4,096 outputs of each side are kept; any
-    other output is dropped when it has been counted. The sides of a chunk may have different
-    lengths: surplus outputs wait for later chunks.
+    first 16 outputs of each side determine the first cells; the first result follows once each side
+    has more than 16. Each later output is counted once. The first 4,096 outputs of each side are
+    kept; any other output is dropped when it has been counted. The sides of a chunk may have
+    different lengths: surplus outputs wait for later chunks.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
-            of shape [n] or [n, d], or labels [n]. Alternatively, triples (name, x, y), whose names
-            sort in the order of the chunks. If a chunk is delivered again, with the same name and
-            outputs, it is skipped.
+            of shape [n] or [n, d], or labels [n]. Chunks may also be triples (name, x, y), whose
+            names sort in the order of the chunks. If a chunk is delivered again, with the same
+            name and outputs, it is skipped.
         claim: Claimed level, in the notion's unit.
-        notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; epsilon if None.
+        notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`. If None, the watch bounds
+            epsilon.
         confidence: As in `dpjax.audit`.
         num_claims: As in `dpjax.audit`.
         distance: As in `dpjax.audit`.
@@ -247,15 +248,16 @@ def watch(
             later watch continues from it. If None, the state is only kept in memory.
 
     Yields:
-        The result in the state file, if it has one, and then the result after every new chunk. The
-        watch ends when `chunks` ends, or with a result that refutes the claim or is doubtful.
+        First the result in the state file, if the file has one; then the result after every new
+        chunk. The watch ends when `chunks` ends, or with a result that refutes the claim or is
+        doubtful.
 
     Raises:
         ValueError: When a chunk is out of order, has changed, was taken under another name, or
-            repeats a long sequence of outputs; or when the state file has other terms or versions,
-            or is damaged.
-        TypeError: When outputs are of another kind than earlier ones, or an argument has the wrong
-            type.
+            repeats a long sequence of outputs; or when the state file was written with other
+            arguments or versions, or is damaged.
+        TypeError: When outputs are of another kind than earlier outputs, or an argument has the
+            wrong type.
     """
     terms = {
         "confidence": confidence,
@@ -292,7 +294,7 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
-    """Drop the first `dropped` outputs after those that determine the cells, which are kept."""
+    """Keep the `LAYING` outputs that determine the cells; drop the next `dropped` outputs."""
     assert held is not None
     return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 
