@@ -37,8 +37,8 @@ class Declared(NamedTuple):
         options: Fields that are options, in order; those of the base class if the class itself
             declares none.
         bounded: Whether the class is a method that gives a lower bound.
-        asked: Help text and metavar of the option that selects the source; empty strings if there
-            is no such option.
+        asked: Help text and metavar of the option that selects the source; two empty strings if
+            no option selects it.
         usual_method: Default method, if the class is a source.
         takes_pairs: Whether the user gives the pairs of databases, if the class is a source.
     """

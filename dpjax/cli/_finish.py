@@ -26,7 +26,7 @@ _COLORS = {
 
 
 class Files(NamedTuple):
-    """Paths of the optional output files of a command; None for files that are not requested.
+    """Paths of the optional output files of a command; a path is None if no such file is requested.
 
     Attributes:
         plot: File of a figure.
@@ -77,7 +77,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
         result: Result of an audit.
         as_json: Whether to print JSON.
         files: Files to write.
-        place: Place of the audited code or file, if known.
+        place: Where the audited code or file is, if known.
     """
     from dpjax.core.files import write_whole
     from dpjax.results import NO_CLAIM, NOT_REFUTED, REFUTING

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""First and last time, in seconds after the start, at which the total time is estimated.
+"""The total time is estimated repeatedly between these two times, in seconds after the start.
 
-If no estimate up to the last time is long, the work is not announced.
+If none of these estimates exceeds `_LONG_SECONDS`, the work is never announced.
 """
 
 _LONG_SECONDS = 60.0
