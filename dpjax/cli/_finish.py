@@ -26,7 +26,7 @@ _COLORS = {
 
 
 class Files(NamedTuple):
-    """Paths of the optional output files of a command; a path is None if no such file is requested.
+    """Paths of the optional output files of a command; None for files that are not requested.
 
     Attributes:
         plot: File of a figure.

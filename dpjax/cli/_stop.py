@@ -27,7 +27,7 @@ ARRIVED = Counter[int]()
 
 
 class Stop:
-    """A record of whether a signal has asked the process to stop.
+    """A record of whether a signal has asked to stop.
 
     Attributes:
         signal: Number of the signal, or None if no signal has arrived.

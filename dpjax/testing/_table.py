@@ -26,7 +26,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
     Args:
         rows: Finished audits.
         budget: Time for all audits in seconds, or None.
-        idle: Number of new tests that were assigned time but made no audit.
+        idle: Number of new tests that were given part of the budget but made no audit.
     """
     yield _ROW.format(
         "test",
