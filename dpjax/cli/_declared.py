@@ -63,7 +63,7 @@ def _source(module: str) -> str:
 def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
     """Return the syntax tree of a module, and where each of its imported names comes from.
 
-    The second value maps the imported name to its module and to its name there.
+    The second value maps each imported name to the module it comes from and to its name there.
     """
     tree = ast.parse(_source(module))
     return tree, {
@@ -80,7 +80,7 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
 
     Args:
         package: Package, such as "dpjax.methods".
-        table: Name of the table, such as "METHODS", which holds classes by their imported names.
+        table: Name of the table, such as "METHODS"; its entries are imported names of classes.
     """
     tree, places = _imported(package)
     for node in tree.body:

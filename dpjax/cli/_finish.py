@@ -45,7 +45,7 @@ class Files(NamedTuple):
         """Return the requested files; check before any draw that they can be written.
 
         Args:
-            given: Values by parameter of the command.
+            given: The command's values, by the name of the parameter.
 
         Raises:
             ValueError: When the suffix of a file is unknown.

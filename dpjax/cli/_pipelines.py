@@ -40,7 +40,7 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
 
     Args:
         source: Name of the parameter that selects the source, such as "function" or "samples".
-        written: Values by parameter of the command.
+        written: The command's values, by the name of the parameter.
         subject: The audited object.
     """
     if source in ("samples", "one_run"):
@@ -100,7 +100,7 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
 
     Args:
         result: Result of an audit.
-        place: Place of the audited code or file, if known.
+        place: Where the audited code or file is, if known.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 

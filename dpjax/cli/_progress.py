@@ -76,8 +76,8 @@ def progress_bar(
     """Show the progress of a computation, on standard error or in a notebook (needs rich).
 
     Args:
-        unit: What is counted, in the plural, such as "outputs".
-        quiet: Whether to show nothing.
+        unit: Plural noun for what is counted, such as "outputs".
+        quiet: Whether to show no progress at all.
         announce: Function from (total units, total time in words) to a sentence. The sentence is
             printed once, as soon as the work is estimated to take more than a minute.
 

@@ -13,7 +13,7 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
     """Return the result in the file that `--resume` names.
 
     Args:
-        written: Given values, by parameter of the command.
+        written: Values given on the command line, by the name of the parameter.
         notion: Notion of the command.
         claim: Claim of the command, or None.
 

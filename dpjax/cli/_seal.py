@@ -1,4 +1,4 @@
-"""Detection of audited code that changes dpjax, with which it shares a process."""
+"""Detection of audited code that changes dpjax, as it can because both share a process."""
 
 import sys
 from collections.abc import Iterator

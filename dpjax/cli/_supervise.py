@@ -115,7 +115,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 
     Args:
         heard: Bytes received through the pipe.
-        nonce: Bytes that precede the exit code in the message.
+        nonce: Secret bytes, which a valid message has before the exit code.
         ended: Exit code of the working process, or minus the signal that ended it.
         came: Numbers of the signals that the supervisor received.
     """
@@ -141,9 +141,9 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
     A thread begins to repeat the supervisor's signals in this process.
 
     Args:
-        listen: Descriptor of the pipe from the supervisor.
-        tell: Descriptor of the pipe to the supervisor.
-        nonce: Bytes that precede the exit code in a message.
+        listen: Descriptor of the pipe on which the supervisor sends signals to this process.
+        tell: Descriptor of the pipe on which this process reports to the supervisor.
+        nonce: Secret bytes, which a valid message has before the exit code.
     """
     # Keep references to these functions, since audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]

@@ -1,4 +1,4 @@
-"""Labels next to their curves if there is room, and otherwise in a legend."""
+"""Labels of curves: next to each curve if there is room, and otherwise in a legend."""
 
 from typing import TYPE_CHECKING
 

@@ -42,10 +42,10 @@ _LINE, _NAME = 36, 12
 """Maximum number of characters in a line below a panel, and in the label of a tick."""
 
 _LEAST_BAND = 0.15
-"""Minimum width of an event's band that is labeled, as a share of the panel's width."""
+"""Minimum width of a labeled band of an event, as a share of the panel's width."""
 
 _OUTER = 0.15
-"""Visible width of each tail, as a share of the distance between the two tails."""
+"""Maximum visible width of each tail, as a share of the distance between the two tails."""
 
 _TAIL = 0.1
 """Maximum share of a bin's outputs that may come from a tail.
@@ -54,8 +54,7 @@ A bin with a larger share is itself treated as a tail, that is, as having an unk
 """
 
 _MANY, _TICKS = 40, 12
-"""Maximum number of cells that are drawn as bars instead of steps, and maximum number of labeled
-ticks."""
+"""Maximum number of cells for bars (more cells are drawn as steps), and of labeled ticks."""
 
 
 @dataclass(frozen=True)

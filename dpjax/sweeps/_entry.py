@@ -127,7 +127,8 @@ class Entry:
     def region(self) -> Region | None:
         """`Box` or `Outcomes` within which outputs are compared.
 
-        None means all outputs or, for densities, the range of a pilot.
+        If None, outputs are compared everywhere; methods that estimate densities then use the
+        range of a pilot's outputs.
         """
         given = getattr(self.method, "region", None)
         if not self.source.stacks_pairs:

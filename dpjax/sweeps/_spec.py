@@ -48,7 +48,7 @@ class SweepSpec:
     Attributes:
         name: Name for display.
         entries: Entries to run.
-        key: Integer seed of all draws; a run's key is folded from (key, entry, run).
+        key: Integer seed of all draws; the key of a run is derived from (key, entry, run number).
         block_runs: Number of runs per block, which does not affect the rows.
         more: Additional draws per side for the runs of all sequential entries. The runs continue
             from the states in the store. Their rows equal those of runs that have had the larger

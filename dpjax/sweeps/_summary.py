@@ -81,7 +81,7 @@ class EntrySummary:
 
 
 class Looked(Protocol):
-    """Files of a store, as far as a summary needs them; see `dpjax.sweeps._folder.Contents`."""
+    """The attributes of `dpjax.sweeps._folder.Contents` that a summary uses."""
 
     @property
     def finished(self) -> Collection[str]:
@@ -90,7 +90,7 @@ class Looked(Protocol):
 
 
 class Stored(Protocol):
-    """A store of a sweep, as far as a summary needs it; see `dpjax.sweeps.Store`."""
+    """The attributes and methods of `dpjax.sweeps.Store` that a summary uses."""
 
     spec: SweepSpec
 

@@ -162,7 +162,8 @@ def audit_in_test(
         subject: Anything that `dpjax.audit` accepts.
         pairs: Neighboring databases; if None, the standard pairs of a built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
-            `seconds` and `key`, as in `assert_private`; by default, epsilon without a claim.
+            `seconds` and `key`, as in `assert_private`. By default, the notion is epsilon and
+            there is no claim.
 
     Raises:
         ValueError: As in `dpjax.audit`, or when both sizes and seconds are given.

@@ -11,10 +11,10 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs that the code spells out."""
+"""Maximum number of pairs that the code lists; if there are more, it has `...` instead."""
 
 _LONGEST = 2000
-"""Maximum number of characters of an argument that the code spells out."""
+"""Maximum number of characters of an argument in the code; a longer one becomes `...`."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
