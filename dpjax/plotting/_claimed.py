@@ -35,7 +35,7 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return delta at each epsilon under Gaussian DP; None if the notion is another one."""
+        """Return delta at each epsilon under Gaussian DP; None for any other notion."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))

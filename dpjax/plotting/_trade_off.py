@@ -65,7 +65,7 @@ class Seen(NamedTuple):
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return simultaneous confidence intervals for both rates of `point`, or None."""
+        """Return simultaneous intervals for both rates of `point`; None without a confidence."""
         if self.confidence is None:
             return None
         # There are four one-sided bounds, so each gets a quarter of the error.

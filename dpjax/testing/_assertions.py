@@ -33,7 +33,7 @@ class AuditOptions(TypedDict, total=False):
 
     Attributes:
         region: Outputs that the event may contain, as in `dpjax.Events`.
-        confidence: Minimum probability, over keys, that a correct mechanism passes.
+        confidence: Minimum probability, over random keys, that a correct mechanism passes.
         num_samples: Search draws per side and pair, n. If neither sizes (`num_samples` or
             `num_confirm`) nor seconds are given, the audit draws `DEFAULT_DRAWS` in total or, under
             pytest with --dpjax-budget, as many as the budget allows. Given sizes are kept under a
@@ -76,12 +76,12 @@ def assert_private(
 ) -> AuditResult:
     """Fail if outputs show that a mechanism violates its claim.
 
-    The bound is exact at every sample size, so a mechanism that keeps its claim fails with
-    probability at most 1 - confidence over keys. With fixed numbers of draws and a fixed key, the
-    outcome is always the same. With seconds, or under a time budget, the audit is sequential if
-    possible: it ends as soon as the claim is refuted, or when the time is over. The number of draws
-    then depends on the speed of the machine. If the level of the mechanism is close to its claim,
-    the outcome may depend on the speed, too.
+    The bound is exact at every sample size. A mechanism that keeps its claim therefore fails with
+    probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
+    key, the outcome is always the same. With seconds, or under a time budget, the audit is
+    sequential if possible: it ends as soon as the claim is refuted, or when the time is over. The
+    number of draws then depends on the speed of the machine. If the level of the mechanism is close
+    to its claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
