@@ -71,7 +71,7 @@ def command(**given: Value) -> int:
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
-    """Return a sentence that announces long work; it states the size, and how to limit the time.
+    """Return a sentence that warns of a long audit: its size, and the option that limits its time.
 
     Args:
         source: Parameter that names the audited source.

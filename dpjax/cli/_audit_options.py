@@ -38,7 +38,7 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
-"""Names of the sources for which the user gives no pairs, such as recorded outputs."""
+"""Names of the sources that take no pairs of databases from the user, such as recorded outputs."""
 
 _USUAL = [
     f"{source.usual_method} of {option_of(source.name)}"
@@ -53,7 +53,7 @@ They list the sources whose default method is not events.
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""Three tables: the flag that selects each source, each notion and each method, by its name."""
+"""Three tables: of sources, of notions and of methods. Each maps a name to the flag for it."""
 
 FUNCTION = "FILE.py:NAME"
 _KINDS = {
@@ -80,7 +80,7 @@ def _in_panel(row: Row) -> Row:
 
 
 def _together(options: list[str]) -> str:
-    """Join options into a phrase; state a repeated flag once, as in "--method events and local"."""
+    """Join options into a phrase such as "--method events and local", without repeating a flag."""
     flags = {option.rpartition(" ")[0] for option in options}
     if len(flags) > 1 or "" in flags:
         return listed(options)
@@ -91,8 +91,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     """Return the row of an option that one or more classes declare.
 
     Args:
-        fields: The field of each class that declares the option, by the name of the class on the
-            command line. The first field with a help text determines type, flag and metavar.
+        fields: Maps the command-line name of each class that declares the option to the field that
+            declares it. The first field with a help text determines type, flag and metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]
@@ -260,8 +260,8 @@ def source_of(written: dict[str, Value]) -> str:
         written: Values of the parameters given on the command line.
 
     Raises:
-        ValueError: When not exactly one source is named, a method or notion is unknown, or an
-            option belongs to other sources, methods or notions.
+        ValueError: When no source or several are named, a method or notion is unknown, or an
+            option does not belong to the chosen source, method or notion.
     """
     named = [source for source in SOURCES if source in written]
     if len(named) != 1:

@@ -37,8 +37,8 @@ class Declared(NamedTuple):
         options: Fields that are options, in order; those of the base class if the class itself
             declares none.
         bounded: Whether the class is a method that gives a lower bound.
-        asked: Help text and metavar of the option that selects the source; empty strings if there
-            is no such option.
+        asked: Help text and metavar of the option that selects the source; two empty strings if
+            no option selects it.
         usual_method: Default method, if the class is a source.
         takes_pairs: Whether the user gives the pairs of databases, if the class is a source.
     """
@@ -63,7 +63,7 @@ def _source(module: str) -> str:
 def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
     """Return the syntax tree of a module, and where each of its imported names comes from.
 
-    The second value maps the imported name to its module and to its name there.
+    The second value maps each imported name to the module it comes from and to its name there.
     """
     tree = ast.parse(_source(module))
     return tree, {
@@ -80,7 +80,7 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
 
     Args:
         package: Package, such as "dpjax.methods".
-        table: Name of the table, such as "METHODS", which holds classes by their imported names.
+        table: Name of the table, such as "METHODS"; its entries are imported names of classes.
     """
     tree, places = _imported(package)
     for node in tree.body:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""Name of the argument of `calibrate_noise`, for each parameter of the command."""
+"""For some parameters of the command, the argument of `calibrate_noise` that gets the value."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")

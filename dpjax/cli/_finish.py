@@ -45,7 +45,7 @@ class Files(NamedTuple):
         """Return the requested files; check before any draw that they can be written.
 
         Args:
-            given: Values by parameter of the command.
+            given: The command's values, by the name of the parameter.
 
         Raises:
             ValueError: When the suffix of a file is unknown.
@@ -77,7 +77,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
         result: Result of an audit.
         as_json: Whether to print JSON.
         files: Files to write.
-        place: Place of the audited code or file, if known.
+        place: Where the audited code or file is, if known.
     """
     from dpjax.core.files import write_whole
     from dpjax.results import NO_CLAIM, NOT_REFUTED, REFUTING

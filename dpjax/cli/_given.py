@@ -63,7 +63,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     Args:
         text: JSON that begins with [, or the name of a file.
         any_kind: Whether databases may be any JSON values, as for mechanisms on the host. If False,
-            they must be numeric arrays of one shape, which are stacked.
+            all databases must be numeric arrays of the same shape; they are stacked.
 
     Raises:
         ValueError: When the text or the file holds no pairs.

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 _FOLDER = Path("hunt")
 
 _REFUTING = ("violated", "not random")
-"""Verdicts that refute a claim; a copy, so that `--help` need not import the original."""
+"""Verdicts that refute a claim.
+
+This copies `dpjax.results.REFUTING`, whose import would slow down `--help`.
+"""
 
 TABLE: Table = {
     "packages": argument(
@@ -50,8 +53,8 @@ EXAMPLES = (
 def command(**given: Value) -> int:
     """Audit released packages, each installed in an environment of its own.
 
-    A case is audited in every release of its package that is named. The exit code is 1 if a claim
-    is refuted, 2 if a release cannot be audited or its outputs are doubtful.
+    Each case is audited in all named releases of its package. The exit code is 1 if a claim is
+    refuted, and 2 if a release cannot be audited or its outputs are doubtful.
     """
     written: Given = {name: value for name, value in given.items() if value is not None}
     if not written.get("cases"):

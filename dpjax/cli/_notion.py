@@ -15,7 +15,7 @@ def notion_of(written: Given) -> "Notion":
     """Return the named notion, with its order or its delta.
 
     Args:
-        written: Given values, by parameter of the command.
+        written: Values given on the command line, by the name of the parameter.
 
     Raises:
         ValueError: When an order or a delta is missing, out of range, or given for a notion that

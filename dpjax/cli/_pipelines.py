@@ -36,11 +36,11 @@ class Place(NamedTuple):
 
 
 def place_of(source: str, written: Value, subject: Value) -> Place | None:
-    """Return the place of an audited function or file; None for a built-in mechanism or a program.
+    """Return where an audited function or file is; None for a built-in mechanism or a program.
 
     Args:
         source: Name of the parameter that selects the source, such as "function" or "samples".
-        written: Values by parameter of the command.
+        written: The command's values, by the name of the parameter.
         subject: The audited object.
     """
     if source in ("samples", "one_run"):
@@ -95,12 +95,12 @@ def junit(result: "AuditResult") -> str:
 def sarif(result: "AuditResult", place: Place | None) -> str:
     """Return a SARIF 2.1.0 log of the verdict.
 
-    The log has a SARIF result only if the claim is violated or the audit has no valid bound, since
-    services show every SARIF result as an alert.
+    Code-scanning services show every SARIF result as an alert. The log therefore has one only if
+    the claim is violated or the audit has no valid bound.
 
     Args:
         result: Result of an audit.
-        place: Place of the audited code or file, if known.
+        place: Where the audited code or file is, if known.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 

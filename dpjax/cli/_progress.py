@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""First and last time, in seconds after the start, at which the total time is estimated.
+"""The total time is estimated repeatedly between these two times, in seconds after the start.
 
-If no estimate up to the last time is long, the work is not announced.
+If none of these estimates exceeds `_LONG_SECONDS`, the work is never announced.
 """
 
 _LONG_SECONDS = 60.0
@@ -76,8 +76,8 @@ def progress_bar(
     """Show the progress of a computation, on standard error or in a notebook (needs rich).
 
     Args:
-        unit: What is counted, in the plural, such as "outputs".
-        quiet: Whether to show nothing.
+        unit: Plural noun for what is counted, such as "outputs".
+        quiet: Whether to show no progress at all.
         announce: Function from (total units, total time in words) to a sentence. The sentence is
             printed once, as soon as the work is estimated to take more than a minute.
 

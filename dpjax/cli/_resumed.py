@@ -1,4 +1,4 @@
-"""The earlier audit that `dpjax audit --resume` continues; its terms must not change."""
+"""The earlier audit that `dpjax audit --resume` continues, with the same terms."""
 
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
     """Return the result in the file that `--resume` names.
 
     Args:
-        written: Given values, by parameter of the command.
+        written: Values given on the command line, by the name of the parameter.
         notion: Notion of the command.
         claim: Claim of the command, or None.
 
     Raises:
-        ValueError: When the command line gives a term, such as the claim, that differs from the
-            one in the file.
+        ValueError: When a term on the command line, such as the claim, differs from the same term
+            in the file.
     """
     from dpjax.results import AuditResult
 

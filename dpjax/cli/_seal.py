@@ -1,4 +1,4 @@
-"""Detection of audited code that changes dpjax, with which it shares a process."""
+"""Detection of audited code that changes dpjax, as it can because both share a process."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from types import FunctionType
 _SEALED = ("dpjax", "typer", "click")
 
 _CACHED = {"__slotnames__"}
-"""Names that Python itself adds to a class, here when an object of the class is first pickled."""
+"""Names that Python adds to a class when an object of the class is first pickled."""
 
 
 @contextmanager
@@ -18,8 +18,8 @@ def untouched() -> Iterator[None]:
 
     The working folder of the process is restored afterwards.
 
-    Only modules of dpjax that are already imported are checked: any others are imported later, by
-    dpjax itself. Other packages, such as NumPy, are not checked.
+    The check covers the modules of dpjax that are imported when the body starts. It does not cover
+    modules imported later, or other packages, such as NumPy.
 
     Raises:
         ValueError: When the body replaced something.

@@ -30,7 +30,7 @@ class Stop:
     """A record of whether a signal has asked to stop.
 
     Attributes:
-        signal: Number of the signal, or None.
+        signal: Number of the signal, or None if no signal has arrived.
     """
 
     def __init__(self) -> None:
@@ -79,11 +79,12 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
     """Wrap a command so that it always ends with a message and one of dpjax's exit codes.
 
     If an interrupt, SIGTERM or SIGHUP stops the command, the exit code is 128 plus the number of
-    the signal. A sys.exit() in imported or audited code counts as bad input, without a verdict.
+    the signal. If imported or audited code calls sys.exit(), the exit code is that of bad input.
 
     Args:
         run: The command, which returns its exit code; None means 0.
-        codes: List to which the exit code is appended. While the command runs, it is 2 (bad input).
+        codes: List to which the exit code is appended. While the command runs, the list holds 2
+            (bad input).
     """
 
     @wraps(run)
@@ -122,7 +123,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
 
 def _imports_jax() -> bool:
-    """Return whether jax is being imported; an exception in its compiled code would crash."""
+    """Return whether jax is being imported; an exception raised then could crash the process."""
     return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 
@@ -198,7 +199,7 @@ class _UntilClosed:
             pass  # Audited code has closed the stream.
 
     def forget(self) -> None:
-        """Redirect buffered and future output to the null device, so that no later flush fails."""
+        """Send buffered and future output to the null device, so that no later flush fails."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)

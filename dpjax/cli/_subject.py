@@ -20,7 +20,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
 
     Args:
         source: Name of the parameter that selects the source, such as "function" or "samples".
-        written: Given values, by parameter of the command.
+        written: Values given on the command line, by the name of the parameter.
         stack: Exit stack for resources that must stay open until the audit ends.
 
     Raises:

@@ -5,10 +5,11 @@ waits for therefore audits nothing. It starts a working process, receives the ex
 command through a private pipe, and exits with 2 if it received none, or if the working process
 ended with a different code.
 
-This protection has a limit, since code can read all memory of its own process. A valid message
-contains a nonce, which is kept in a closure, so that code cannot forge a message by accident. But
-code that searches the interpreter's memory, or replaces parts of Python itself, can forge one. Only
-a mechanism outside this process (`--command`, recorded outputs) cannot affect the verdict.
+This protection has a limit, because code can read all memory of its own process. A valid message
+contains a nonce, which is kept in a closure, so that code cannot forge a message by accident.
+However, code can forge a message if it searches the interpreter's memory or replaces parts of
+Python itself. A mechanism cannot affect the verdict if it runs outside the working process, as with
+`--command` or recorded outputs.
 """
 
 import os
@@ -36,7 +37,7 @@ _HANDED = "DPJAX_SUPERVISOR"
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""Assumed maximum time, in seconds, between a signal's arrivals in the two processes."""
+"""A signal sent to both processes is assumed to reach both within this number of seconds."""
 
 _BAD_INPUT = 2
 
@@ -50,14 +51,16 @@ def is_foreign(words: Sequence[str]) -> bool:
 def supervise() -> Report:
     """Start a working process to run the command, and wait for it in this process.
 
-    The function returns only in the working process. A program that calls `dpjax.cli.main` after
-    JAX has begun to compute is not supervised; there, the function returns immediately.
+    The function returns only in the working process, while the supervisor exits. A program that
+    calls `dpjax.cli.main` after JAX has begun to compute is not supervised: the function then
+    returns immediately.
 
     Returns:
         The function by which the working process reports its exit code to the supervisor.
 
     Raises:
-        SystemExit: In the supervisor, with the exit code of the command.
+        SystemExit: In the supervisor, when the working process has ended; it carries the exit code
+            of the command.
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:
@@ -112,7 +115,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 
     Args:
         heard: Bytes received through the pipe.
-        nonce: Bytes that precede the exit code in the message.
+        nonce: Secret bytes, which a valid message has before the exit code.
         ended: Exit code of the working process, or minus the signal that ended it.
         came: Numbers of the signals that the supervisor received.
     """
@@ -138,9 +141,9 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
     A thread begins to repeat the supervisor's signals in this process.
 
     Args:
-        listen: Descriptor of the pipe from the supervisor.
-        tell: Descriptor of the pipe to the supervisor.
-        nonce: Bytes that precede the exit code in a message.
+        listen: Descriptor of the pipe on which the supervisor sends signals to this process.
+        tell: Descriptor of the pipe on which this process reports to the supervisor.
+        nonce: Secret bytes, which a valid message has before the exit code.
     """
     # Keep references to these functions, since audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
@@ -160,8 +163,8 @@ def _follow(listen: int) -> None:
     """Repeat in this process the signals that only the supervisor received.
 
     If the supervisor ends, this process ends too. A terminal sends a signal to both processes, but
-    `kill` sends it to one. Both processes count arrivals, so that a signal that has reached both is
-    not repeated.
+    `kill` sends a signal to only one. Both processes count the signals that they receive, so that a
+    signal that has reached both is not repeated.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):

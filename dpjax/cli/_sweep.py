@@ -137,8 +137,8 @@ def _shard(text: str) -> tuple[int, int]:
 def use_all_cores() -> None:
     """Divide the CPU into one JAX device per core, so that each core computes runs of its own.
 
-    This keeps the cores busier than a run that is spread over all of them. If jax has computed in
-    this process before, its devices stay as they are. The rows of the sweep do not depend on them.
+    This keeps the cores busier than spreading each run over all cores. If jax has already computed
+    in this process, the devices stay as they are. The rows of the sweep do not depend on devices.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with suppress(RuntimeError):

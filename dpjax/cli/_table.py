@@ -21,7 +21,8 @@ class Row(NamedTuple):
     Attributes:
         kind: Python type, as in an annotation for typer.
         info: `typer.Option` or `typer.Argument`, with default and help.
-        owners: Names of the sources, methods or notions that have the option; all of them if empty.
+        owners: Names of the sources, methods or notions that have the option; if empty, all have
+            it.
     """
 
     kind: object
@@ -98,8 +99,8 @@ def add_command(
 def help_text(text: str) -> str:
     """Prepare a text so that typer shows all of it.
 
-    Typer keeps line breaks within a paragraph, which rarely match the terminal's width, and reads
-    a word in brackets as markup.
+    Line breaks within a paragraph are removed, because Typer keeps them and they rarely match the
+    terminal's width. Words in brackets are escaped, because Typer reads them as markup.
     """
     paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\[", "\n\n".join(paragraphs))
@@ -111,7 +112,7 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a shell-completion function, from the start of a value to the names that match it."""
+    """Return a shell-completion function, which maps a prefix to the names that start with it."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 

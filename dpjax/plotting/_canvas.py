@@ -36,14 +36,14 @@ _LABEL = 40
 _BESIDE, _ROW = 24, 34
 """Limits on labels in a legend, in characters.
 
-A legend has several columns if no label has more than `_BESIDE` characters, and three columns if
-all labels together have at most `_ROW`.
+A legend has several columns if every label has at most `_BESIDE` characters. It has three columns
+if its labels together have at most `_ROW` characters.
 """
 
 _FORMATS = (".png", ".svg", ".pdf")
 
 WIDTH = 4.2
-"""Width in inches of a figure that remains readable at a width of 400 pixels."""
+"""Default width of a figure in inches; its text is still readable at 400 pixels."""
 
 
 def new_figure(
@@ -145,7 +145,10 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 
 
 def _ink(artist: Any) -> str:
-    """Return the color of an artist's label: its own, opaque, but dark gray for the light EVENT."""
+    """Return the color of an artist's label: the artist's own color, made opaque.
+
+    For the color `EVENT`, which is too light for text, the result is the dark gray of `LOSS`.
+    """
     from matplotlib.colors import to_hex
 
     if hasattr(artist, "patches"):

@@ -16,8 +16,8 @@ class Claimed:
     The level may be a claim or a lower bound.
 
     Args:
-        kind: Name of the notion of the level; None if there is no level.
-        claim: The level, or the points of a curve; None if there is none.
+        kind: Name of the level's notion; None if there is no level.
+        claim: The level, or the points of a curve; None if there is neither.
         delta: Delta of the level, if it is an epsilon.
         order: Order of the level, if it is a Renyi divergence.
     """
@@ -35,14 +35,14 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return delta at each epsilon under Gaussian DP; None if the notion is another one."""
+        """Return delta at each epsilon under Gaussian DP; None for any other notion."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the smallest probability of a miss that the level or curve allows any test.
+        """Return the smallest miss probability that a test can have under the level or curve.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].
@@ -71,9 +71,9 @@ class Claimed:
         return None
 
     def divergences(self, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the largest Renyi divergence of each order that the level allows.
+        """Return, for each order, the largest Renyi divergence that the level allows.
 
-        None if the notion is neither zCDP nor Gaussian DP.
+        The result is None if the notion is neither zCDP nor Gaussian DP.
         """
         if self.kind == "zcdp":
             return self.level * orders
@@ -83,10 +83,10 @@ class Claimed:
 
 
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest probability of a miss, at false-alarm probabilities x, of any test.
+    """Return the smallest miss probability of any test with false-alarm probability x.
 
-    It holds for tests that tell the databases apart under (epsilon, delta)-DP, whichever of the two
-    databases counts as the alarm.
+    The tests try to tell two databases apart, given an output of an (epsilon, delta)-DP mechanism.
+    The result is the same whichever of the two databases a test raises the alarm for.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
@@ -100,8 +100,9 @@ def _errors_of_divergence(
 ) -> NDArray[np.float64]:
     """Return the smallest probability of a miss under a bound `level` on a Renyi divergence.
 
-    By data processing, the bound also holds for the divergence between the laws of a test's two
-    outcomes. Hence bisection finds the smallest probability of a miss within the bound.
+    A test has two outcomes, alarm or not. By the data processing inequality, the bound also holds
+    for the divergence between its outcome's distributions at the two databases. Bisection finds the
+    smallest probability of a miss that satisfies this.
     """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):

@@ -1,4 +1,4 @@
-"""Labels next to their curves if there is room, and otherwise in a legend."""
+"""Labels of curves: next to each curve if there is room, and otherwise in a legend."""
 
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from dpjax.plotting._outcomes import Strip
 
 _WIDTH, _HEIGHT = 0.31, 0.13
-"""Assumed width and height of a label, as shares of the panel's width and height."""
+"""Assumed width of a label, as a share of the panel's width; likewise its height."""
 
 _GAP = 0.02
 """Horizontal distance between a label and its curve, as a share of the panel's width."""
 
 _LINE = 0.12
-"""Minimum vertical distance between labels of two levels, as a share of the panel's height."""
+"""Minimum vertical distance between the labels of two lines, as a share of the panel's height."""
 
 
 def name_strip(axes: "Axes", strip: "Strip") -> None:
@@ -36,10 +36,10 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Label two curves next to the point where each exceeds the other most.
+    """Label each of two curves next to the point where it exceeds the other one most.
 
-    The two labels point away from each other. If there is no room, a legend above the panel
-    replaces them.
+    The two labels point away from each other. If there is no room for both, a legend above the
+    panel replaces them.
 
     Args:
         axes: The panel, whose limits are fixed.
@@ -74,7 +74,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right edge of a panel; move labels up so that none overlap.
+    """Label horizontal lines at the right edge of a panel; move labels up where they overlap.
 
     Args:
         axes: The panel, whose limits are fixed.

@@ -26,7 +26,7 @@ def plot_levels(
     claim: float | None,
     sure: str,
 ) -> "Figure":
-    """Plot the lower bound, or an interval, with the estimate and the claim.
+    """Plot the lower bound on a level, or an interval for it, with its estimate and the claim.
 
     Args:
         title: Title of the figure.

@@ -1,4 +1,4 @@
-"""Figure of the bounds that one chain yields: profile, trade-off curve and Renyi divergences."""
+"""Figure of bounds from one chain of sets: profile, trade-off curve and Renyi divergences."""
 
 from typing import TYPE_CHECKING
 
@@ -31,17 +31,17 @@ _LEAST_DELTA = 1e-7
 """Smallest delta on the axis of the profile."""
 
 _TOP = 1.15
-"""Upper end of an axis, as a multiple of the largest value on it."""
+"""Upper end of an axis, as a multiple of the largest value drawn."""
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
     """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
 
-    All curves compare the two databases of the pair, even if they differ in several records. All
+    All curves compare the two databases of the pair, even if these differ in several records. All
     bounds hold simultaneously.
 
     Args:
-        shown: Band around the probabilities of a chain of sets.
+        shown: Confidence band for the probabilities of a chain of sets.
         title: Title of the figure.
         claim: Claim to draw in addition to the bounds.
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""A bin needs `_ENOUGH` draws over both sides, or the share `_SHARE` of all draws if that is less.
+"""Minimum number of draws in a bin, as a count and as a share of all draws.
 
-With `_ENOUGH` draws, a privacy loss has an error of about 0.06.
+The smaller of the two minima applies to the draws of both sides together. A privacy loss from
+`_ENOUGH` draws has an error of about 0.06.
 """
 
 _FEWEST = 8
@@ -31,7 +32,7 @@ _STEP, _LEAST_TOP = 0.15, 0.5
 """Limits on the noise of losses that are drawn.
 
 `_STEP` is the maximum standard deviation of the step between two adjacent losses, as a share of the
-axis. The axis counts as having an upper end of at least `_LEAST_TOP`.
+upper end of the axis. If the axis ends below `_LEAST_TOP`, that value is used as its upper end.
 """
 
 _WIDE = 1.96
@@ -41,20 +42,19 @@ _LINE, _NAME = 36, 12
 """Maximum number of characters in a line below a panel, and in the label of a tick."""
 
 _LEAST_BAND = 0.15
-"""Minimum width of an event's band that is labeled, as a share of the panel's width."""
+"""Minimum width of a labeled band of an event, as a share of the panel's width."""
 
 _OUTER = 0.15
-"""Visible width of each tail, as a share of the distance between the two tails."""
+"""Maximum visible width of each tail, as a share of the distance between the two tails."""
 
 _TAIL = 0.1
 """Maximum share of a bin's outputs that may come from a tail.
 
-Above it, the bin itself counts as a tail, that is, its width counts as unknown.
+A bin with a larger share is itself treated as a tail, that is, as having an unknown width.
 """
 
 _MANY, _TICKS = 40, 12
-"""Maximum number of cells that are drawn as bars instead of steps, and maximum number of labeled
-ticks."""
+"""Maximum number of cells for bars (more cells are drawn as steps), and of labeled ticks."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class Strip:
         low: Lower end of each cell, [cells].
         high: Upper end of each cell, [cells]; equal to `low` if the cell is a single value among
             intervals.
-        names: Names of the cells, if they have places at equal distances instead of their position
-            on an axis of numbers (for labels, or a few floats); otherwise None.
-        per: What each probability belongs to: a "label", a "number" (a float with a name), a
+        names: Names of the cells, if these are drawn at equal distances, as for labels or a few
+            floats; None if the cells have positions on an axis of numbers.
+        per: What each probability refers to: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
         shares: Shares of the outputs at the database and at its neighbor, [2, cells].
         loss: Privacy loss of each cell, [cells].
         event: Whether a cell is part of the counted event, bool [cells].
         tail: Whether a cell is a tail, whose width is unknown, bool [cells].
         noise: Standard error of each loss, [cells]; None if the number of draws is unknown.
-        steps: Coarser cells whose losses are drawn instead; None to draw those of these cells.
+        steps: Coarser cells, whose losses are drawn instead of `loss`; None to draw `loss`.
     """
 
     low: np.ndarray
@@ -95,7 +95,7 @@ class Strip:
 
     @property
     def few(self) -> bool:
-        """Whether the cells can be drawn as bars: they are few, and have the same width."""
+        """Whether the cells can be drawn as bars, because they are few and have the same width."""
         widths = self.high - self.low
         some = len(widths) <= _MANY or self.names is not None
         return bool(some and np.all(widths == widths[0]) and widths[0] > 0)
@@ -106,8 +106,8 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
 
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
-        num_samples: Draws per side. If given, and there are too many cells for bars, adjacent cells
-            are merged until their shares and losses are precise enough to draw.
+        num_samples: Draws per side, or None. If it is given and there are too many cells for bars,
+            adjacent cells are merged until their shares and losses are precise enough to draw.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -192,9 +192,9 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
     Args:
         strip: Cells to merge.
         counts: Number of outputs of each side in each cell, [2, cells].
-        enough: Minimum number of outputs in a bin, over both sides. If all cells that could be
-            merged have fewer, they are one bin.
-        largest: Maximum standard error of a side's count, divided by the width of the bin.
+        enough: Minimum number of outputs in a bin, over both sides. Adjacent cells that may be
+            merged become one bin if all of them together have fewer outputs.
+        largest: Maximum of (standard error of a side's count) / (width of the bin).
     """
     single = strip.single
     numbers = np.zeros(len(strip.low), int)
@@ -229,10 +229,10 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 
 
 def known_losses(strip: Strip) -> np.ndarray:
-    """Return the losses [cells] of a strip; NaN where noise would hide the shape of the curve.
+    """Return the losses [cells] of a strip; a loss that is too noisy to draw becomes NaN.
 
-    A loss is hidden if its noise is so large that the difference of two such losses would have a
-    standard deviation of more than `_STEP` times the length of the axis.
+    A loss is too noisy if the difference of two losses with the same noise would have a standard
+    deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -315,9 +315,9 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of an axis of numbers; None if cells have names.
+    """Return the visible range of an axis of numbers; None if cells have several names.
 
-    The outermost cells are shown in part, since they contain the tails and may be very wide.
+    The first and the last cell may be cut off, because they contain the tails and may be very wide.
     """
     if strip.names is not None:
         return (-1.0, 1.0) if len(strip.names) == 1 else None

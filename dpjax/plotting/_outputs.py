@@ -52,7 +52,7 @@ class Marks(NamedTuple):
     """Values to mark in a panel of losses.
 
     Attributes:
-        at: Output at which the witness shows the loss.
+        at: Output that the witness names.
         estimate: Estimated loss at that output, or None.
         bound: Lower bound.
         claim: Claimed loss, or None.
@@ -69,8 +69,9 @@ class Outputs(NamedTuple):
 
     Attributes:
         curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
-        marks: Marks in the panel of losses; None if the level is not a privacy loss.
-        discrete: Whether the points are outcomes or cells, instead of floats with densities.
+        marks: Marks in the panel of losses; None if the audited level is not a privacy loss.
+        discrete: Whether the points are outcomes or cells; if False, they are floats with
+            densities.
         num_samples: Draws per side from which the curve was computed, if known.
         score: Name of the score to which vectors were reduced; None if outputs are not vectors.
     """
@@ -110,7 +111,7 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
     """Draw outputs into panels.
 
     Args:
-        panels: Axes [max(len(strips), 1), 2]: for each strip, a panel of shares and one of losses.
+        panels: Axes [max(len(strips), 1), 2]: each strip has a panel of shares and one of losses.
         shown: Data of the panels.
         strips: The strips of `shown.strips()`.
     """

@@ -20,7 +20,7 @@ _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
-"""CSS value of each color of a figure, by which a page can replace the color."""
+"""Maps each color of a figure to a CSS value, which lets a page replace the color."""
 
 
 def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:

@@ -29,16 +29,13 @@ _GUIDES = (0.5, 1.0, 2.0, 3.0)
 """Values of epsilon whose trade-off curves are drawn as thin guide lines."""
 
 _ROOM = 1.5
-"""Side length of the visible square, as a multiple of the largest probability to show."""
+"""Side length of the visible square, as a multiple of the largest probability that must fit."""
 
 _POINTS, _LINE = 401, 30
 """Number of points of a curve, and maximum number of characters per line of a label."""
 
 _APART = 0.15
-"""Minimum relative difference between a guide line's epsilon and the claim or the bound.
-
-Closer guide lines are left out.
-"""
+"""A guide line is left out if its epsilon is this close to the claim or the bound, relatively."""
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
 """Pattern of numbers with more decimals than a figure needs, which are shortened."""
@@ -49,11 +46,11 @@ class Seen(NamedTuple):
 
     Attributes:
         counts: Number of outputs in the event at the database, and at its neighbor.
-        trials: Number of all outputs at the database, and at its neighbor.
+        trials: Total number of outputs at the database, and at its neighbor.
         larger: 0 if the event is likelier at the database, 1 if at the neighbor.
         event: The event, in words.
-        confidence: Confidence of the box around the witness's point; None if the number of outputs
-            depended on earlier outputs, so that no binomial bound holds.
+        confidence: Confidence of the box around the witness's point. It is None if no binomial
+            bound holds, because earlier outputs determined the number of outputs.
     """
 
     counts: tuple[int, int]
@@ -63,12 +60,12 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Return the rates of false alarms and of misses of the test that checks for the event."""
+        """Return the rates of false alarms and misses of a test that looks for the event."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return simultaneous confidence intervals for both rates of `point`, or None."""
+        """Return simultaneous intervals for both rates of `point`; None without a confidence."""
         if self.confidence is None:
             return None
         # There are four one-sided bounds, so each gets a quarter of the error.
@@ -84,13 +81,12 @@ class Errors(NamedTuple):
     """Data of a trade-off plot: errors of tests between the two databases, and the claim.
 
     Attributes:
-        claim: The claim, converted to the distance of this pair.
-        lower: The lower bound, converted to the distance of this pair; not drawn if there is a
-            band.
+        claim: The claim, converted to the number of records in which this pair differs.
+        lower: The lower bound, converted in the same way; it is not drawn if there is a band.
         claimed: The claim, in words.
         bound: The lower bound, in words.
         seen: Counts of the witness, or None.
-        band: Band around the probabilities of a chain, or None.
+        band: Confidence band for the probabilities of a chain of sets, or None.
     """
 
     claim: Claimed
@@ -166,7 +162,7 @@ def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the visible range of each axis: [0, 1], or a part if the event is rare or common."""
+    """Return the visible range of each axis: part of [0, 1] if the event is rare or common."""
     if seen is None:
         return (0.0, 1.0), (0.0, 1.0)
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
@@ -180,9 +176,9 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the curve that bounds the misses of the best test, by its rate of false alarms.
+    """Return a bound on the best test: rates of false alarms, and the rate of misses at each.
 
-    The alarm of that test means the same database as the alarm of the witness.
+    An alarm of that test stands for the same database as an alarm of the witness.
     """
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)

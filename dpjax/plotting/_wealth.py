@@ -16,14 +16,14 @@ def plot_wealth(
     refuted_from: float,
     name: str,
 ) -> "Figure":
-    """Plot the wealth of the bets against the claim, with the wealth at which it is refuted.
+    """Plot the wealth of bets against a claim, with the wealth at which the claim is refuted.
 
-    The horizontal axis is the number of draws. Without a claim, plot the bound instead.
+    The horizontal axis is the number of draws. If there is no claim, plot the bound instead.
 
     Args:
         title: Title of the figure.
-        path: For each block, the draws per side up to its end, the bound, and the logarithm of the
-            wealth of the bets against the claim.
+        path: For each block, three values at its end: the draws per side, the bound, and the
+            logarithm of the wealth of the bets against the claim.
         claim: The claim, or None.
         refuted_from: Logarithm of the wealth at which the claim is refuted.
         name: Name of the level that is bounded, such as "epsilon".

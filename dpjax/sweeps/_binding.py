@@ -35,14 +35,14 @@ COLUMNS = {
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
-    """Return the binding of a block that this process computes, as JSON values.
+    """Return, as JSON values, the binding of a block that this process computes.
 
     Args:
         entry: Entry to which the runs belong.
         first: Number of the first run.
         stop: Number of the last run, plus 1.
         key: Integer seed of the sweep.
-        more: Draws per side in addition to those of the entry's method.
+        more: Additional draws per side, beyond those of the entry's method.
     """
     versions = provenance.versions()
     return {
@@ -83,7 +83,12 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe the first value in the binding `said` that differs from `expected`, if any."""
+    """Describe the first value at which `said` differs from `expected`; None if none differs.
+
+    Args:
+        said: Binding read from a block.
+        expected: Values that the binding should have, by name.
+    """
     for name, value in expected.items():
         if said.get(name) != value:
             return f"its {name} is {said.get(name)!r}, and not {value!r}"

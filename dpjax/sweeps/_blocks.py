@@ -44,12 +44,13 @@ def block_bytes(
         first: Number of the first run.
         stop: Number of the last run, plus 1.
         size: Number of runs that the compiled program computes, at least stop - first; surplus runs
-            are dropped. It is the same for all blocks of an entry, so that the program is compiled
+            are dropped. All blocks of an entry have the same size, so that the program is compiled
             only once.
         key: Integer seed of the sweep.
         execution: How the work is laid out on the machine.
         more: Draws per side in addition to those of a sequential entry.
-        states: States of the same runs after fewer draws, from which they continue, or None.
+        states: States of the same runs after fewer draws. The runs continue from these states, or
+            start with their first draw if None.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:
@@ -113,7 +114,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
 
 
 def _numbers(values: np.ndarray) -> object:
-    """Return an Arrow array; NaN, which means no bound or no estimate, becomes null."""
+    """Return an Arrow array; NaN, which stands for a missing bound or estimate, becomes null."""
     import pyarrow as pa
 
     return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

@@ -1,7 +1,7 @@
 """Computation of an entry's runs: each run is an audit by the entry's method, and yields a row.
 
-The draws of a run depend only on (key, entry, run number), so its row is the same whichever devices
-compute it, and in whichever block.
+The draws of a run depend only on (key, entry, run number). The row of a run is therefore the same
+on all devices and in all blocks.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ Columns = JsonObject
 """Table of computed runs: each column, by name, holds one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""Values of `basis` that mark statements whose bounds hold at every sample size."""
+"""The values of `basis` for which a bound holds at every sample size."""
 
 
 @own_floats()
@@ -48,15 +48,16 @@ def compute(
         entry: Entry to run.
         runs: Numbers of the runs.
         key: Integer seed or typed key; the entry's identity is folded into it.
-        execution: How the work is laid out on the machine; never changes a row.
-        more: Draws per side in addition to those of a sequential entry.
-        states: Column `state` of the same runs after fewer draws, from which they continue. If
-            None, the runs start with their first draw, which gives the same rows.
+        execution: How the work is laid out on the machine; it never changes a row.
+        more: Additional draws per side, beyond those of a sequential entry's method.
+        states: Column `state` of the same runs after fewer draws; the runs continue from there. If
+            None, the runs start with their first draw. Both give the same rows.
 
     Returns:
-        Columns `run`, `lower_bound` (NaN for methods without one), `estimate` (NaN where it is
-        infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`, `status`,
-        `verdict` (None without a claim) and `state` (None except for sequential entries).
+        Columns `run`, `lower_bound` (NaN if the method gives no bound), `estimate` (NaN where the
+        estimate is infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`,
+        `status`, `verdict` (None without a claim) and `state` (None unless the entry is
+        sequential).
 
     Raises:
         ValueError, TypeError: When the method cannot audit the mechanism; the message names the
@@ -85,7 +86,7 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of an entry, which all its blocks share, so that they have equal cells."""
+    """Return the terms of an entry; all blocks share them, so that all count in the same cells."""
     return entry.terms(key_of(list(words)))
 
 

@@ -49,7 +49,8 @@ class Entry:
         notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
         claim: Level to compare every run with, as in `dpjax.audit`, or None.
         confidence: Confidence of the bounds, if the method yields bounds.
-        distance: Number k of records in which each pair differs; bounds are for one record.
+        distance: Number k of records in which the databases of each pair differ; the bounds are
+            still for databases that differ in one record.
         num_runs: Number of runs; they are numbered 0, ..., num_runs - 1.
         label: Label for display; the entry's identity does not depend on it.
 
@@ -88,7 +89,7 @@ class Entry:
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
     def terms(self, key: int | Array) -> Terms:
-        """Return the terms of the entry's audits, with a given key."""
+        """Return the terms of the entry's audits: notion, claim, confidence, distance and key."""
         return Terms(self.notion, self.claim, self.confidence, 1, key, None, self.distance)
 
     def _look(self) -> None:
@@ -126,7 +127,8 @@ class Entry:
     def region(self) -> Region | None:
         """`Box` or `Outcomes` within which outputs are compared.
 
-        None means all outputs or, for densities, the range of a pilot.
+        If None, outputs are compared everywhere; methods that estimate densities then use the
+        range of a pilot's outputs.
         """
         given = getattr(self.method, "region", None)
         if not self.source.stacks_pairs:
@@ -175,7 +177,7 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the runs can be continued with more draws, as in a sequential audit."""
+        """Whether runs can continue with more draws: the method is sequential, without seconds."""
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:
@@ -211,7 +213,7 @@ class Entry:
         return content
 
     def _options(self) -> JsonObject:
-        """Return the options of a host source."""
+        """Return the options of a source on the host, as JSON values without its name."""
         return {k: v for k, v in (self.source.to_plain() or {}).items() if k != "name"}
 
     @classmethod

@@ -21,10 +21,11 @@ class Contents(NamedTuple):
     Attributes:
         finished: Complete files, by the names of their blocks.
         broken: Files with the name of a block whose bytes do not match the hash in the name.
-        strange: All other files, each with the reason why it is not a block of this sweep; they are
-            left alone.
-        beginnings: Incomplete files that are being written or were left by killed processes.
-        earlier: Blocks of sequential entries with fewer draws, from which this sweep continues.
+        strange: All other files, each with the reason why it is not a block of this sweep. These
+            files are never changed or deleted.
+        beginnings: Incomplete files, which are being written or were left by killed processes.
+        earlier: Blocks of sequential entries with fewer draws than this sweep needs; the sweep
+            continues from these blocks.
     """
 
     finished: dict[str, Path]
@@ -49,7 +50,7 @@ def manifest_of(spec: SweepSpec) -> JsonObject:
 
 
 def refuse_damaged(manifest: JsonObject) -> None:
-    """Reject a manifest whose versions, dtype, generator or processors are not strings."""
+    """Reject a manifest that lacks versions, dtype, generator or processors as strings."""
     versions, processors = manifest.get("versions"), manifest.get("processors")
     texts = [manifest.get("dtype"), manifest.get("generator")]
     decisive = provenance.DECISIVE
@@ -84,9 +85,9 @@ def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collec
 
     Args:
         folder: Folder of the store.
-        old: Sweep of the store.
-        new: Sweep that would continue the store.
-        finished: Names of the finished blocks.
+        old: Sweep that the store holds.
+        new: Sweep that the caller wants to continue in the store.
+        finished: Names of the finished blocks in the store.
     """
     same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
     if not same_draws or not {e.id for e in old.entries} <= {e.id for e in new.entries}:

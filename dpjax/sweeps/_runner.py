@@ -15,9 +15,10 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Number of further blocks to start before the current one is stored, by platform.
+"""For each platform, the number of further blocks to start before the current one is stored.
 
-The CPU starts none, since blocks would share its cores. All other platforms start one."""
+On a CPU this is 0, since the blocks would share its cores. On platforms not listed here it is 1.
+"""
 
 _SUBMITTED = 256
 """Maximum number of unfinished blocks that an executor has at any time."""
@@ -31,7 +32,7 @@ class Progress:
         block: Block that was just stored, or None at the start.
         num_runs: Number of runs that are stored so far, whichever process computed them.
         num_computed: Number of runs that this call computed.
-        total_runs: Number of runs in this shard of the sweep.
+        total_runs: Total number of runs in this shard of the sweep, stored or not.
     """
 
     block: Block | None
@@ -61,10 +62,11 @@ def run_sweep(
             .get_executor()`. Its workers compute blocks on their own devices and send them to this
             process, which stores them. If None, this process computes them.
         shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If None, all
-            blocks, unless jax runs in several processes (`jax.distributed`): then k is the number
-            of processes, and i the index of this one.
+            blocks are computed, unless jax runs in several processes (`jax.distributed`). In that
+            case, k is the number of processes, and i is the index of this process.
         execution: How the work is laid out on the machine, including the devices that share the
-            runs of a block (by default, all devices of this process). It never changes a row.
+            runs of a block (by default, all devices of this process). The layout never changes a
+            row.
         progress: Function called after every block.
         report: Function called with a sentence about each problem in the store, such as a corrupt
             block.

@@ -25,7 +25,8 @@ class Block(NamedTuple):
         entry: Entry of the runs.
         first: Number of the first run.
         stop: Number of the last run, plus 1.
-        more: Draws per side in addition to those of the entry's method; 0 unless sequential.
+        more: Additional draws per side, beyond those of the entry's method; 0 unless the entry is
+            sequential.
     """
 
     entry: Entry
@@ -47,10 +48,11 @@ class SweepSpec:
     Attributes:
         name: Name for display.
         entries: Entries to run.
-        key: Integer seed of all draws; a run's key is folded from (key, entry, run).
-        block_runs: Number of runs per block; it changes no row.
-        more: Draws per side that extend the runs of all sequential entries. The runs continue from
-            the states in the store, and equal runs with that many draws from the start.
+        key: Integer seed of all draws; the key of a run is derived from (key, entry, run number).
+        block_runs: Number of runs per block, which does not affect the rows.
+        more: Additional draws per side for the runs of all sequential entries. The runs continue
+            from the states in the store. Their rows equal those of runs that have had the larger
+            number of draws from the start.
 
     Raises:
         ValueError: When there is no entry, two entries are equal, or a value is out of range.
@@ -184,12 +186,15 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a plain TypeError or ValueError; a subclass may need other arguments than a text."""
+    """Return a TypeError or ValueError with a new text.
+
+    The class of `error` itself may be a subclass that cannot be created from a text alone.
+    """
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Return how many entries a table with a `grid` stands for; 1 if it is invalid."""
+    """Return the number of entries that a table stands for; 1 if it has no valid `grid`."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

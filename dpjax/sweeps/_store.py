@@ -1,9 +1,10 @@
 """The store of a sweep: a folder with a manifest and one Parquet file per finished block.
 
-The name of a block's file includes the hash of its bytes, and the file gets this name when it is
-complete, so incomplete files are recognized. The binding in the file says which runs it holds
-(`_binding.py`). The folder holds no other state: every block of the spec that is not stored remains
-to be computed. No file is deleted unless it has the name of a block and is broken or incomplete.
+The name of a block's file includes the hash of the file's bytes. A file gets this name only when it
+is complete, so incomplete files are recognized. The binding in a file says which runs the file
+holds (`_binding.py`). The folder holds no other state: every block of the spec that is not stored
+remains to be computed. A file is deleted only if it has the name of a block and is broken or
+incomplete.
 """
 
 import hashlib
@@ -49,7 +50,7 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the names of finished block files: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of the end of the name of a block whose runs have more draws."""
+"""Pattern of a suffix of block names, for blocks whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the names of incomplete block files."""
@@ -63,7 +64,7 @@ class Store:
         spec: The sweep.
         manifest: Contents of the manifest file: spec, versions, dtype, generator, processors,
             device and revision.
-        any_processor: Whether blocks from processors that the manifest does not list are accepted.
+        any_processor: Whether to accept blocks from processors that the manifest does not list.
     """
 
     def __init__(
@@ -82,9 +83,10 @@ class Store:
     def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
         """Open the store of a sweep, or create it.
 
-        A sweep may continue the store of a smaller sweep, if it has all entries and all finished
-        blocks of the latter. So a sweep can grow by entries, by runs, and by draws of sequential
-        entries; `more` is never reduced.
+        A sweep may continue the store of a smaller sweep, if the larger sweep has all entries and
+        all finished blocks of the smaller one. A stored sweep can therefore grow by entries, by
+        runs, and by draws of sequential entries. If the store has a larger `more`, that one is
+        used.
 
         Args:
             folder: A new folder, or the folder of a store.
@@ -219,7 +221,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Return why a file's content is not this block of this store; None if it is."""
+        """Return the reason why bytes are not the given block of this store; None if they are."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
@@ -237,9 +239,10 @@ class Store:
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
-        """Return the stored states from which a block's runs can continue, or None.
+        """Return stored states from which a block's runs can continue; None if there are none.
 
-        Among the stored blocks of the same runs with fewer draws, the one with the most is used.
+        Several stored blocks may hold the same runs with fewer draws; the one with the most draws
+        is used.
         Files that are broken or belong to another sweep are ignored.
         """
         if not block.more:
@@ -266,7 +269,7 @@ class Store:
             path.unlink(missing_ok=True)
 
     def _allow(self, processor: str) -> None:
-        """Add a processor to the manifest; raise if it is new and `any_processor` is not set."""
+        """Add a processor to the manifest if it is new; if `any_processor` is False, raise then."""
         known = self.manifest["processors"]
         if processor in known:
             return

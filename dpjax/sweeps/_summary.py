@@ -24,10 +24,10 @@ _SHARES = (0.05, 0.5, 0.95)
 """Probabilities of the quantiles of the bounds that a table shows."""
 
 _LABEL = 34
-"""Maximum number of characters of a label; a printed row then has at most about 100."""
+"""Maximum number of characters of a label, so that a printed row has at most about 100."""
 
 _LINES = 12
-"""Maximum number of entries in a figure; more lines could not be told apart."""
+"""Maximum number of entries in a figure; readers could not tell more lines apart."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class EntrySummary:
         label: Label of the entry.
         mechanism: Name of the mechanism.
         num_runs: Number of runs of the entry.
-        bounds: Lower bounds of the stored runs in increasing order, or the estimates of a method
-            without bounds; values that are not finite are left out.
-        claim: Level with which every run is compared; None if there is none or it is a curve.
+        bounds: Lower bounds of the stored runs in increasing order, or estimates if the method
+            gives no bounds; values that are not finite are left out.
+        claim: Claimed level with which every run is compared; None if there is no claim or the
+            claim is a curve.
     """
 
     label: str
@@ -80,7 +81,7 @@ class EntrySummary:
 
 
 class Looked(Protocol):
-    """Files of a store, as far as a summary needs them; see `dpjax.sweeps._folder.Contents`."""
+    """The attributes of `dpjax.sweeps._folder.Contents` that a summary uses."""
 
     @property
     def finished(self) -> Collection[str]:
@@ -89,7 +90,7 @@ class Looked(Protocol):
 
 
 class Stored(Protocol):
-    """A store of a sweep, as far as a summary needs it; see `dpjax.sweeps.Store`."""
+    """The attributes and methods of `dpjax.sweeps.Store` that a summary uses."""
 
     spec: SweepSpec
 
@@ -142,7 +143,7 @@ class SweepSummary(Shown):
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """Rows of the table, one per entry, in decreasing order of the margin over the claim."""
+        """Rows of the table, one per entry; the entries that exceed their claim most come first."""
         order = sorted(self.entries, key=lambda e: math.inf if e.margin is None else -e.margin)
         return [entry.cells()[: len(self.head)] for entry in order]
 
@@ -172,7 +173,7 @@ class SweepSummary(Shown):
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
-        """Draw the distribution function of the bounds of the first twelve entries."""
+        """Draw a distribution function of bounds for each of the first twelve entries with any."""
         figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             drawn = axes.ecdf(entry.bounds, label=literal(entry.label))

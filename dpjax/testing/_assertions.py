@@ -22,10 +22,10 @@ from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
 
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
-"""Notion that each claim argument, such as `gdp=0.5`, refers to."""
+"""For each argument that states a claim, such as `gdp=0.5`, the notion of the claim."""
 
 _CLAIMS = ("notion", "claim")
-"""Options that together specify a claim; neither may be given without the other."""
+"""Two options that specify a claim together; neither may be given without the other."""
 
 
 class AuditOptions(TypedDict, total=False):
@@ -33,13 +33,13 @@ class AuditOptions(TypedDict, total=False):
 
     Attributes:
         region: Outputs that the event may contain, as in `dpjax.Events`.
-        confidence: Minimum probability, over keys, that a correct mechanism passes.
-        num_samples: Search draws per side and pair, n. If neither sizes nor seconds are given, the
-            audit draws `DEFAULT_DRAWS` in total or, under pytest with --dpjax-budget, as many as
-            the budget allows. Given sizes apply under a budget, too, and their time counts against
-            it.
+        confidence: Minimum probability, over random keys, that a correct mechanism passes.
+        num_samples: Search draws per side and pair, n. If neither sizes (`num_samples` or
+            `num_confirm`) nor seconds are given, the audit draws `DEFAULT_DRAWS` in total or, under
+            pytest with --dpjax-budget, as many as the budget allows. Given sizes are kept under a
+            budget, too; the time of the audit then counts against the budget.
         num_confirm: Confirmation draws per side of the chosen pair, N.
-        seconds: Time to spend in seconds, including compilation, instead of sizes.
+        seconds: Time to spend in seconds, including compilation; give either seconds or sizes.
         key: Integer seed or typed key of all draws.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
@@ -76,26 +76,26 @@ def assert_private(
 ) -> AuditResult:
     """Fail if outputs show that a mechanism violates its claim.
 
-    The bound is exact at every sample size, so a mechanism that keeps its claim fails with
-    probability at most 1 - confidence over keys. With fixed numbers of draws and a fixed key, the
-    outcome is always the same. With seconds, or under a time budget, the audit is sequential if
-    possible: an incorrect mechanism fails as soon as its claim is refuted, and a correct one uses
-    all the time. The number of draws then depends on the machine; for a mechanism near its claim,
-    so may the outcome.
+    The bound is exact at every sample size. A mechanism that keeps its claim therefore fails with
+    probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
+    key, the outcome is always the same. With seconds, or under a time budget, the audit is
+    sequential if possible: it ends as soon as the claim is refuted, or when the time is over. The
+    number of draws then depends on the speed of the machine. If the level of the mechanism is close
+    to its claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
-        epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given, the
-            claim that a library object itself states.
-        pairs: Neighboring databases, or a space of `dpjax.neighbors`; if None, the standard pairs
-            of a built-in mechanism, or those that a library object states.
+        epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given and
+            `subject` is a library's object that states a claim, that claim is tested.
+        pairs: Neighboring databases, or a space of `dpjax.neighbors`. If None, the audit uses the
+            standard pairs of a built-in mechanism, or the pairs that a library's object states.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
             or another claim instead of epsilon: one of `gdp`, `zcdp` and `total_variation`, or both
             `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
-        Result of the audit. `dpjax.testing.detectable_epsilon` returns the epsilon that the audit
-        could have refuted.
+        Result of the audit. Pass it to `dpjax.testing.detectable_epsilon` for the smallest true
+        epsilon at which the audit would likely have refuted the claim.
 
     Raises:
         AssertionError: When the mechanism is not private, or its recorded outputs do not look like
@@ -162,7 +162,8 @@ def audit_in_test(
         subject: Anything that `dpjax.audit` accepts.
         pairs: Neighboring databases; if None, the standard pairs of a built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
-            `seconds` and `key`, as in `assert_private`; by default, epsilon without a claim.
+            `seconds` and `key`, as in `assert_private`. By default, the notion is epsilon and
+            there is no claim.
 
     Raises:
         ValueError: As in `dpjax.audit`, or when both sizes and seconds are given.
@@ -208,7 +209,7 @@ def _no_claim(given: list[str]) -> TypeError:
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
-    """Search a family; return the audit of the member expected to exceed its claim the most."""
+    """Search a family for the member expected to exceed its claim most; return that audit."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed = given.get("notion"), given.get("claim")
     found = settled(family, asked.pairs, claimed, terms)

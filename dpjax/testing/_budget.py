@@ -13,30 +13,30 @@ from dpjax.inference import Ratio
 from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
-"""Share of all draws that the search uses; the rest confirms the chosen pair."""
+"""Share of all draws that are used for the search; the other draws confirm the chosen pair."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum draws per side in the search and in the confirmation, and the maximum in either."""
+"""Minimum draws per side in the search, minimum in the confirmation, and maximum in each."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""Minimum number of draws of an audit that is not compiled, and number in its first pilot."""
+"""For audits that are not compiled: their minimum number of draws, and that of the first pilot."""
 
 _GROWTH, _USED = 20, 0.85
-"""An audit has at most `_GROWTH` times the draws of the last pilot.
+"""An audit has at most `_GROWTH` times as many draws as the last pilot.
 
-It is planned to take the share `_USED` of the remaining time.
+The audit is planned to take the share `_USED` of the remaining time.
 """
 
 _WARM_SHARE = 0.25
-"""Assumed maximum time of an audit whose program is compiled, as a share of the first audit's time.
+"""Assumed maximum time of a later pilot or audit, as a share of the first pilot's time.
 
-The first audit compiles the program.
+The first pilot takes longer, because it compiles the program.
 """
 
 _LEAST_SLOPE = 0.2
-"""Minimum share of a pilot's time that is attributed to drawing instead of fixed costs.
+"""At least this share of a pilot's time is attributed to drawing, and not to fixed costs.
 
-Without it, a varying timing could make the time per draw seem close to 0.
+Without this minimum, fluctuations of the timing could make the time per draw seem close to 0.
 """
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
@@ -65,8 +65,8 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
     Args:
         num_draws: Total number of draws.
         num_pairs: Number of pairs that are searched.
-        whole_blocks: Whether to make both sizes positive multiples of the maximum block size, so
-            that audits of all sizes share one compiled program.
+        whole_blocks: Whether both sizes must be positive multiples of the maximum block size.
+            Audits of all such sizes share one compiled program.
     """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)
@@ -92,16 +92,18 @@ def audit_within(
     """Run the largest audit that is expected to end within a given time.
 
     Pilots, which are smaller audits, measure the fixed cost and the time per draw. Only the first
-    one compiles. Pilots have a key of their own, and their results are discarded, so that the audit
-    does not depend on them. But if no time remains after a pilot that is as large as the smallest
-    audit, the result of that pilot is returned.
+    pilot compiles. Pilots have a key of their own, and their results are discarded, so that the
+    result of the audit does not depend on them. There is one exception: if the first pilot has the
+    size of the smallest audit, and too little time remains for another pilot and the audit, the
+    result of the first pilot is returned.
 
     Args:
         seconds: Total time, including pilots and compilation.
         num_pairs: Number of pairs that are searched.
         audit: Function from (sizes, key) to a result.
         key: Seed or typed key of the audit.
-        compiled: Whether JAX compiles the audit. Sizes in whole blocks then share one program.
+        compiled: Whether JAX compiles the audit. If True, all sizes are whole blocks, so that they
+            share one compiled program.
     """
     start = time.perf_counter()
     pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)
@@ -141,17 +143,17 @@ def audit_within(
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
     """Return the smallest true epsilon at which this audit was likely to refute a claim.
 
-    This concerns only the event of the witness. Other events may show a larger epsilon, and events
-    with a probability below about one over the number of draws were not observed.
+    The result refers only to the event of the witness. Other events may show a larger epsilon. An
+    event whose probability is below about one over the number of draws was not observed.
 
     Args:
         result: Result of an audit by events.
         claim: Claimed epsilon, at the delta of the audit.
 
     Returns:
-        The smallest epsilon for which the expected lower bound reaches the claim, if the event has
-        its observed probability p on the less likely side, and e^epsilon p + delta on the other
-        side; infinity if there is none.
+        The smallest epsilon for which the expected lower bound reaches the claim; infinity if there
+        is no such epsilon. The event is assumed to have its observed probability p on the less
+        likely side, and probability e^epsilon p + delta on the other side.
     """
     delta, draws, witness = result.delta, result.num_confirm, result.witness
     if not draws or witness is None or witness.densities is None:

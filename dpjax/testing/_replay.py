@@ -11,10 +11,10 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs that the code spells out."""
+"""Maximum number of pairs that the code lists; if there are more, it has `...` instead."""
 
 _LONGEST = 2000
-"""Maximum number of characters of an argument that the code spells out."""
+"""Maximum number of characters of an argument in the code; a longer one becomes `...`."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
@@ -46,14 +46,14 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
 
 
 def _region(region: object) -> object:
-    """Convert a region of a recipe to the bounds or outcomes that `dpjax.Events` accepts."""
+    """Convert a recipe's region to bounds or outcomes, the forms that `dpjax.Events` accepts."""
     if not isinstance(region, dict):
         return region
     return region["outcomes"] if "outcomes" in region else (region["low"], region["high"])
 
 
 def _key(key: object) -> str:
-    """Return code for an integer seed, or for a typed key from the two words that specify it."""
+    """Return code for a key, which is an integer seed or the two words of a typed key."""
     if isinstance(key, int):
         return repr(key)
     return f"jax.random.wrap_key_data(jax.numpy.array({key}, 'uint32'), impl='threefry2x32')"
@@ -94,7 +94,11 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """Return the argument `pairs` as code, if it is needed; its value is None if it has no code."""
+    """Return the code of the argument `pairs`, by name.
+
+    The dict is empty if the argument is not needed. Its value is None if the pairs cannot be
+    written as code of moderate length.
+    """
     if pairs is None:
         # No argument is needed: built-in mechanisms have standard pairs, and recorded outputs have
         # their own.

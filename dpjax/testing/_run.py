@@ -26,7 +26,7 @@ DEFAULT_DRAWS = 400_000
 """Total number of draws if neither sizes nor seconds are given."""
 
 _FEWEST_DRAWS = 20_000
-"""Total draws below which a sequential audit is reported as having had too little time."""
+"""A sequential audit with fewer draws in total is reported as having had too little time."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Ran(NamedTuple):
 
     Attributes:
         result: Result of the audit.
-        ready: Value of `time.perf_counter()` when compilation and the first draws had finished.
+        ready: Value of `time.perf_counter()` at the end of compilation and of the first draws.
         draws: Total number of draws.
         is_fewest: Whether the time allowed only the minimum number of draws.
     """
@@ -136,7 +136,7 @@ def _written(notion: Notion) -> str:
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
-    """Return whether the audit can be sequential, as required by `dpjax.Sequential`."""
+    """Return whether the audit meets the requirements of the method `dpjax.Sequential`."""
     has_limit = getattr(source, "time_limit", None) is not None
     one_event = asked.claim is not None and asked.notion.hypothesis() is not None
     return one_event and asked.region is None and not has_limit
@@ -206,10 +206,10 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Return the usual method of the source; if that is `Events`, it gets the given sizes.
+    """Return the usual method of the source; if this method is `Events`, pass it the given sizes.
 
     Raises:
-        ValueError: When numbers of draws or a region are given, but the method is a different one.
+        ValueError: When numbers of draws or a region are given, but the method is not `Events`.
     """
     if source.usual_method == Events.name:
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)
@@ -220,7 +220,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """Return the numbers of draws of an audit; for a search in two rounds, the planned numbers."""
+    """Return the numbers of draws of an audit; if it searched in two rounds, return `planned`."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)
@@ -234,7 +234,11 @@ def _num_pairs(subject: object, pairs: object) -> int:
 
 
 def detectable_level(result: AuditResult) -> float | None:
-    """Return the epsilon that the audit could have refuted; None if the notion is not epsilon."""
+    """Return the smallest true epsilon at which the audit would likely have refuted the claim.
+
+    The result is None if the notion is not epsilon, the claim is not a number, or the method has
+    no confirmation draws.
+    """
     counted = result.notion.takes_delta and result.num_confirm is not None
     if not counted or not isinstance(result.claim, float):
         return None

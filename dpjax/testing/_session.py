@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 _LEAST_SHARE = 0.1
-"""Minimum time, in seconds, that an audit gets, even when the budget is spent."""
+"""Minimum time of an audit in seconds; an audit gets it even when the budget is spent."""
 
 
 class Measured(TypedDict):
@@ -57,9 +57,10 @@ class Session:
     """State that the audits of one process share.
 
     A test is expected to make as many audits as in its last run, and to need at least the minimum
-    time of that run, for compilation and a few draws. A new test is expected to make as many audits
-    as the mean over the tests of this run that have made any; if there are none yet, one. The time
-    beyond all minima is shared equally among the expected audits.
+    time of that run, which covers compilation and a few draws. A new test is expected to make the
+    mean number of audits of those tests in this run that have made any, or one audit if no test has
+    made any yet. The time that remains after all minimum times is shared equally among the expected
+    audits.
 
     Attributes:
         budget: Time for all audits of the process in seconds; None if there is no limit.
@@ -68,10 +69,10 @@ class Session:
         spent: Time that audits took so far, in seconds.
         pending: Audits that are not yet part of a pytest report.
         rows: Rows of all finished tests, in order.
-        ran: Ids of the finished tests that were not skipped.
-        unended: For each test, by id, the number of audits that began and never ended.
-        lost: For each test, by id, the number of its threads that ran audits and then ended by an
-            exception, for which pytest only warns.
+        ran: Ids of the finished tests, without skipped ones.
+        unended: For each test, by id, the number of audits that began but never ended.
+        lost: For each test, by id, the number of threads that ran audits and then ended with an
+            exception; pytest itself only warns of such exceptions.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -91,7 +92,7 @@ class Session:
         self._usual = 1.0
 
     def expect(self, tests: Sequence[str], num_processes: int = 1) -> None:
-        """Set the tests that will run; the processes share the budget equally."""
+        """Set the tests that will run; each process gets an equal part of the budget."""
         if self.budget is not None:
             self.budget /= num_processes
         known = [self.known[test] for test in tests if test in self.known]
@@ -131,8 +132,8 @@ class Session:
     def counted(self) -> Iterator[None]:
         """Within the context, count an audit as unended.
 
-        If audited code skips the test, exits pytest or ends the thread, the audit is also counted
-        afterwards. If it calls `os._exit`, the process exits with a failure.
+        If audited code skips the test, exits pytest or ends the thread, the audit still counts as
+        unended afterwards. If audited code calls `os._exit`, the process exits with a failure.
         """
         test, this, leave = self._test, os.getpid(), os._exit
         if threading.current_thread() is not threading.main_thread():
@@ -158,7 +159,7 @@ class Session:
             os._exit = leave
 
     def _hear_end(self, test: str) -> None:
-        """If an exception ends this thread, count it in `lost` for the test."""
+        """Count this thread in `lost` for the test if an exception ends the thread."""
         self._threads[threading.current_thread()] = test
         before = threading.excepthook
         if before is self._hook:

@@ -26,7 +26,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
     Args:
         rows: Finished audits.
         budget: Time for all audits in seconds, or None.
-        idle: Number of new tests that were assigned time but made no audit.
+        idle: Number of new tests that were assigned part of the budget but made no audit.
     """
     yield _ROW.format(
         "test",
@@ -78,7 +78,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a test's id without folders, with its number; cut off the start if it is too long."""
+    """Return a test's id without folders, followed by `number`; cut off the start of a long id."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

@@ -24,7 +24,7 @@ CACHE = "dpjax/shares"
 """Key in pytest's cache for the number of audits of each test, and their minimum time."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
-"""Keys in the output of a pytest-xdist worker: for audits that never ended, and failed threads."""
+"""Keys in a pytest-xdist worker's output: of audits that never ended, and of failed threads."""
 
 
 def _seconds(text: str) -> float:
