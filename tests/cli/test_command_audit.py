@@ -109,7 +109,7 @@ def test_functions_of_outcomes(run, mine):
 def test_sentences_speak_of_options(run):
     arguments = ("truncated-laplace", "--param", "scale=0.3", "--method", "histogram")
     done = run("audit", *arguments, "--lipschitz", 0.3, "--precision", 0.3)
-    assert "or use --method events, which assumes none" in done.output
+    assert "or use --method events, which needs no assumption" in done.output
 
 
 @pytest.mark.parametrize(

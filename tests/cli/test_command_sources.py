@@ -175,7 +175,7 @@ HOST = ("--host", "host_for_command:release")
         ),
         (
             (*HOST, "--method", "histogram", "--lipschitz", 1, "--pairs", "pairs.json"),
-            "is not one: use --method events.",
+            "is not a JAX mechanism: use --method events.",
         ),
         ((*HOST, "--pairs", "odd.json"), "--pairs odd.json must be JSON"),
         ((*HOST, "--pairs", "."), "--pairs . is a folder"),
