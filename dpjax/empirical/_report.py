@@ -133,6 +133,7 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
     """Return the verdict of an analysis.
 
     The verdict is 'doubtful' if the databases look dependent, and 'estimate' otherwise.
+
     Args:
         result: The analysis.
         sentence: Sentence that states the finding.

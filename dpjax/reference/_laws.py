@@ -16,8 +16,8 @@ def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.n
     Args:
         mechanism: A mechanism with one value per parameter.
         database: float64 array of the shape that the mechanism accepts.
-        outputs: Outputs, float64 [num_outputs]; for vectors and mixed outputs, each output is a row
-            of [num_outputs, width].
+        outputs: Outputs, float64 [num_outputs]. Vectors and mixed outputs have shape
+            [num_outputs, width], with one output per row.
     """
     raise NotImplementedError
 

@@ -18,16 +18,20 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Distance from the databases, in noise scales, beyond which the loss is constant in float64."""
+"""Multiple of the noise scale; the loss is constant in float64 that far beyond all kinks."""
 
 _GRID, _MIXED_GRID = 129, 17
 """Number of grid points between two kinks of the loss.
 
-`_MIXED_GRID` is for mixed outputs; it is smaller, since their density is an integral.
+`_MIXED_GRID` is for mixed outputs. It is smaller, since the density of a mixed output is an
+integral, which takes longer to compute.
 """
 
 _FLAT = 1e-13
-"""Difference of the loss at adjacent grid points below which the maximum is not refined."""
+"""Difference of the loss between the best grid point and its neighbors that stops the refinement.
+
+If the difference is smaller, the loss at the best grid point is returned without refinement.
+"""
 
 
 def pair_level(
@@ -51,8 +55,8 @@ def pair_level(
 
     Raises:
         TypeError: When the mechanism is not built in.
-        ValueError: When a database has the wrong shape, or the region is empty or given for vector
-            or mixed outputs.
+        ValueError: When a database has the wrong shape, the region is empty, or a region is given
+            for vectors or mixed outputs.
 
     References:
         Askin, Kutta, Dette (2022), Theorem 1.
@@ -100,7 +104,7 @@ def pair_level(
 def best_level(
     mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
 ) -> float:
-    """Return the largest `pair_level` of several pairs; a valid lower bound does not exceed it.
+    """Return the largest `pair_level` of several pairs, which no valid lower bound exceeds.
 
     Arguments are those of `pair_level`.
     """
@@ -174,7 +178,10 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 def _integers_that_matter(
     mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 ) -> tuple[float, float]:
-    """Return the smallest and largest integer to evaluate; beyond them, the loss is constant."""
+    """Return the smallest and largest integer at which the loss must be evaluated.
+
+    Beyond these two integers, the loss is constant.
+    """
     if isinstance(mechanism, mechanisms.SnappedLaplace):
         # An output stands for an interval of values. If the interval is below or above both
         # databases, the loss has its constant value.
