@@ -12,7 +12,7 @@ import numpy as np
 from dpjax.empirical._samples import Progress
 
 _MOST_GROUPS = 50
-"""Maximum number of groups of databases; the jackknife leaves out one group at a time."""
+"""Maximum number of groups of databases, each of which the jackknife leaves out in turn."""
 
 
 def jackknife_error(

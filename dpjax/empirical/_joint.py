@@ -145,8 +145,8 @@ def _edges(
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())
     spread = Mixture(kernel, both, np.full(len(both), 2 * width)).cdf(x)
-    # Half of the edges are spaced by mass, and half by length: cells are small where there is much
-    # mass, and nowhere too large.
+    # Mass and length have equal shares in the spacing of the edges. Cells are thus small where
+    # there is much mass, and they are nowhere too large.
     length = np.cumsum(np.concatenate([[0], np.minimum(np.diff(x), width / 4)]))
     share = spread / spread[-1] + length / length[-1]
     edges = np.interp(np.linspace(share[0], share[-1], cells + 1), share, x)

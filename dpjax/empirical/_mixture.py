@@ -76,7 +76,7 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class MixturePieces(Pieces):
-    """One row of pieces: the intervals between the nodes at which two mixtures are tabulated.
+    """One row of pieces, which are the intervals between the nodes where mixtures are tabulated.
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].

@@ -80,7 +80,8 @@ def empirical_privacy(
 
     Raises:
         TypeError: When an argument has the wrong type.
-        ValueError: When an argument is out of range, or the query results have no density.
+        ValueError: When an argument is out of range, or when no density can be estimated from the
+            query results.
 
     References:
         Burchard, Daoud, Dotterrer 2020, "Empirical Differential Privacy", Algorithm 1,
@@ -197,7 +198,7 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
 
 
 def _per_database(samples: QuerySamples) -> np.ndarray:
-    """Average the draws of each database, for each of the d queries; shape [databases, d]."""
+    """Return the mean of each query's results over the draws of each database, [databases, d]."""
     count = np.bincount(samples.database)
     columns = [np.bincount(samples.database, column) / count for column in samples.full.T]
     return np.stack(columns, axis=1)

@@ -185,7 +185,7 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """Return the quantile of a database without the records of each individual, [individuals].
+        """Return the quantile of a database without each individual in turn, [individuals].
 
         Args:
             ordered: Sorted values of the database, [records].

@@ -98,7 +98,7 @@ class JaxQuery(UserQuery):
             shape [individuals, records] and tells which records exist; the values of all others
             are 0. `result` is a scalar or has shape [d].
         name: Description of the query.
-        num_draws: Draws per database of a random function; None for a function without a key.
+        num_draws: Number of draws per database if the function is random; None if it takes no key.
         batch_size: Number of individuals evaluated together, which limits the memory used.
     """
 
@@ -150,7 +150,8 @@ class HostQuery(UserQuery):
             and has shape [records, columns], or [records] if there is only one column. `result`
             is a number or has shape [d].
         name: Description of the query.
-        num_draws: Draws per database of a random function; None for a function without a generator.
+        num_draws: Number of draws per database if the function is random; None if it takes no
+            generator.
     """
 
     function: Callable[..., object]

@@ -63,9 +63,9 @@ def noise_scale(mechanism: BuiltIn) -> float:
 
 
 def _exponential_rate(epsilon: float) -> float:
-    """Return the rate lambda of the `Exponential` mechanism with a given level, in float64.
+    """Return the rate lambda at which the `Exponential` mechanism has level epsilon, in float64.
 
-    Lambda is the root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
+    The rate is the root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
 
     References:
         Askin, Kutta, Dette (2022), experiment (d).

@@ -18,7 +18,7 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Multiple of the noise scale; the loss is constant in float64 that far beyond all kinks."""
+"""Number of noise scales beyond the outermost kinks at which the loss is constant in float64."""
 
 _GRID, _MIXED_GRID = 129, 17
 """Number of grid points between two kinks of the loss.
@@ -80,8 +80,8 @@ def pair_level(
     if isinstance(space, VectorSpace):
         return vector_level(mechanism, database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3And4):
-        # The two variants have independent noise, so their signed losses add up, and so do the
-        # suprema.
+        # The two variants have independent noise, so their signed losses add up. The suprema of the
+        # signed losses therefore add up as well.
         third, fourth = mechanism.parts
         return max(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
@@ -171,7 +171,7 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
         )
         for i in range(k)
     ]
-    # The label k means that no query was reported above the threshold; it comes without a number.
+    # The label k means that no query was reported above the threshold. It comes without a number.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 

@@ -141,11 +141,12 @@ def _redrawn_patterns(
 ) -> np.ndarray:
     """Return the probability of each pattern if the threshold is redrawn after each positive query.
 
-    The probability is a product over stretches of queries that share a noisy threshold.
+    The queries between two redraws share a noisy threshold. The probability of a pattern is a
+    product with one factor for each such stretch of queries.
     """
     k, (threshold, query, redraw) = len(excess), scales
-    # stretch[a, b] is the probability that query b is the first positive one if the threshold is
-    # redrawn before query a; b = k means that none is positive.
+    # stretch[a, b] is the probability that b is the first positive query from query a on if the
+    # threshold is redrawn before query a. If b = k, no query from a on is positive.
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
@@ -165,7 +166,8 @@ def _redrawn_patterns(
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
     """Return the probability of each pattern if queries have no noise.
 
-    The pattern is the same for all noisy thresholds between two adjacent answers.
+    All noisy thresholds between two adjacent answers give the same pattern, so the probability of
+    a pattern is the probability that the noisy threshold lies in such an interval.
     """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
@@ -185,7 +187,7 @@ def _positives(num_queries: int) -> np.ndarray:
 def _mixed(
     mechanism: SparseVector, answers: np.ndarray, index: np.ndarray, v: np.ndarray
 ) -> np.ndarray:
-    """Return the log joint density of the index of the first positive query and its number v."""
+    """Return the log joint density of the first positive query's index and reported number v."""
     total = np.full(len(v), -np.inf)
     for i in np.unique(index):
         here = index == i
@@ -228,6 +230,6 @@ def _log_integral_up_to(
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # Make every end a kink, so that it is at the edge of a panel and never within one.
+    # Every end was passed to `line_rule` as a kink, so it is at the edge of a panel, never inside.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]
