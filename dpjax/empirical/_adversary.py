@@ -17,9 +17,9 @@ class Adversary:
     Attributes:
         knows: What the adversary knows about each database: a query, or an array with one value or
             label per database.
-        num_buckets: Maximum number of buckets. Numeric knowledge with more distinct values is
-            sorted and cut into this many buckets of equal size; otherwise, the databases that
-            share a value form a bucket.
+        num_buckets: Number of buckets for numeric knowledge with more distinct values than this.
+            The databases are then sorted by value and cut into `num_buckets` buckets of equal size.
+            For all other knowledge, the databases that share a value or label form a bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.

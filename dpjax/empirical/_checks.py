@@ -148,7 +148,7 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def _ranked(extreme: np.ndarray) -> np.ndarray:
-    """Return, for each entry of a column, the share of the column's entries that are at least it.
+    """For each entry, return the share of entries in the same column that are at least as large.
 
     A NaN entry has share 1. Both arrays have shape [b, d].
     """

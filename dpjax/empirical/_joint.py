@@ -113,7 +113,7 @@ class _ByRatio:
 
 
 def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """Return the mean over a box of the positive part of each of k linear functions, [k].
+    """Average the positive part of each of k linear functions, each over its own box; shape [k].
 
     Args:
         center: Mean of each function, [k].

@@ -28,9 +28,10 @@ integral, which takes longer to compute.
 """
 
 _FLAT = 1e-13
-"""Difference of the loss between the best grid point and its neighbors that stops the refinement.
+"""Least difference of the loss at adjacent grid points for which the maximum is refined.
 
-If the difference is smaller, the loss at the best grid point is returned without refinement.
+If the loss at both neighbors of the best grid point is within this difference of the maximum, the
+loss at the best grid point is returned as it is.
 """
 
 

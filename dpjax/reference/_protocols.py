@@ -76,7 +76,7 @@ def _unary_chances(mechanism: Unary) -> tuple[float, float]:
 
 
 def _independent_bits(chances: np.ndarray) -> np.ndarray:
-    """Return the log probability of each code of independent bits; bit i is 1 with chances[i]."""
+    """Return the log probability of each code of independent bits; P(bit i = 1) is chances[i]."""
     table = np.zeros(1)
     for chance in chances:
         table = np.concatenate([table + np.log1p(-chance), table + np.log(chance)])
