@@ -15,9 +15,11 @@ class Adversary:
     """An adversary with some knowledge of the database that is queried.
 
     Attributes:
-        knows: A query, or one value or label for each database.
-        num_buckets: Number of equal-sized buckets; used if the knowledge is numeric and has more
-            distinct values than this. Otherwise, each value is a bucket.
+        knows: What the adversary knows about each database: a query, or an array with one value or
+            label per database.
+        num_buckets: Number of buckets for numeric knowledge with more distinct values than this.
+            The databases are then sorted by value and cut into `num_buckets` buckets of equal size.
+            For all other knowledge, the databases that share a value or label form a bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
@@ -38,7 +40,7 @@ class Adversary:
             key: Seed of a random query.
 
         Raises:
-            ValueError: When the adversary does not know exactly one value per database, or a bucket
+            ValueError: When `knows` does not give exactly one value per database, or when a bucket
                 holds fewer than 2 databases.
         """
         knows = self.knows

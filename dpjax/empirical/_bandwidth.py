@@ -1,8 +1,8 @@
 """Bandwidths for the densities of query results, chosen by out-of-sample likelihood.
 
-Each database's results are scored by a density that is fitted to the results of all other
-databases. If a database has several draws, all of them are left out together, since they are not
-independent of each other.
+The results of each database are scored by a density that is fitted to the results of all other
+databases. If a database has several draws, all of its draws are left out together, since they are
+not independent of each other.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class VariableBandwidth:
     """Bandwidths proportional to the distance to the k-th nearest other sample.
 
     Attributes:
-        factor: Constant of proportionality; if None, it is chosen by likelihood.
-        neighbor: The number k; if None, sqrt(n), rounded.
+        factor: Constant of proportionality. If None, `Density.fit` chooses the likeliest factor.
+        neighbor: The number k. If None, k is sqrt(n), rounded, for a sample of size n.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -43,7 +43,7 @@ class VariableBandwidth:
             validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """Return bandwidths [n] at the points of a sample, with factor 1 if `factor` is None."""
+        """Return bandwidths [n] at the points of a sample; if `factor` is None, the factor is 1."""
         distances = nearest_distances(sample, self.neighbor)
         # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. A tenth of
         # the median distance is still narrow, but not 0.
@@ -60,7 +60,7 @@ class VariableBandwidth:
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
     """Return the distance [n] from each point to its k-th nearest other point.
 
-    The argument `neighbor` is k; the default is sqrt(n), rounded.
+    The argument `neighbor` is k. If it is None, k is sqrt(n), rounded.
     """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
@@ -78,12 +78,12 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
 
 
 def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
-    """Compute a bandwidth per column [d] from the spread of samples [n, d], by a rule of scipy.
+    """Compute a bandwidth for each column by Scott's or Silverman's rule; shape [d].
 
     Args:
         samples: Samples, [n, d].
         kernel: 'laplace' or 'gaussian'.
-        rule: 'silverman'; any other value means 'scott'.
+        rule: 'silverman' for Silverman's rule; any other value selects Scott's rule.
 
     References:
         Scott (1992); Silverman (1986); as in `scipy.stats.gaussian_kde`.
@@ -107,8 +107,8 @@ def log_likelihood(
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log density; minus infinity if every kernel is 0 at a sample, NaN if there is only
-        one group.
+        The mean log density. It is minus infinity if all kernels of the other groups are 0 at some
+        sample, and NaN if there is only one group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]
@@ -127,10 +127,10 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Return the likeliest factor for `widths`, its log-likelihood, and notes.
+    """Return the likeliest factor by which to multiply `widths`, its log-likelihood, and notes.
 
-    If the smallest factor of the search is the likeliest, because results are tied, the factor is 1
-    and a note says so.
+    Tied results make the smallest factor of the search the likeliest. In this case, the returned
+    factor is 1, and a note says so.
     """
     # Import here, since it takes longer than importing the rest of the library.
     from scipy.optimize import minimize_scalar

@@ -35,7 +35,7 @@ _BLOCK = 1024
 """Number of individuals whose closed-form log ratios are computed together."""
 
 _FEW_DRAWS = 100_000
-"""Number of draws in the histogram of noise on a page, small enough to plot without delay."""
+"""Number of draws in a report's histogram of the noise; so few are plotted without delay."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,20 +48,21 @@ class NoiseCalibration(Calibrated, Shown):
         noise: The noise to add to a result.
         scale: Scale lambda of the noise, in the unit of the query.
         rule: Rule that determines lambda: 'wasserstein', 'hausdorff' or 'smallest'.
-        wasserstein_infinity: Largest distance W_inf between the results with and without an
-            individual, over the individuals, in the unit of the query.
-        hausdorff: Largest Hausdorff distance between the results with and without an individual,
-            over the individuals (used in the paper).
-        hausdorff_log_ratio: Largest log ratio of densities with noise of the paper's scale,
-            hausdorff / epsilon.
-        achieved_log_ratio: Largest log ratio of releases with this noise.
+        wasserstein_infinity: W_inf, the infinity-Wasserstein distance between the results with and
+            without an individual; the maximum over all individuals, in the unit of the query.
+        hausdorff: Hausdorff distance between the results with and without an individual, which the
+            paper uses; the maximum over all individuals.
+        hausdorff_log_ratio: The log ratio that would be achieved by Laplace noise of the paper's
+            scale, hausdorff / epsilon.
+        achieved_log_ratio: The log ratio that `noise` achieves: the largest |log ratio| of the
+            densities of a release with and without an individual, over all individuals.
         density: Description of the density estimate.
         expected_error: Expected absolute value of the noise.
-        classical_error: Expected absolute noise of the classical Laplace mechanism at the same
-            epsilon.
-        sensitivity: Sensitivity used for the classical mechanism.
-        sensitivity_observed: Whether `sensitivity` is only the largest change seen in the
-            databases; the true sensitivity may be larger, or unbounded.
+        classical_error: Expected absolute value of the noise of the classical Laplace mechanism at
+            the same epsilon.
+        sensitivity: Sensitivity from which `classical_error` is computed.
+        sensitivity_observed: Whether `sensitivity` is only the largest change of a result that was
+            seen in the databases. The true sensitivity may then be larger, or unbounded.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -118,23 +119,25 @@ def calibrate_noise(
         databases: As for `empirical_privacy`.
         query: As for `empirical_privacy`, but its result must be one number.
         epsilon: Privacy level to reach, > 0.
-        noise: 'laplace' (safe for any kernel) or 'deconvolution' (less noise for a Laplace kernel;
-            for a Gaussian kernel, an approximation that is measured and may be rejected).
-        rule: Rule that determines lambda: 'wasserstein', W_inf / epsilon, which is sound for any
-            results; 'smallest', the smallest value for which no log ratio of these results exceeds
-            epsilon; 'hausdorff', the paper's rule, rejected if it does not suffice.
+        noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
+            For a Gaussian kernel, the deconvolution is an approximation; its log ratio is measured,
+            and an error is raised if it exceeds epsilon + tolerance.
+        rule: Rule that determines the noise scale lambda. 'wasserstein' takes W_inf / epsilon,
+            which is sound for any results. 'smallest' takes the smallest scale for which no log
+            ratio of these results exceeds epsilon. 'hausdorff' takes the paper's scale, and an
+            error is raised if that scale does not suffice.
         density: As for `empirical_privacy`; a deconvolution needs a fixed bandwidth.
-        sensitivity: Global sensitivity of the classical mechanism, to which the expected error is
-            compared; default: the largest change seen in the databases.
+        sensitivity: Global sensitivity of the query, from which the error of the classical
+            mechanism is computed. If None, it is the largest change seen in the databases.
         tolerance: Maximum excess of the achieved log ratio over epsilon.
         key: Seed of random queries.
 
     Returns:
-        The calibration; its `release` adds a draw to a result.
+        The calibration. Its method `release` adds a draw of the noise to a result.
 
     Raises:
-        ValueError: When an argument is out of range, the query is undefined in every database
-            without some individual, or the achieved log ratio exceeds epsilon + tolerance.
+        ValueError: When an argument is out of range, when removing some individual leaves the query
+            undefined in every database, or when the achieved log ratio exceeds epsilon + tolerance.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1 (corrected) and Theorem 2.
@@ -216,9 +219,10 @@ def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.nda
     """Return the largest log ratio of the released densities over all individuals."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
-    # Plain noise: use the ratio of densities without the kernel, because a kernel can only reduce
-    # it. Deconvolution: the released density is exactly a mixture of Laplace kernels, whose scale
-    # is the larger of the noise scale and the bandwidth.
+    # For Laplace noise without deconvolution, use the ratio of densities without the kernel,
+    # because the kernel can only reduce this ratio. For a deconvolution, the released density is
+    # exactly a mixture of Laplace kernels, whose scale is the larger of the noise scale and the
+    # bandwidth.
     return _laplace_worst(first, without, max(noise.scale, noise.bandwidth))
 
 
@@ -232,9 +236,10 @@ def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> floa
 def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enough: float) -> float:
     """Return the smallest Laplace scale that keeps every log ratio within epsilon.
 
-    A wider Laplace density is a narrower one plus noise, so the largest log ratio decreases with
-    the scale, and bisection finds the scale at which it equals epsilon. `without` is ordered so
-    that its first block usually needs the largest scale; the other blocks are then evaluated once.
+    A Laplace variable is the sum of a Laplace variable of smaller scale and independent noise.
+    Hence the largest log ratio decreases as the scale grows, and bisection finds the scale at which
+    the largest log ratio equals epsilon. `without` is ordered so that its first block usually needs
+    the largest scale. Each of the other blocks is then evaluated only once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):

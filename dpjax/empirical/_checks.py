@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 _PERMUTATIONS = 9999
-"""Number of random permutations in the tests of independence."""
+"""Number of random permutations of the databases in the tests of independence."""
 
 _NUMBERS = 2**22
 """Approximate number of values in memory while permutations are drawn."""
@@ -27,8 +27,8 @@ class IndependenceCheck:
         autocorrelation: Correlation of each result with the next.
         autocorrelation_p_value: Two-sided p-value by permutation; NaN if undefined.
         p_value: p-value adjusted for all tests of all queries; NaN if undefined. If the databases
-            are independent, some query has a p-value of at most `FALSE_ALARMS` with a probability
-            of at most `FALSE_ALARMS`.
+            are independent, the probability that the p-value of any query is `FALSE_ALARMS` or
+            less is at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -66,9 +66,9 @@ def check_independence(
     """Test the order of the results by the number of runs and by the lag-1 autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
-    order is therefore compared with 9,999 random ones: the smallest p-value of all tests of the
-    observed order is ranked among the smallest p-values of the other orders. This yields one
-    adjusted p-value, which is valid however the tests depend on each other.
+    order is therefore compared with 9,999 random orders. For each order, the smallest p-value of
+    all tests is computed. The rank of the observed order's smallest p-value among those of the
+    random orders gives one adjusted p-value, which is valid however the tests depend on each other.
 
     Args:
         results: Results of d queries, [n, d], with one row per database in the given order.
@@ -148,7 +148,10 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def _ranked(extreme: np.ndarray) -> np.ndarray:
-    """Return the share of the b rows whose statistic is at least as extreme, [b, d]; 1 for NaN."""
+    """For each entry, return the share of entries in the same column that are at least as large.
+
+    A NaN entry has share 1. Both arrays have shape [b, d].
+    """
     extreme = np.nan_to_num(extreme, nan=-np.inf)
     ordered = np.sort(extreme, axis=0)
     below = [np.searchsorted(o, e, "left") for o, e in zip(ordered.T, extreme.T, strict=True)]
@@ -158,7 +161,8 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     """Return the exact two-sided p-value of the runs test.
 
-    It is the total probability of all run counts that are at most as likely as the observed one.
+    The p-value is the total probability of all run counts that are at most as likely as the
+    observed count.
 
     Args:
         runs: Observed number of runs.
@@ -202,7 +206,7 @@ class CoverageCheck:
         fewest: Smallest number of databases in which any individual appears.
         median: Median number of databases per individual.
         num_everywhere: Number of individuals that appear in every database.
-        num_rare: Number of individuals that appear in fewer than half of the databases.
+        num_rare: Number of individuals, each of whom appears in fewer than half of the databases.
     """
 
     num_databases: int

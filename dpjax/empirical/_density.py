@@ -23,18 +23,19 @@ RULES = ("likelihood", "silverman", "scott", "variable")
 class Density:
     """Options for estimating the density of query results.
 
-    The densities with and without an individual have the same bandwidth, or the same rule for
-    variable bandwidths.
+    The density with an individual and the density without the individual have the same bandwidth,
+    or the same rule for variable bandwidths.
 
     Attributes:
-        kernel: 'laplace' (closed-form integrals), 'gaussian', 'likelihood' (whichever has the
-            higher out-of-sample likelihood), or 'ecdf' (differences of the distribution function,
-            without a bandwidth).
-        bandwidth: A number in units of the query (for a joint query, one for all or one for each);
-            'likelihood', 'silverman', 'scott' or 'variable'; or a `VariableBandwidth`. With
-            kernel='likelihood', 'likelihood' also tries variable bandwidths.
-        cells: Cells per axis for a joint query, an even number; if None, 256 for two queries and 64
-            for three.
+        kernel: 'laplace' (closed-form integrals), 'gaussian', 'likelihood' (the Laplace or Gaussian
+            kernel, whichever has the higher out-of-sample likelihood), or 'ecdf' (differences of
+            the empirical distribution function, without a bandwidth).
+        bandwidth: A number in the unit of the query (for a joint query, one number for all queries
+            or one for each); 'likelihood', 'silverman', 'scott' or 'variable'; or a
+            `VariableBandwidth`. If both `kernel` and `bandwidth` are 'likelihood', variable
+            bandwidths are tried too.
+        cells: Number of cells per axis for a joint query, an even number. If None, there are 256
+            cells per axis for two queries and 64 for three.
 
     Raises:
         TypeError, ValueError: When an attribute is invalid.
@@ -66,7 +67,7 @@ class Density:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """Fixed bandwidths, one for all queries or one each; empty if there are none (yet)."""
+        """Fixed bandwidths, one for all queries or one for each; empty if none has been fixed."""
         if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
             return ()
         return tuple(np.ravel(self.bandwidth).tolist())
@@ -80,7 +81,7 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data, as the options say.
+        """Choose the kernel and the bandwidth from data, as these options specify.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].
@@ -132,8 +133,10 @@ class FittedDensity(NamedTuple):
     """The kernel and bandwidth that `Density.fit` chose.
 
     Attributes:
-        density: Density whose kernel and bandwidth are fixed; a variable bandwidth has its factor.
-        log_likelihood: Mean leave-one-database-out log-likelihood; NaN if not computed.
+        density: Density whose kernel and bandwidth are fixed. If the bandwidth is variable, its
+            factor is fixed.
+        log_likelihood: Mean log-likelihood of each database's results under the density that is
+            fitted to the other databases; NaN if not computed.
         notes: Sentences for a report.
     """
 

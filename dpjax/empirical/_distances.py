@@ -11,7 +11,7 @@ def hausdorff_distance(first: np.ndarray, second: np.ndarray) -> float:
         second: Points, [m].
 
     Returns:
-        The distance, in the unit of the points. It does not matter how often a point is repeated.
+        The distance, in the unit of the points. Repeated points do not change the distance.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1.

@@ -1,7 +1,8 @@
 """Densities from differences of the empirical distribution function.
 
-Every sqrt(n)-th order statistic is a knot. The mass between two knots is spread evenly; if the two
-knots coincide (because of ties), it is an atom. Hence delta is a finite sum in closed form.
+In a sample of size n, every sqrt(n)-th order statistic is a knot. The mass between two knots is
+spread evenly. If the two knots coincide (because of ties), their mass is an atom. The density is
+thus constant between knots, and delta is a finite sum in closed form.
 """
 
 import numpy as np
@@ -16,8 +17,8 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sample: Finite values, [n].
 
     Returns:
-        Knots [K] in non-decreasing order, and the share of the mass up to each knot, [K], from 0 to
-        1. A sample of one value has two equal knots, which make an atom.
+        Knots in non-decreasing order, and the share of the mass up to each knot, from 0 to 1; both
+        of shape [K]. A sample of one value has two equal knots, so all of its mass is an atom.
     """
     ordered = np.sort(sample)
     last = len(ordered) - 1
@@ -28,7 +29,7 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
-    """Return the pieces of two samples' densities: intervals where both are constant, and atoms.
+    """Return the pieces of two densities: intervals where both are constant, and atoms.
 
     Args:
         first: Sample of p, [n].
@@ -49,7 +50,7 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
 
 
 def _masses(knot: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the masses of the atoms at k ends, then those of the k - 1 intervals, [2 k - 1]."""
+    """Return the masses of atoms at the k ends, then of the k - 1 intervals between them."""
     place, first = np.unique(knot, return_index=True)
     last = np.append(first[1:], len(knot)) - 1
     atoms = np.zeros(len(ends))

@@ -1,11 +1,14 @@
 """delta of a joint query, whose result is two or three numbers, on a grid of cells.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
-so one matrix product gives the masses of all cells. A cell where the integrand p - e^eps q has one
-sign contributes its net mass exactly. In a cell where the sign changes (a crossed cell), the
-integrand is assumed to be linear; its positive part exceeds the positive part of the net mass. The
-error is estimated as the difference from a grid with half as many cells per axis, plus a tenth of
-this excess over all crossed cells.
+so one matrix product gives the masses of all cells. delta is the integral of the positive part of
+p - e^eps q. The net mass of a cell is the integral of p - e^eps q itself. If this integrand has one
+sign in a cell, the cell's contribution is the positive part of its net mass, which is exact. If the
+sign changes in a cell (a crossed cell), the integrand is assumed to be linear there. The cell then
+contributes more than the positive part of its net mass; the difference is called its excess.
+
+The estimate of the error has two terms: the difference from delta on a grid with half as many cells
+per axis, and a tenth of the total excess of all crossed cells.
 """
 
 import itertools
@@ -74,7 +77,7 @@ class JointGrid:
 
 
 class _ByRatio:
-    """Cells in decreasing order of p / q, so that cells with ln(p / q) > epsilon come first."""
+    """Cells of a grid, in decreasing order of the ratio p / q of their masses."""
 
     def __init__(self, p: np.ndarray, q: np.ndarray):
         log_ratio = np.log(np.maximum(p, _DUST)) - np.log(np.maximum(q, _DUST))
@@ -88,9 +91,9 @@ class _ByRatio:
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the integral of (p - e^eps q)_+, and the excess of crossed cells in it, [2, E].
+        """Return the integral of (p - e^eps q)_+, and the total excess of crossed cells, [2, E].
 
-        The excess is the integral over crossed cells, less the positive part of their net mass.
+        The excess of a crossed cell is its contribution minus the positive part of its net mass.
         """
         upto = np.searchsorted(self._falling, -epsilon)
         net = np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
@@ -110,7 +113,7 @@ class _ByRatio:
 
 
 def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """Return the mean of the positive part of k linear functions, each over a box, [k].
+    """Average the positive part of each of k linear functions, each over its own box; shape [k].
 
     Args:
         center: Mean of each function, [k].
@@ -142,8 +145,8 @@ def _edges(
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())
     spread = Mixture(kernel, both, np.full(len(both), 2 * width)).cdf(x)
-    # Half of the edges are spaced by mass, and half by length: cells are small where there is much
-    # mass, and nowhere too large.
+    # Mass and length have equal shares in the spacing of the edges. Cells are thus small where
+    # there is much mass, and they are nowhere too large.
     length = np.cumsum(np.concatenate([[0], np.minimum(np.diff(x), width / 4)]))
     share = spread / spread[-1] + length / length[-1]
     edges = np.interp(np.linspace(share[0], share[-1], cells + 1), share, x)

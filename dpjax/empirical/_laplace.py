@@ -1,9 +1,9 @@
 """Two mixtures of Laplace kernels with the same bandwidth, in closed form.
 
-Between two adjacent sample points, a mixture is A e^-s + B e^-(h-s), where s is the distance from
-the left point and h the distance of the points, both in bandwidths. Hence the ratio of two mixtures
-is monotone between the points (a Moebius function of e^2s), constant in the tails, and has its
-extremes at sample points.
+Between two adjacent sample points, a mixture is A e^-s + B e^-(h-s). Here, s is the distance from
+the left point, and h is the distance between the two points, both in bandwidths. Hence the ratio of
+two mixtures is monotone between the points (it is a Moebius function of e^2s) and constant in the
+tails, and the ratio has its extremes at sample points.
 
 Notation: t are the merged points of both samples; A and B are the coefficients above.
 """
@@ -17,7 +17,9 @@ from dpjax.empirical._pieces import Pieces
 
 @dataclass(frozen=True, eq=False)
 class LaplacePieces(Pieces):
-    """Pieces between adjacent points of two samples: one first sample, and a second one per row.
+    """Pieces between adjacent points of two samples.
+
+    The first sample is the same for all rows, and each row has its own second sample.
 
     Attributes:
         from_left: Coefficient A of both mixtures, [2, rows, pieces].
@@ -30,7 +32,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q from the left end of each piece to its crossing, [2, k]."""
+        """Return the masses of p and q between the left end and the crossing of each piece."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # Find s where (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0. At a crossing,

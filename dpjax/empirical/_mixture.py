@@ -1,8 +1,9 @@
 """Two mixtures of Gaussian or Laplace kernels, with a bandwidth for each kernel.
 
 The monotone pieces of the log ratio have no closed form here. The log ratio is therefore tabulated
-on a lattice with eight nodes per local bandwidth, interpolated by Hermite cubics between the nodes,
-and the extrema of the cubics become nodes too. Masses come from the exact distribution functions.
+on a lattice with eight nodes per local bandwidth and interpolated by Hermite cubics between the
+nodes. The extrema of the cubics become nodes too. Masses come from the exact distribution functions
+of the mixtures.
 The integrand of delta is 0 at a crossing, so an error in the position of a crossing affects delta
 only to second order.
 
@@ -75,7 +76,7 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class MixturePieces(Pieces):
-    """One row of pieces: the intervals between the nodes at which two mixtures are tabulated.
+    """One row of pieces, which are the intervals between the nodes where mixtures are tabulated.
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].
@@ -83,7 +84,8 @@ class MixturePieces(Pieces):
         below: Masses of p and q to the left of each piece, [2, pieces].
         first: The mixture p.
         second: The mixture q.
-        errors: For each call of `split`, a bound on the error in delta due to one crossing.
+        errors: For each call of `split`, a bound on the error of delta that the inexact position
+            of a crossing causes.
     """
 
     nodes: np.ndarray
@@ -95,11 +97,11 @@ class MixturePieces(Pieces):
 
     @property
     def error(self) -> float:
-        """Error bound of every computed delta."""
+        """Bound on the error of every delta computed so far."""
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q from the left end of each piece to its crossing, [2, k]."""
+        """Return the masses of p and q between the left end and the crossing of each piece."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
@@ -107,8 +109,8 @@ class MixturePieces(Pieces):
         x = self.nodes[piece] + u * width
         masses = np.stack([m.cdf(x) for m in (self.first, self.second)]) - self.below[:, piece]
         log_p, log_q = self.first.log_density(x), self.second.log_density(x)
-        # Between the computed and the true crossing, the integrand is at most its value at the
-        # computed one.
+        # Between the computed and the true crossing, the integrand is at most as large as at the
+        # computed crossing.
         excess = np.exp(np.maximum(log_p, log_q)) * -np.expm1(-np.abs(log_p - log_q - level))
         self.errors.append(float(np.max(excess * width)))
         return masses
@@ -148,7 +150,7 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
-    """Return nodes around every center, whose spacing is proportional to its bandwidth."""
+    """Return nodes around every center; their spacing is proportional to its kernel's bandwidth."""
     centers = np.concatenate([first.centers, second.centers])
     bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
     # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.
@@ -170,7 +172,7 @@ def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
 
 
 def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return the extrema of the Hermite cubics that lie strictly between adjacent nodes."""
+    """Return those extrema of the Hermite cubics that lie strictly between adjacent nodes."""
     value, slope_right, slope_left, _ = table
     d0, d1 = slope_right[:-1], slope_left[1:]
     cell = np.flatnonzero(d0 * d1 < 0)
@@ -192,7 +194,7 @@ def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> 
 
 
 def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """Return the points in [0, 1] where `before` turns from true to false, to 2^-41, [size]."""
+    """Return the points in [0, 1] where `before` turns from true to false, with error 2^-41."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,10 +1,10 @@
 """Noise that makes the densities of query results with and without an individual similar.
 
-Every noise has a density, a sampler and an expected absolute value. Draws are NumPy float64; they
-are not protected against attacks on the low-order bits of a released number.
+Every noise class has a density, a sampler and an expected absolute value. Draws are NumPy float64
+numbers; they are not protected against attacks on the low-order bits of a released number.
 
-Notation: lambda is the scale of the Laplace density that hides an individual; b is the bandwidth of
-a Laplace kernel of the density estimate, and s that of a Gaussian kernel.
+Notation: lambda is the scale of the Laplace density that hides an individual. The density estimate
+has kernels of bandwidth b if they are Laplace, or s if they are Gaussian.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,13 @@ class LaplaceNoise:
     """Laplace noise, reduced by the smoothing that a Laplace kernel already provides.
 
     The noise is 0 with probability (b / lambda)^2, and otherwise Laplace of scale lambda. The sum
-    of kernel and noise is then exactly Laplace of scale lambda. If b = lambda, there is no noise.
+    of a draw from the kernel and the noise is then exactly Laplace of scale lambda. If b = lambda,
+    the noise is always 0.
 
     Attributes:
-        scale: Scale lambda, in the unit of the query; 0 if nothing needs hiding.
-        bandwidth: Bandwidth b of the kernel; if 0, the noise is plain Laplace noise, which is safe
-            for any kernel (by post-processing).
+        scale: Scale lambda, in the unit of the query; 0 if no noise is needed.
+        bandwidth: Bandwidth b of the kernel. If it is 0, the noise is Laplace with probability 1,
+            which is safe for any kernel (by post-processing).
     """
 
     scale: float
@@ -79,10 +80,12 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace one; measure it before use.
 
-    No noise does so exactly, since the quotient of the kernels' Fourier transforms is unbounded.
-    Here the quotient is tapered (cosine squared) to 0 at its minimum, transformed back, clipped at
-    0 and renormalized. The tails need no approximation: there, the noise is a Laplace density,
-    divided by the constant factor by which the kernel multiplies it.
+    No noise turns one kernel into the other exactly, because the Laplace kernel's Fourier transform
+    divided by the Gaussian kernel's is unbounded. This quotient is therefore tapered (by a squared
+    cosine) to 0 at its minimum. The result is transformed back, clipped at 0 and renormalized. The
+    tails need no approximation. In the tails, the convolution of a Laplace density with the kernel
+    is that density times a constant, so the noise density is the Laplace density divided by this
+    constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
@@ -110,7 +113,7 @@ class TaperedDeconvolution:
 
     @cached_property
     def _core(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes of the core, and the noise density at them; it is linear between nodes."""
+        """Nodes of the core, and the noise density at the nodes; it is linear between them."""
         s, scale = self.bandwidth, self.scale
         cut = np.sqrt(2 / s**2 - 1 / scale**2)
         panels = np.concatenate([[0.0], np.geomspace(1e-3 / scale, cut, 80)])
@@ -168,17 +171,18 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of the sum of kernel and noise, both centered at 0."""
+        """Return the log density at x of a draw from the kernel plus noise, both centered at 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
 
     def log_ratio_bound(self, distance: float) -> float:
-        """Bound the log ratio of two released densities whose W_inf is at most `distance`.
+        """Bound the log ratio of two released densities, given W_inf <= `distance`.
 
-        The bound is the largest |log r(x) - log r(y)| over |x - y| <= distance, where r is the
-        density of the sum of kernel and noise. It holds for any two samples of results whose points
-        can be matched within this distance.
+        W_inf is the distance between the two samples of results. The bound is the largest
+        |log r(x) - log r(y)| over |x - y| <= distance, where r is the density of a draw from the
+        kernel plus noise. The bound holds for any two samples of results whose points can be
+        matched within this distance.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -229,7 +233,8 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
         second: Results without the individual, [m].
 
     Returns:
-        The largest value on a lattice around all results, spaced by a twentieth of the bandwidth.
+        The largest |log ratio| on a lattice around all results, with a spacing of a twentieth of
+        the bandwidth.
         Beyond the lattice, the released densities have Laplace tails, whose ratio has no extremum.
     """
     offsets = noise.bandwidth * np.linspace(-_REACH, _REACH, round(2 * _REACH * 20) + 1)

@@ -1,7 +1,8 @@
 """A panel: the records of many individuals in a sequence of databases.
 
-Each record is one row of flat arrays, because an individual may have many records in a database,
-or none. Estimators work on totals, which are dense arrays [databases, individuals].
+An individual may have many records in a database, or none. Records are therefore stored in flat
+arrays with one row per record. Estimators work on totals over each individual's records, which are
+dense arrays [databases, individuals].
 """
 
 from collections.abc import Hashable, Sequence
@@ -97,9 +98,10 @@ def panel_from_array(
         array: Values [databases, individuals] or [databases, individuals, values]. If all values of
             a record are NaN, the individual is missing from the database.
         mask: Booleans [databases, individuals], True if the individual is present.
-        databases: Labels of the databases; default 0, 1, ...
-        individuals: Labels of the individuals; default 0, 1, ...
-        columns: Names of the values; default 'value', or 'value_0', 'value_1', ...
+        databases: Labels of the databases. If None, the labels are 0, 1, ...
+        individuals: Labels of the individuals. If None, the labels are 0, 1, ...
+        columns: Names of the values. If None, the only value is called 'value', and several values
+            are called 'value_0', 'value_1', ...
 
     Returns:
         The panel; its notes name individuals that are in no database.

@@ -182,7 +182,8 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
 def _read_csv(path: Path, keys: tuple[str, str]) -> object:
     """Read a csv file; convert the labels in the columns `keys` to numbers where possible.
 
-    Labels remain strings if two of them, such as 01 and 1, would become the same number.
+    The labels of a column remain strings if two of the labels, such as 01 and 1, would become the
+    same number.
     """
     pd = _pandas()
     with opened(path) as file:
@@ -248,7 +249,8 @@ def _first_text(frame: Any, name: str) -> str:
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
     """Return each record's code, and the label of each code.
 
-    Unused categories get a label too; for individuals, these are in no database.
+    In a categorical column, a category without records gets a label too. An individual with such a
+    label is in no database.
     """
     pd = _pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):

@@ -57,10 +57,10 @@ class Estimated:
     settings: JsonObject
 
     def ranking(self, epsilon: float | None = None) -> list[tuple[Hashable, float]]:
-        """Return pairs (individual, delta at one of the epsilons), in decreasing order of delta.
+        """Return pairs (individual, delta) at one epsilon, in decreasing order of delta.
 
         Args:
-            epsilon: One of `epsilons`; default: the smallest.
+            epsilon: One of `epsilons`. If None, the smallest of them is used.
 
         Raises:
             ValueError: When the epsilon is not one of `epsilons`.
@@ -72,8 +72,8 @@ class Estimated:
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
         """Return a table over epsilon, thinned to at most `at_most` rows.
 
-        A row is (epsilon, delta, standard error of delta, total risk, number of individuals whose
-        delta exceeds the tolerance).
+        Each row holds epsilon, delta, the standard error of delta, the total risk, and the number
+        of individuals whose delta exceeds the tolerance.
         """
         count = len(self.epsilons)
         shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
@@ -138,7 +138,7 @@ class Calibrated:
 
     @property
     def hausdorff_suffices(self) -> bool:
-        """Whether the paper's scale would have kept every log ratio within epsilon."""
+        """Whether Laplace noise of the paper's scale keeps every log ratio at or below epsilon."""
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:

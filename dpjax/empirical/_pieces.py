@@ -1,9 +1,10 @@
 """Hockey-stick integrals of two densities cut into pieces on which their ratio is monotone.
 
 Notation: p and q are the densities, l = ln p - ln q, and delta(eps) is the larger of
-int (p - e^eps q)_+ and int (q - e^eps p)_+. On a piece, the set where l > eps is empty, the whole
-piece, or one side of the point where l crosses eps. So delta needs only the masses of the pieces,
-and their masses up to each crossing.
+int (p - e^eps q)_+ and int (q - e^eps p)_+, where int is the integral over all results. On a piece,
+the set where l > eps is empty, the whole piece, or one side of the point where l crosses eps. To
+compute delta, it is therefore enough to know the mass of p and of q in each piece, and the part of
+each mass that lies to the left of the crossing.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon, far above any level of interest; e^epsilon is finite in float64."""
+"""Largest accepted epsilon. It is far above any level of interest, and its e^epsilon is finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,13 @@ class Pieces:
 
     @property
     def error(self) -> float:
-        """Error bound of every computed delta; 0, because this class has a closed form."""
+        """Bound on the error of every computed delta; 0, because delta has a closed form here."""
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q in k pieces from their left ends to the crossing, [2, k].
+        """Return the masses of p and q between the left end and the crossing of each piece.
+
+        The result has shape [2, k] for k pieces.
 
         Args:
             row: Row of each of the k pieces.
@@ -89,12 +92,13 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Whether delta exceeds the tolerance at an epsilon; must be true below the returned
-            epsilon and false above it.
-        at_least: Smallest epsilon to consider, as found for other individuals.
+        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon. It must be
+            true up to some epsilon, and false above.
+        at_least: Smallest epsilon to consider, for example the result for other individuals.
 
     Returns:
-        Epsilon, at most 1e-9 too large; infinity if delta exceeds the tolerance at `MAX_EPSILON`.
+        The smallest such epsilon e, or a value that is larger than e by at most 1e-9 max(1, e);
+        infinity if `exceeds` is true at `MAX_EPSILON`.
     """
     if np.isinf(at_least) or not exceeds(at_least):
         return at_least

@@ -27,7 +27,10 @@ from dpjax.empirical._samples import Progress, QuerySamples, sample_query
 from dpjax.results.provenance import versions
 
 _LEAST_FOR_ERROR = 4
-"""Minimum number of databases for a standard error; the jackknife then estimates from three."""
+"""Minimum number of databases for a standard error.
+
+With four databases, the jackknife repeats the estimate on three of them at a time.
+"""
 
 
 def empirical_privacy(
@@ -54,15 +57,16 @@ def empirical_privacy(
             of the records' values; or a tuple of up to three of these, for a joint query.
         epsilon: One privacy level or several, from 0 to 500.
         density: Kernel and bandwidth of the densities, or how to choose them.
-        adversary: An adversary with background knowledge, which divides the databases into buckets.
-            The result then describes the worst bucket.
+        adversary: An adversary, whose background knowledge divides the databases into buckets. The
+            result then describes the worst bucket. If None, there is no background knowledge.
         key: Seed of random queries, and of random groups of databases for `uncertainty`.
-        tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
-        uncertainty: Whether to estimate the standard error of delta, by repeating the estimate
-            without each database in turn (or without each of 50 groups, if there are more than 50).
-            This standard error tends to be too large: by 20 to 28% on 30 databases with the
-            bandwidth 'likelihood'.
-        progress: Callback (done, total), called within the loops over databases or individuals.
+        tolerance: Largest delta that counts as 0 in the result's `epsilon_at_zero`.
+        uncertainty: Whether to estimate the standard error of delta. To do so, the estimate is
+            repeated without each database in turn; if there are more than 50 databases, they are
+            divided into 50 groups, and each group is left out in turn. This standard error tends
+            to be too large: by 20 to 28% on 30 databases with the bandwidth 'likelihood'.
+        progress: Callback with the arguments (done, total), called in loops over databases or
+            individuals. If None, no progress is reported.
 
     Returns:
         The result, with its checks of the assumptions.
@@ -76,7 +80,8 @@ def empirical_privacy(
 
     Raises:
         TypeError: When an argument has the wrong type.
-        ValueError: When an argument is out of range, or the query results have no density.
+        ValueError: When an argument is out of range, or when no density can be estimated from the
+            query results.
 
     References:
         Burchard, Daoud, Dotterrer 2020, "Empirical Differential Privacy", Algorithm 1,
@@ -153,7 +158,9 @@ def empirical_privacy(
 
 
 def total_risk(deltas: np.ndarray) -> np.ndarray:
-    """Return the probability that anybody's privacy fails, 1 - prod_i (1 - delta_i).
+    """Return the probability that the privacy of at least one individual fails.
+
+    For individuals with failure probabilities delta_i, it is 1 - prod_i (1 - delta_i).
 
     Args:
         deltas: Failure probabilities delta_i, [individuals, E].
@@ -181,7 +188,7 @@ def _epsilons(epsilon: object) -> np.ndarray:
 
 
 def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
-    """Raise ValueError if too few databases would remain to estimate a standard error."""
+    """Raise ValueError if a bucket has too few databases to estimate a standard error."""
     for label, members in parts:
         if len(members) < _LEAST_FOR_ERROR:
             raise BadValue(
@@ -191,7 +198,7 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
 
 
 def _per_database(samples: QuerySamples) -> np.ndarray:
-    """Average the draws of each database, for each of the d queries; shape [databases, d]."""
+    """Return the mean of each query's results over the draws of each database, [databases, d]."""
     count = np.bincount(samples.database)
     columns = [np.bincount(samples.database, column) / count for column in samples.full.T]
     return np.stack(columns, axis=1)

@@ -1,9 +1,10 @@
 """Built-in queries with an exact leave-one-individual-out form.
 
-Every query is evaluated on all databases together: with all individuals, and without each one in
-turn. This takes time linear in the number n of records, or n log n for order statistics. The total
-without an individual is the sum of a prefix and a suffix. It is never computed as a difference,
-since subtracting an individual with a huge value would leave a rounding error.
+Every query is evaluated on all databases together, first with all individuals, and then without
+each individual in turn. The time is linear in the number n of records, or proportional to n log n
+for order statistics. The total without individual i is the total of the individuals before i plus
+the total of those after i. It is never computed as the total of all minus the value of individual
+i, since subtracting a huge value would leave a rounding error.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ _NEUTRAL = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}
 
 
 def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
-    """Reduce over all individuals but one, for each individual in turn.
+    """Reduce over all other individuals, for each individual in turn.
 
     Args:
         own: One value per database and individual, [databases, individuals, ...].
@@ -35,7 +36,7 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
 
 
 def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> np.ndarray:
-    """Replace results by NaN where `count`, the number of records left, is below `at_least`."""
+    """Replace results by NaN where fewer than `at_least` records are left, as given by `count`."""
     return np.where(count >= at_least, result, np.nan)
 
 
@@ -184,7 +185,7 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """Return the quantile of a database without the records of each individual, [individuals].
+        """Return the quantile of a database without each individual in turn, [individuals].
 
         Args:
             ordered: Sorted values of the database, [records].
@@ -270,12 +271,12 @@ _BY_NAME = {
 
 
 def parse_query(text: str) -> Any:
-    """Return a built-in query from its short form.
+    """Return the built-in query that a short form describes.
 
     Args:
         text: 'count', 'sum', 'mean', 'variance', 'min', 'max' or 'median', optionally with a column
             ('mean:income'); 'quantile:0.9' or 'quantile:0.9:income'; or 'regression:y~x+z', which
-            is the coefficient of x.
+            stands for the coefficient of x in a regression of y on x and z.
 
     Raises:
         ValueError: When the text is not the short form of a query.

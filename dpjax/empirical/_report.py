@@ -57,9 +57,9 @@ def render_empirical_report(
 
     Args:
         result: The result to report.
-        noise: The noise for the same query, if any.
-        kind: ".html" or ".md".
-        figures: Available figures, by name in `CAPTIONS`.
+        noise: A noise calibration for the same query; if None, the report has no section on noise.
+        kind: Format of the report, ".html" or ".md".
+        figures: Figures to include, by their names in `CAPTIONS`; None if there are none.
 
     Returns:
         The content of the file.
@@ -123,19 +123,22 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
 
 
 def doubt_of(result: Estimated) -> str | None:
-    """Return why an analysis is doubtful, in a sentence; None if the databases look independent."""
+    """Return a sentence that says why an analysis is doubtful; None if it is not doubtful."""
     if not any(check.dependent for check in result.independence):
         return None
     return "The privacy levels assume independent databases, and these look dependent."
 
 
 def verdict_of(result: Estimated, sentence: str, headline: str | None = None) -> Verdict:
-    """Return the verdict of an analysis, which is doubtful if the databases look dependent.
+    """Return the verdict of an analysis.
+
+    The verdict is 'doubtful' if the databases look dependent, and 'estimate' otherwise.
 
     Args:
         result: The analysis.
         sentence: Sentence that states the finding.
-        headline: Headline of the verdict; the default says that this is an estimate.
+        headline: Headline of an estimate; if None, it says that the estimate is not a proof. A
+            doubtful verdict has its own headline.
     """
     if (doubt := doubt_of(result)) is not None:
         headline = "Doubtful: the databases look dependent"
@@ -205,12 +208,12 @@ def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Sectio
 def write_empirical_report(
     result: Estimated, path: str | Path, noise: Calibrated | None = None
 ) -> Path:
-    """Write a report and its figures; no file appears before all of them are complete.
+    """Write a report and its figures; the files appear only once all of them are complete.
 
     Args:
         result: The result to report.
         path: Path that ends in .html (with embedded figures) or .md (with figure files next to it).
-        noise: The noise for the same query, if any.
+        noise: A noise calibration for the same query; if None, the report has no section on noise.
 
     Returns:
         The path.
@@ -227,14 +230,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page of a result that will be written to `path`, and the files of its figures."""
+    """Return a page about a result, to be written to `path`, and the files of its figures."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page of a calibration that will be written to `path`, and its figures' files."""
+    """Return a page about calibrated noise, to be written to `path`, and its figures' files."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (
@@ -264,7 +267,8 @@ def beside(
         path: Path of the page.
 
     Returns:
-        The contents of the files by path, and the figures by name; None if matplotlib is missing.
+        The contents of the files, by path, and the figures of the page, by name. If matplotlib is
+        missing, there are no files, and None replaces the figures.
     """
     from dpjax.plotting import figure_svg
 

@@ -25,25 +25,28 @@ class EmpiricalPrivacy(Estimated, Shown):
     """Empirical differential privacy of a query on given databases.
 
     Attributes:
-        queries: Description of the query, or of each query of a joint one.
+        queries: Description of the query, or of each part of a joint query.
         individuals: Labels of the I individuals.
         epsilons: The E privacy levels, [E].
         deltas: Failure probability delta_i of each individual at each epsilon, [I, E].
         delta: Largest of `deltas` over the individuals, [E].
         delta_error: Standard error of `delta` due to the choice of databases, [E]; None if it was
             not requested.
-        total_risk: Probability that anybody's privacy fails, 1 - prod_i (1 - delta_i), [E].
+        total_risk: Probability that the privacy of at least one individual fails,
+            1 - prod_i (1 - delta_i), [E].
         epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
         tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
-        density: The chosen density, which can be passed to another call; None with an adversary,
-            since each bucket then has its own.
-        log_likelihood: Mean leave-one-database-out log-likelihood of the density; NaN if unknown.
-        integration_error: Error of numerical integration in `deltas`; 0 in closed form.
+        density: The chosen density, which can be passed to another call. With an adversary, each
+            bucket has its own density, and this attribute is None.
+        log_likelihood: Mean log-likelihood of each database's results under the density that is
+            fitted to the other databases; NaN if unknown.
+        integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a
+            closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
         coverage: Summary of the number of databases in which each individual appears.
         buckets: Buckets of the adversary's knowledge; empty without an adversary.
-        notes: Sentences about data and method that a reader must know.
+        notes: Sentences about the data and the method, which a reader of the result must know.
         results: Results of d queries with all individuals present, one row per sample, [S, d].
         results_without_worst: Results without the individual with the largest delta, [S, d].
         settings: Arguments on which the results depend, and software versions.

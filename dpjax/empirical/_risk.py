@@ -1,8 +1,9 @@
 """delta of every individual over a grid of epsilons, in bounded memory.
 
-For each kind of density, one function turns a block of individuals into delta as a function of
-epsilon. All kinds share the loop over blocks, the shortcut for individuals who change no result,
-and the search for the smallest epsilon at which delta vanishes.
+For a block of individuals, each density estimate (Laplace kernels, other kernels, 'ecdf' or joint)
+yields a function that maps epsilons to deltas. The rest of the code is the same for all estimates:
+the loop over blocks, the shortcut for individuals whose removal changes no result, and the search
+for the smallest epsilon at which delta vanishes.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ _BLOCK_SIZE = 2**20
 """Maximum number of elements in a temporary array (8 MB in float64)."""
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Function from epsilons [E] to delta [rows, E], and a bound or estimate of its error."""
+"""Function that maps epsilons [E] to deltas [rows, E] and to a bound or estimate of their error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,8 @@ class Risk:
     Attributes:
         deltas: Failure probability of each individual, [individuals, E].
         epsilon_at_zero: Smallest epsilon at which no individual's delta exceeds the tolerance.
-        integration_error: Error of numerical integration in `deltas`; 0 in closed form.
+        integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a
+            closed form.
     """
 
     deltas: np.ndarray
@@ -58,8 +60,8 @@ def individual_risk(
         progress: Callback (individuals done, individuals).
 
     Returns:
-        The risk. An individual whose removal changes no result has delta 0. An individual without
-        whom the query is undefined in every database has delta 1.
+        The risk. If removing an individual changes no result, that individual has delta 0. If it
+        leaves the query undefined in every database, the individual has delta 1.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Algorithms 1 and 2.
@@ -89,7 +91,8 @@ def _blocks(
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
     """Yield blocks of individuals, each with the function that computes their deltas.
 
-    Only a Laplace kernel of fixed bandwidth, a closed form, has several individuals per block.
+    A block has several individuals only if the kernel is Laplace with a fixed bandwidth and the
+    query is not joint, since delta then has a closed form. Otherwise, it has one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

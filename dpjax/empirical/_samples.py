@@ -1,7 +1,7 @@
 """Samples of query results: with all individuals present, and without each individual.
 
-This is the only module that applies queries to data, whether they are built in, in JAX, in plain
-Python, or several together. Its results are arrays.
+This is the only module that applies queries to data. A query may be built in, written in JAX or in
+plain Python, or a tuple of several queries. The results are arrays.
 """
 
 from collections.abc import Callable
@@ -30,9 +30,10 @@ class Query(Protocol):
         ...
 
     def answers(self, panel: Panel, key: int, progress: Progress | None) -> np.ndarray:
-        """Return answers of d numbers, [databases, draws, 1 + individuals, d].
+        """Return answers of d numbers each, as an array [databases, draws, 1 + individuals, d].
 
-        On the third axis, entry 0 includes all individuals; entry i + 1 leaves out individual i.
+        On the third axis, entry 0 is the answer with all individuals, and entry i + 1 is the answer
+        without individual i.
         """
         ...
 
@@ -74,7 +75,7 @@ class UserQuery:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return answers as in `Query.answers`; the answers of one draw share one key."""
+        """Return answers as in `Query.answers`, with and without individuals under the same key."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -92,11 +93,12 @@ class JaxQuery(UserQuery):
     """A query in JAX, vectorized over all individuals.
 
     Attributes:
-        function: `(values, present) -> result` with values [individuals, records, columns], present
-            [individuals, records] booleans (absent values are 0) and result a scalar or [d]; if it
-            is random, `(key, values, present) -> result`.
+        function: `(values, present) -> result`, or `(key, values, present) -> result` if the
+            function is random. `values` has shape [individuals, records, columns]. `present` has
+            shape [individuals, records] and tells which records exist; the values of all others
+            are 0. `result` is a scalar or has shape [d].
         name: Description of the query.
-        num_draws: Draws per database of a random function; None for a function without a key.
+        num_draws: Number of draws per database if the function is random; None if it takes no key.
         batch_size: Number of individuals evaluated together, which limits the memory used.
     """
 
@@ -143,11 +145,13 @@ class HostQuery(UserQuery):
     """A query in plain Python, called once per individual and database.
 
     Attributes:
-        function: `(values) -> result` with values [records, columns] of the remaining records
-            ([records] for one column) and result a number or [d]; if it is random,
-            `(generator, values) -> result`, where `generator` is a NumPy random generator.
+        function: `(values) -> result`, or `(generator, values) -> result` if the function is
+            random; `generator` is a NumPy random generator. `values` holds the remaining records
+            and has shape [records, columns], or [records] if there is only one column. `result`
+            is a number or has shape [d].
         name: Description of the query.
-        num_draws: Draws per database of a random function; None for a function without a generator.
+        num_draws: Number of draws per database if the function is random; None if it takes no
+            generator.
     """
 
     function: Callable[..., object]
@@ -191,8 +195,8 @@ def sample_query(
 
     Raises:
         TypeError: When the query has the wrong type, or the key is not an integer.
-        ValueError: When a result with all individuals present is not finite, or the random queries
-            of a joint query differ in the number of draws.
+        ValueError: When a result with all individuals present is not finite, or when a joint query
+            contains random queries with different numbers of draws.
     """
     validate.positive_int(key=key, at_least=0)
     parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]

@@ -1,7 +1,7 @@
 """Exact densities and privacy levels of the built-in mechanisms, in float64.
 
-They are computed by closed forms and quadrature in NumPy and SciPy. Tests, benchmarks, scripts and
-the command line compare results with them; estimators never use them.
+These values are computed by closed forms and quadrature in NumPy and SciPy. Tests, benchmarks,
+scripts and the command line compare estimates with the exact values; estimators never use them.
 """
 
 from dpjax.reference._density import density as density

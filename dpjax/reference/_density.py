@@ -1,7 +1,7 @@
 """Exact densities or probabilities of the outputs of every built-in mechanism.
 
-There is one function for each mechanism class. It returns log densities, because densities
-underflow in the tails, and because a privacy loss is a difference of log densities.
+There is one function for each mechanism class. The functions return log densities, because
+densities underflow in the tails, and because a privacy loss is a difference of log densities.
 """
 
 import jax
@@ -37,13 +37,13 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
     Returns:
         float64 values in the shape of `outputs`, without the last axis for vectors and mixed
         outputs. For a mixed output whose label comes with a real number, the value is the joint
-        density with respect to that number; for other labels, a probability. Values are closed
-        forms, or computed by quadrature with a relative error of about 1e-12.
+        density of the label and that number. For other labels, the value is a probability. Values
+        are computed by closed forms, or by quadrature with a relative error of about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.
-        ValueError: When the parameters are stacked, the database or the outputs have the wrong
-            shape, or the database is not one of the categories.
+        ValueError: When a parameter has several values, when the database or the outputs have the
+            wrong shape, or when the database is not one of the mechanism's categories.
 
     References:
         The docstring of the mechanism's class names the paper and the algorithm.
@@ -52,9 +52,9 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
 
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Return the log of `density`, accurate even where the density underflows; -inf where it is 0.
+    """Return the log of `density`; it is accurate even where the density itself underflows.
 
-    Arguments, shapes and exceptions are those of `density`.
+    The log is -inf where the density is 0. Arguments, shapes and exceptions are those of `density`.
     """
     if law_of.dispatch(type(mechanism)) is law_of.dispatch(object):
         raise TypeError(

@@ -16,8 +16,8 @@ def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.n
     Args:
         mechanism: A mechanism with one value per parameter.
         database: float64 array of the shape that the mechanism accepts.
-        outputs: Outputs, float64 [num_outputs]; for vectors and mixed outputs, each output is a row
-            of [num_outputs, width].
+        outputs: Outputs, float64 [num_outputs]. Vectors and mixed outputs have shape
+            [num_outputs, width], with one output per row.
     """
     raise NotImplementedError
 
@@ -63,9 +63,9 @@ def noise_scale(mechanism: BuiltIn) -> float:
 
 
 def _exponential_rate(epsilon: float) -> float:
-    """Return the rate lambda of the `Exponential` mechanism with a given level, in float64.
+    """Return the rate lambda at which the `Exponential` mechanism has level epsilon, in float64.
 
-    Lambda is the root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
+    The rate is the root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
 
     References:
         Askin, Kutta, Dette (2022), experiment (d).

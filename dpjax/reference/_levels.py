@@ -18,16 +18,21 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Distance from the databases, in noise scales, beyond which the loss is constant in float64."""
+"""Number of noise scales beyond the outermost kinks at which the loss is constant in float64."""
 
 _GRID, _MIXED_GRID = 129, 17
 """Number of grid points between two kinks of the loss.
 
-`_MIXED_GRID` is for mixed outputs; it is smaller, since their density is an integral.
+`_MIXED_GRID` is for mixed outputs. It is smaller, since the density of a mixed output is an
+integral, which takes longer to compute.
 """
 
 _FLAT = 1e-13
-"""Difference of the loss at adjacent grid points below which the maximum is not refined."""
+"""Least difference of the loss at adjacent grid points for which the maximum is refined.
+
+If the loss at both neighbors of the best grid point is within this difference of the maximum, the
+loss at the best grid point is returned as it is.
+"""
 
 
 def pair_level(
@@ -51,8 +56,8 @@ def pair_level(
 
     Raises:
         TypeError: When the mechanism is not built in.
-        ValueError: When a database has the wrong shape, or the region is empty or given for vector
-            or mixed outputs.
+        ValueError: When a database has the wrong shape, the region is empty, or a region is given
+            for vectors or mixed outputs.
 
     References:
         Askin, Kutta, Dette (2022), Theorem 1.
@@ -76,8 +81,8 @@ def pair_level(
     if isinstance(space, VectorSpace):
         return vector_level(mechanism, database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3And4):
-        # The two variants have independent noise, so their signed losses add up, and so do the
-        # suprema.
+        # The two variants have independent noise, so their signed losses add up. The suprema of the
+        # signed losses therefore add up as well.
         third, fourth = mechanism.parts
         return max(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
@@ -100,7 +105,7 @@ def pair_level(
 def best_level(
     mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
 ) -> float:
-    """Return the largest `pair_level` of several pairs; a valid lower bound does not exceed it.
+    """Return the largest `pair_level` of several pairs, which no valid lower bound exceeds.
 
     Arguments are those of `pair_level`.
     """
@@ -167,14 +172,17 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
         )
         for i in range(k)
     ]
-    # The label k means that no query was reported above the threshold; it comes without a number.
+    # The label k means that no query was reported above the threshold. It comes without a number.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 
 def _integers_that_matter(
     mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 ) -> tuple[float, float]:
-    """Return the smallest and largest integer to evaluate; beyond them, the loss is constant."""
+    """Return the smallest and largest integer at which the loss must be evaluated.
+
+    Beyond these two integers, the loss is constant.
+    """
     if isinstance(mechanism, mechanisms.SnappedLaplace):
         # An output stands for an interval of values. If the interval is below or above both
         # databases, the loss has its constant value.

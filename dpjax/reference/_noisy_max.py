@@ -38,10 +38,11 @@ def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
 
 
 def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray) -> np.ndarray:
-    """Return the log density at t of the maximum if query i attains it, [num_queries, num_outputs].
+    """Return the log joint density of query i winning with the noisy answer t.
 
-    For each query i and each output t, it is ln f_i(t) plus the sum over j != i of ln F_j(t), where
-    f_i and F_i are the density and the distribution function of query i's noisy answer.
+    The result has shape [num_queries, num_outputs]. For each query i and each output t, the log
+    density is ln f_i(t) plus the sum over j != i of ln F_j(t), where f_i and F_i are the density
+    and the distribution function of query i's noisy answer.
     """
     log_pdf, log_cdf = _NOISES[noise]
     x = (outputs - answers[:, None]) / scale

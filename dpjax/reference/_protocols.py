@@ -1,7 +1,7 @@
 """Exact outcome probabilities of local protocols, as tables of log probabilities.
 
-The bits of unary encodings and of RAPPOR are independent. In local hashing and subset selection, an
-outcome's probability depends only on whether the outcome supports the true category.
+In unary encodings and RAPPOR, the bits of an outcome are independent. In local hashing and subset
+selection, an outcome's probability depends only on whether the outcome supports the true category.
 """
 
 import math
@@ -61,7 +61,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return the probability that a bit is 1: for the true category, and for any other category."""
+    """Return the probabilities that the true category's bit is 1, and that any other bit is 1."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():
@@ -76,7 +76,7 @@ def _unary_chances(mechanism: Unary) -> tuple[float, float]:
 
 
 def _independent_bits(chances: np.ndarray) -> np.ndarray:
-    """Return the log probability of each code if bit i is set, independently, with chances[i]."""
+    """Return the log probability of each code of independent bits; P(bit i = 1) is chances[i]."""
     table = np.zeros(1)
     for chance in chances:
         table = np.concatenate([table + np.log1p(-chance), table + np.log(chance)])

@@ -1,9 +1,10 @@
 """Integrals over the real line of products of Laplace densities and distribution functions.
 
-Between two adjacent kinks, such an integrand is a sum of exponentials, thus an entire function, and
-Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kinks, let u be
-e^(-distance / scale), with the largest scale in the integrand. If that scale is an integer multiple
-of the other one, as in every mechanism here, the integrand is a polynomial in u, and Gauss-Legendre
+Between two adjacent kinks, such an integrand is a sum of exponentials. It is thus an entire
+function, for which Gauss-Legendre quadrature converges faster than geometrically. Beyond the
+outermost kinks, let u be e^(-distance / scale), where the distance is that from the outermost kink
+and the scale is the largest one in the integrand. In every mechanism here, the largest scale is an
+integer multiple of the other scale. The integrand is then a polynomial in u, and Gauss-Legendre
 quadrature in u is exact. All terms are positive, so small probabilities have full relative
 precision.
 """
@@ -13,7 +14,10 @@ from itertools import pairwise
 import numpy as np
 
 NUM_NODES = 64
-"""Number of nodes per panel; in a tail, the rule is exact for polynomials in u up to degree 127."""
+"""Number of nodes per panel.
+
+With 64 nodes, the rule for a tail is exact for polynomials in u up to degree 127.
+"""
 
 
 def line_rule(
@@ -24,7 +28,8 @@ def line_rule(
     Args:
         kinks: Points where the integrand is not smooth, in any order; at least one.
         tail_scale: Largest scale of the exponentials in the integrand.
-        panel_width: Maximum width of a finite panel; a few times the smallest scale is enough.
+        panel_width: Maximum width of a finite panel. A few times the smallest scale of the
+            exponentials is narrow enough.
 
     Returns:
         Nodes and weights, each of shape [num_nodes].

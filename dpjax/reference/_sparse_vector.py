@@ -1,10 +1,10 @@
 """Exact distributions of sparse vector variants, from the noise scales in each variant's `Noise`.
 
 A query is called positive if the mechanism reports that its noisy answer is above the noisy
-threshold. Given the noise z of the threshold, queries are independent. The probability of an
-outcome is therefore an integral over z of a product of Laplace distribution functions, with kinks
-where the noisy threshold equals the answer of a query. All outcomes share the nodes of one
-quadrature rule.
+threshold. Given the noise z of the threshold, queries are positive independently of each other. The
+probability of an outcome is therefore an integral over z of a product of Laplace distribution
+functions. The integrand has a kink at each z for which the noisy threshold equals the answer of a
+query. All outcomes share the nodes of one quadrature rule.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class _Rule(NamedTuple):
     Attributes:
         weight: Quadrature weights times the density of z at the nodes, shape [num_nodes].
         above: P(query i is positive | z) at the nodes, shape [num_queries, num_nodes].
-        below: 1 - above, computed so that small values have full relative precision.
+        below: The complement 1 - above, computed so that small values have full relative precision.
     """
 
     weight: np.ndarray
@@ -60,7 +60,7 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the label of each mixed output, and whether it is valid; invalid labels become 0."""
+    """Return the label of each mixed output (0 if invalid), and whether the label is valid."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known
@@ -97,7 +97,7 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
 
 
 def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
-    """Return P(query i is the first positive one) for each i, then P(none is), [num_queries + 1].
+    """Return P(query i is the first positive one) for each i, then P(no query is positive).
 
     Args:
         excess: Answers minus the threshold, [num_queries].
@@ -111,9 +111,10 @@ def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.nd
 
 
 def _patterns(rule: _Rule, most: int) -> np.ndarray:
-    """Return the probability of each pattern of positives, for a variant that stops after `most`.
+    """Return the probability of each pattern of positive queries, shape [2^num_queries].
 
-    A pattern is a code whose bit i is set if query i is positive; shape [2^num_queries].
+    A pattern is a code whose bit i is set if query i is positive. The variant stops as soon as
+    `most` queries are positive.
     """
     num_queries, num_nodes = rule.above.shape
     positives = _positives(num_queries)
@@ -123,7 +124,7 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
         part = slice(start, start + chunk)
         table = rule.weight[None, part]
         for i in range(num_queries):
-            # Append the codes with bit i set to those without it, in the same order.
+            # Append the codes with bit i set to the codes without bit i, in the same order.
             stopped = (positives[: 2**i] == most)[:, None]
             table = np.concatenate(
                 [
@@ -140,11 +141,12 @@ def _redrawn_patterns(
 ) -> np.ndarray:
     """Return the probability of each pattern if the threshold is redrawn after each positive query.
 
-    The probability is a product over stretches of queries that share a noisy threshold.
+    The queries between two redraws share a noisy threshold. The probability of a pattern is a
+    product with one factor for each such stretch of queries.
     """
     k, (threshold, query, redraw) = len(excess), scales
-    # stretch[a, b] is the probability that query b is the first positive one if the threshold is
-    # redrawn before query a; b = k means that none is positive.
+    # stretch[a, b] is the probability that b is the first positive query from query a on if the
+    # threshold is redrawn before query a. If b = k, no query from a on is positive.
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
@@ -164,7 +166,8 @@ def _redrawn_patterns(
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
     """Return the probability of each pattern if queries have no noise.
 
-    The pattern is the same for all noisy thresholds between two adjacent answers.
+    All noisy thresholds between two adjacent answers give the same pattern, so the probability of
+    a pattern is the probability that the noisy threshold lies in such an interval.
     """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
@@ -184,7 +187,7 @@ def _positives(num_queries: int) -> np.ndarray:
 def _mixed(
     mechanism: SparseVector, answers: np.ndarray, index: np.ndarray, v: np.ndarray
 ) -> np.ndarray:
-    """Return the log joint density of the index of the first positive query and its number v."""
+    """Return the log joint density of the first positive query's index and reported number v."""
     total = np.full(len(v), -np.inf)
     for i in np.unique(index):
         here = index == i
@@ -220,13 +223,13 @@ def _log_integral_up_to(
     ends: np.ndarray,
     scale: float,
 ) -> np.ndarray:
-    """Return the log of the integral of e^log_integrand from -infinity to each end.
+    """Return, for each end, the log of the integral of e^log_integrand from -infinity to the end.
 
     All ends share one quadrature rule.
     """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # Make every end a kink, so that it is at the edge of a panel and never within one.
+    # Every end was passed to `line_rule` as a kink, so it is at the edge of a panel, never inside.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]

@@ -47,7 +47,7 @@ class _Truncated:
         return self._log_kernel(y - x) - self._log_mass(x)
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
-        """Return the epsilon of local DP of one pair of inputs: the larger of both directions."""
+        """Return the epsilon of local DP for one pair of inputs, the larger of both directions."""
         # The log ratio of two kernels is monotone in y, so its extremes are at the ends 0 and 1.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
@@ -55,7 +55,7 @@ class _Truncated:
     def pair_renyi(self, x1: float, x2: float, order: float) -> float:
         """Return the Renyi divergence between two inputs' output distributions, in closed form.
 
-        It is the larger of both directions.
+        The divergence is not symmetric; the larger of its two directions is returned.
 
         Raises:
             ValueError: When `order` is not above 1.
@@ -103,17 +103,17 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def lipschitz(self) -> float:
-        """Lipschitz constant C of the density in the output; the slope is largest at y = x = 0."""
+        """Lipschitz constant C of the density in y; the slope is largest at y = x = 0."""
         return 1 / (self.scale**2 * -math.expm1(-1 / self.scale))
 
     @property
     def input_lipschitz(self) -> float:
-        """Lipschitz constant D of the density in the input; the slope tends to D for y < x -> 0."""
+        """Lipschitz constant D of the density in x; the slope tends to D as x -> 0 with y < x."""
         return 2 * self.lipschitz
 
     @property
     def epsilon(self) -> float:
-        """The LDP epsilon over all inputs, reached by the pair (0, 1)."""
+        """The epsilon of local DP over all pairs of inputs; it is attained by the pair (0, 1)."""
         return 1 / self.scale
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -197,7 +197,7 @@ class ExactTruncatedGaussian(_Truncated):
 
     @property
     def epsilon(self) -> float:
-        """The LDP epsilon over all inputs, reached by the pair (0, 1)."""
+        """The epsilon of local DP over all pairs of inputs; it is attained by the pair (0, 1)."""
         return 1 / (2 * self.sigma**2)
 
     def _divergence(self, p: float, q: float, order: float) -> float:
