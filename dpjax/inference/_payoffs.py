@@ -13,8 +13,9 @@ all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most 1 by the ine
 arithmetic and geometric means.
 
 The coefficients are the expert's fractions, reduced in two ways. Bets of several pairs on the same
-outputs would add up to more than the best bet; `_damped` divides each by the part of its variance
-that it shares. `_room` keeps U_D above -1. A pair that shares no database bets as if alone.
+outputs would add up to more than the best bet; `_damped` divides each payoff by the share of its
+variance that other payoffs have in common with it. `_room` keeps U_D above -1. A
+pair that shares no database bets as if alone.
 """
 
 from collections.abc import Iterator
@@ -169,7 +170,7 @@ def _at_places(members: Counts, place: Counts) -> Counts:
 def _common(
     block: Block, drawn: tuple[Counts, Counts], known: tuple[Counts, Counts], expert: Expert
 ) -> Iterator[_Common]:
-    """Yield the databases with several places among the pairs."""
+    """Yield each database that occurs in more than one place among the pairs."""
     for number in np.flatnonzero(np.bincount(block.shared.ravel()) > 1):
         pair, side = np.nonzero(block.shared == number)
         labels, atom = np.unique(expert.labels[pair], axis=1, return_inverse=True)

@@ -41,7 +41,7 @@ _FLAT, _STEEP = 1e-6, 1e-2
 """Precisions of the constant and of the slope, small enough to leave both free."""
 
 _STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
-"""Newton steps, the largest change of log odds in a step, and the largest log odds."""
+"""Maximum number of Newton steps, change of the log odds in a step, and absolute log odds."""
 
 _PARAMETERS = 6
 """About the number of parameters that a fit uses."""

@@ -1,4 +1,4 @@
-"""Descriptions in words of events that consist of cells."""
+"""Verbal descriptions of events that consist of cells."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -19,7 +19,7 @@ _SHARES = (0.1, 0.4, 0.9, 0.999)
 _ONCE = 32
 """A sequence with at least this number of values that occur once cannot recur by chance.
 
-Independent draws contain the same values in the same order with a probability below 2^-60.
+The probability that independent draws agree on all of these values is below 2^-60.
 """
 
 _ORDERED = 2**14

@@ -259,7 +259,7 @@ class Source:
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
         counts_again: Whether a continued audit counts the earlier audit's outputs again. If False,
-            it counts only new outputs, and the source may no longer hold the earlier ones.
+            only new outputs are counted, so the source may discard earlier ones.
     """
 
     kind: ClassVar[str] = ""
