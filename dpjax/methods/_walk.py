@@ -289,7 +289,7 @@ class Walk:
         share = self._share_in_time(draws, deadline)
         if share < 1:
             draws, is_cut = (share * draws).astype(np.int64), not self._hybrid
-            self.ended = "the time was over"
+            self.ended = "the time limit was reached"
             if not draws.any():
                 return 0
         counts = np.zeros((2, len(draws), self._size), np.int64)
