@@ -218,7 +218,7 @@ def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch)
             method = Sequential(4_000, seconds=seconds)
             result = dpjax.audit(subject, [(0, 1)], method=method, claim=claim)
             assert seconds - 2 <= now[0] <= seconds and drawn(result) == now[0] // 2
-            assert "the time was over" in result.notes[-1]
+            assert "the time limit was reached" in result.notes[-1]
     whole = dpjax.audit(subject, [(0, 1)], method=Sequential(400), claim=1.5)
     now[0] = 0.0
     cut = dpjax.audit(subject, [(0, 1)], method=Sequential(400, seconds=333.0), claim=1.5)
