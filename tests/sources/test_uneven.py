@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy
+from scipy.stats import chi2
 
 import dpjax
 from dpjax.partitions import Encoder, lay
-from dpjax.sources._uneven import _tail, notes_of_uneven_ratios
+from dpjax.sources._uneven import _MEAN, _VARIANCE, _tail, notes_of_uneven_ratios
 
 SMOOTH = {
     "discrete normal": lambda rng, n, shift: np.rint(rng.normal(shift, 20, n)),
@@ -75,3 +76,16 @@ def test_an_audit_shows_the_note_and_keeps_its_verdict():
     assert not result.doubts
     drawn = [np.rint(rng.normal(shift, 20, 60_000)).astype(int) for shift in (0, 1)]
     assert not any("jumps" in note for note in dpjax.audit(dpjax.Recorded(*drawn)).notes)
+
+
+def test_moments_of_trimmed_squares():
+    """The asymptotic mean and variance, from partial moments of squared normals.
+
+    The integral of x^k over the density of chi-squared(1) up to q is the distribution function of
+    chi-squared(1 + 2 k) at q, times 1 or 3.
+    """
+    largest = chi2.ppf(0.8, 1)
+    mean, square = chi2.cdf(largest, 3), 3 * chi2.cdf(largest, 5)
+    first, second = mean + 0.2 * largest, square + 0.2 * largest**2
+    assert pytest.approx(mean, abs=1e-6) == _MEAN
+    assert pytest.approx(second - first**2, abs=1e-6) == _VARIANCE
