@@ -76,9 +76,9 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
         ModuleNotFoundError: When matplotlib is missing.
     """
     needs("figures", "plot", "matplotlib")
-    from matplotlib.figure import Figure
+    from dpjax.plotting._notebook import NotebookFigure
 
-    return Figure(figsize=size, layout="constrained", dpi=150)
+    return NotebookFigure(figsize=size, layout="constrained", dpi=150)
 
 
 def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:

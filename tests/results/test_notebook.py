@@ -59,6 +59,19 @@ def test_a_notebook_shows_the_numbers_with_or_without_matplotlib(results, monkey
         assert f"{results[name].lower_bound:.4f}" in text and "violated" in text
 
 
+def test_a_notebook_shows_the_figure_of_plot_as_an_image(results):
+    pytest.importorskip("matplotlib")
+    figure = results["audit"].plot()
+    image, size = figure._repr_png_()
+    assert image.startswith(b"\x89PNG")
+    drawn = tuple(int.from_bytes(image[at : at + 4], "big") for at in (16, 20))
+    assert drawn == tuple(np.multiply(figure.get_size_inches(), 150).astype(int))
+    assert size == {"width": drawn[0] * 100 // 150, "height": drawn[1] * 100 // 150}
+    formatters = pytest.importorskip("IPython.core.formatters")
+    shown, _ = formatters.DisplayFormatter().format(figure)
+    assert shown["image/png"] == image
+
+
 def test_two_figures_of_one_page_share_no_id(results):
     pytest.importorskip("matplotlib")
     first, second = (results["audit"]._repr_html_() for _ in range(2))
