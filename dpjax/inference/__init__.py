@@ -70,6 +70,8 @@ from dpjax.inference._planner import plan as plan
 from dpjax.inference._planner import plan_finite as plan_finite
 from dpjax.inference._ranges import WORTH as WORTH
 from dpjax.inference._ranges import simpler as simpler
+from dpjax.inference._roc import Roc as Roc
+from dpjax.inference._roc import attack_roc as attack_roc
 from dpjax.inference._safety import SafetyCheck as SafetyCheck
 from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
 from dpjax.inference._safety import plan_safety as plan_safety
