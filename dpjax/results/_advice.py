@@ -30,9 +30,12 @@ def advice(result: Parts) -> list[str]:
 def _violated(result: Parts) -> list[str]:
     said = ["Do not publish the claim: it does not hold for this mechanism."]
     if isinstance(result.claim, int | float):
+        shown = f"not {result.claim:g} but at least {result.lower_bound:.4g}"
+        if f"{result.lower_bound:.4g}" == f"{result.claim:.4g}":
+            shown = f"above {result.claim:g}"
         said = [
-            f"Do not publish the claim: {result.level} is not {result.claim:g} but at least "
-            f"{result.lower_bound:.4g}. Add more noise, or claim less privacy."
+            f"Do not publish the claim: {result.level} is {shown}. Add more noise, or claim less "
+            "privacy."
         ]
     if result.witness is not None:
         said.append(

@@ -172,6 +172,10 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     if claim is None:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."
     if isinstance(claim, float) and found.lower_bound > claim:
+        if f"{found.lower_bound:.4f}" == f"{claim:.4f}":
+            # A sequential audit stops as soon as its bound exceeds the claim.
+            sure = f"With confidence {terms.confidence:g}, {terms.notion.symbol} is"
+            return VIOLATED, f"{sure} above the claimed {claim:g}."
         return VIOLATED, f"{sure}, above the claimed {claim:g}."
     what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve at any point"
     return NOT_REFUTED, f"{sure}; no proof of the {what}."

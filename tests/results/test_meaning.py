@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import dpjax
 from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.results._advice import advice
+from dpjax.results._build import judge
 from dpjax.results._meaning import meaning, right_at
 from dpjax.results._words import HEADLINES, _chance
 
@@ -107,6 +109,21 @@ def test_where_nothing_can_be_said():
     assert meaning(doubtful)[1] == "This audit cannot say how well such a guess does."
 
 
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        (0.50001, "epsilon is above the claimed 0.5."),
+        (0.5002, "at least 0.5002, above the claimed 0.5."),
+    ],
+)
+def test_a_bound_that_looks_like_the_claim_is_not_shown_as_equal_to_it(bound, said):
+    """Sequential audits stop as soon as the bound exceeds the claim, by however little."""
+    result = audited(claim=0.5)
+    found = replace(result.statement, lower_bound=bound)
+    terms = SimpleNamespace(claimed=0.5, confidence=0.999, notion=dpjax.Epsilon())
+    assert judge(found, terms)[1].endswith(said)
+
+
 @pytest.mark.parametrize("verdict", HEADLINES)
 def test_every_verdict_has_advice(verdict):
     result = audited(claim=0.5)
@@ -126,6 +143,8 @@ def test_advice_is_what_helps_where_it_stands():
 
     assert begins(result) == ["Do", "Read", "After"] and begins(bare) == ["Do", "After"]
     assert f"is not 0.5 but at least {result.lower_bound:.4g}." in advice(result)[0]
+    near = replace(result, statement=replace(result.statement, lower_bound=0.50001))
+    assert "epsilon is above 0.5." in advice(near)[0]
     assert begins(below) == ["To", "Audit", "Keep"]
     assert begins(above) == ["Audit", "To", "Audit", "Keep"]
     assert f"{result.estimate:.4g} lies above the claim" in advice(above)[0]
