@@ -117,7 +117,7 @@ class HistogramLevel(Evidence):
         }
         return [
             Part("What the interval rests on", checks, worth, numbers=False),
-            Part("Inputs", [(name, str(value)) for name, value in counts.items()]),
+            Part("Inputs", [(name, f"{value:,}") for name, value in counts.items()]),
         ]
 
     @classmethod
