@@ -93,7 +93,7 @@ def test_a_result_goes_to_json_and_back_and_is_run_again(results, name):
     if hasattr(subject, "standard_pairs"):
         assert comparable(dpjax.rerun(back)) == comparable(result)
         return
-    refused = "subject must be given, for the result is of"
+    refused = "subject must be given, because"
     if subject in (own, HOST):
         refused = "would import code, but a file may not do so"
         again = dpjax.rerun(back, allow_import=[__name__])
