@@ -228,10 +228,10 @@ def test_a_function_with_the_name_of_a_built_in_mechanism_is_not_taken_for_it():
 
     result = dpjax.audit(laplace, ONE, method=EVENTS)
     assert result.mechanism == Laplace.name
-    with pytest.raises(ValueError, match="'laplace', which is not built in"):
+    with pytest.raises(ValueError, match="because 'laplace' is not built in"):
         dpjax.rerun(result)
     named = dpjax.audit(dpjax.Recorded(*REALS, name="laplace"))
-    with pytest.raises(ValueError, match="'laplace', which is not built in"):
+    with pytest.raises(ValueError, match="because 'laplace' is not built in"):
         dpjax.rerun(named)
 
 
