@@ -1,7 +1,7 @@
 """dpjax: how private is it really? Black-box estimation and auditing of differential privacy.
 
-Names are imported when they are first used. So neither pytest, which always loads the plugin of
-this package, nor `dpjax --version` has to wait for jax.
+Names are imported when they are first used. This way, `dpjax --version` does not wait for jax, and
+neither does pytest, which always loads the plugin of this package.
 """
 
 from typing import TYPE_CHECKING

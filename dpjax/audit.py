@@ -61,15 +61,17 @@ def audit(
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). For `dpjax.neighbors(...)`, the
             audit first searches that space for its best three pairs. If None, the audit uses the
             standard pairs of a built-in mechanism, or the pairs that a library's object states.
-            Must be None for recorded outputs.
+            For recorded outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
             for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
-            `dpjax.Guesses()` for one run. If None, the audit uses the subject's usual method.
+            `dpjax.Guesses()` for a `dpjax.OneRun`. If None, the audit uses the subject's usual
+            method.
         notion: Notion to bound. For `dpjax.Epsilon(delta)`, `Gdp()` and `TotalVariation()`, a
             single event is counted in the confirmation set. For `Profile()`, `TradeOff()`,
             `Renyi(order)` and `Zcdp()`, a chain of nested sets is counted; from its counts,
             `AuditResult.bound` can also bound every other notion. If None, the audit bounds the
-            notion of the claim that the subject itself states; if it states none, epsilon.
+            notion of the claim that the subject itself states, or epsilon if the subject states
+            no claim.
         claim: Level to compare with, in the notion's unit. For curves, and for epsilon at a delta,
             it may be a curve: pairs of numbers, a function, a privacy loss distribution of
             dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a notion is given,
@@ -101,7 +103,7 @@ def audit(
         )
     if method is not None and not method.bounded:
         raise TypeError(
-            f"method must state a bound, but {type(method).__name__} estimates alone: run it in a "
+            f"method must state a bound, but {type(method).__name__} only estimates: run it in a "
             "sweep, or use dpjax.Events(), Local() or Histogram()."
         )
     with contained("what is audited"):
@@ -162,8 +164,8 @@ def rerun(
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. It equals the given result, except for seconds, device and versions, if the
-        old and new device and versions compute bitwise equal numbers.
+        The new result. If both machines and versions compute bitwise equal numbers, it differs from
+        the given result only in seconds, device and versions.
 
     Raises:
         ValueError: When no subject is given and the recipe names none that is allowed; or when
@@ -222,8 +224,8 @@ def resume(
     for name in DECISIVE:
         if result.versions.get(name) != now[name]:
             raise ValueError(
-                "the audit cannot be continued: it was made by "
-                f"{name} {result.versions.get(name)}, and this is {now[name]}."
+                f"the audit cannot be continued: it ran with {name} {result.versions.get(name)}, "
+                f"but {now[name]} is installed. Install the old version, or start a new audit."
             )
     source, given = _recipe_of(result, subject, allow_import, allow_command, pairs)
     pairs, _ = given.pop("pairs"), given.pop("method")
@@ -266,9 +268,8 @@ def _read_recipe(
     if subject is None:
         if recipe["subject"] is None:
             raise ValueError(
-                f"subject must be given, for the result is of {result.mechanism!r}, which is not "
-                "built in: its recipe states how it was audited, but does not contain the "
-                "mechanism."
+                f"subject must be given, because {result.mechanism!r} is not built in: the recipe "
+                "of the result states how the mechanism was audited, but does not contain it."
             )
         first = recipe["pairs"] and recipe["pairs"]["database"][0]
         subject = subject_from_plain(recipe["subject"], first, trust)

@@ -106,7 +106,7 @@ def test_a_tuple_that_is_one_pair_or_two_is_refused():
     """Two rows of two numbers: as two pairs, an audit would compare 0 with 1 and 0 with 2."""
     for row in (list, np.asarray, jax.numpy.asarray):
         error = refusal(dpjax.audit, release, (row([0.0, 1.0]), row([0.0, 2.0])))
-        assert "is one pair or two" in str(error)
+        assert "may mean one pair or two" in str(error)
     # As a list of tuples, or as one array, there is no doubt.
     for rows in ([(0.0, 1.0), (0.0, 2.0)], ((0.0, 1.0), (0.0, 2.0)), np.array([[0.0, 1], [0, 2]])):
         assert Pairs.of(rows).neighbor.tolist() == [1.0, 2.0]

@@ -31,9 +31,9 @@ _TERMS = ("confidence", "num_claims", "distance", "key")
 def command(**given: Value) -> int:
     """Audit a mechanism: report a confidence bound on its privacy level, with a witness.
 
-    The exit code is 0 if the claim is not refuted or none is given, 1 if it is violated, 2 for bad
-    input, refuted assumptions and doubtful outputs, 3 for an error of dpjax itself, and 130 or 143
-    after a signal. Failing to write a file afterwards does not change the exit code.
+    The exit code is 0 if there is no claim or the claim is not refuted, 1 if the claim is violated,
+    2 for bad input, refuted assumptions and doubtful outputs, 3 for an error of dpjax itself, and
+    130 or 143 after a signal. Failing to write a file afterwards does not change the exit code.
     """
     written = written_of(given)
     source = source_of(written)
@@ -80,13 +80,13 @@ def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
         seconds: Estimated total time, in words.
     """
     if source not in ("host", "command"):
-        return f"{total:,} outputs take about {seconds} in all."
+        return f"drawing {total:,} outputs takes about {seconds} in total."
     calls = -(-total // subject.batch_size) if subject.batched else total
-    said = f"{total:,} outputs by {calls:,} calls of {subject.name} take about {seconds} in all"
+    said = f"{total:,} outputs need {calls:,} calls of {subject.name}, about {seconds} in total"
     if subject.time_limit is not None:
         # The audit stops at the time limit, so do not state the time that all outputs would take.
         return (
-            f"{subject.name} is called for at most {total:,} outputs, until --time-limit "
-            f"{subject.time_limit:g} (seconds) is over."
+            f"{subject.name} is called until it has drawn {total:,} outputs or the time limit "
+            f"(--time-limit {subject.time_limit:g}, in seconds) is over."
         )
     return f"{said}; --time-limit 60 would draw as many as fit into a minute."

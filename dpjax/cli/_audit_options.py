@@ -45,15 +45,15 @@ _USUAL = [
     for source in DECLARED_SOURCES.values()
     if source.usual_method != "events"
 ]
-"""Phrases for the help text of --method, such as "guesses of --one-run".
+"""For each source whose default method is not events, a phrase for the help text of --method.
 
-They list the sources whose default method is not events.
+For example, the phrase "guesses of --one-run" names the default method of that source.
 """
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""Three tables: of sources, of notions and of methods. Each maps a name to the flag for it."""
+"""Maps from the names of sources, notions and methods to the flags that select them."""
 
 FUNCTION = "FILE.py:NAME"
 _KINDS = {
@@ -122,7 +122,7 @@ def _declared_row(fields: dict[str, Option]) -> Row:
 
 
 def _naming_row(text: str, metavar: str) -> Row:
-    """Return the row of an option that selects a source and names it.
+    """Return the row of an option that selects a kind of source and takes the source's name.
 
     The option takes two values if its metavar has two words.
     """

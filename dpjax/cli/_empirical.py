@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""For some parameters of the command, the argument of `calibrate_noise` that gets the value."""
+"""Maps parameters of the command to the arguments of `calibrate_noise` that get their values."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")

@@ -132,7 +132,7 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Return the result with options instead of Python arguments in its sentences.
+    """Return the result with the names of Python arguments in its sentences replaced by options.
 
     For example, `num_samples` becomes `--num-samples`.
     """

@@ -47,7 +47,8 @@ def function_of(path: str, option: str) -> Value:
     origin = getattr(found, "__file__", None)
     if file is not None and (origin is None or not file.samefile(origin)):
         raise ValueError(
-            f"{option} {path!r}: there is another module {module!r}, {origin}: rename the file."
+            f"{option} {path!r}: Python finds another module named {module!r} ({origin}): rename "
+            "the file."
         )
     try:
         return getattr(found, attribute)

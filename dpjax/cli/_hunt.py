@@ -97,7 +97,7 @@ def command(**given: Value) -> int:
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """Return the named releases of a case's package, in which the case is audited."""
+    """Return the releases in which a case is audited: those named by the user, or by the case."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]
@@ -107,7 +107,7 @@ def _refuse_unnamed(cases: "list[Case]", named: dict[Path, list[str]]) -> None:
     for case in cases:
         if not named[case.path]:
             raise ValueError(
-                f"no release of {case.package} is named, which {case.path.name} is about: give one "
+                f"no release of {case.package} is named, but {case.path.name} audits it: give one, "
                 f"such as {case.package}==1.0, or set releases in the case."
             )
 
@@ -124,7 +124,7 @@ def _environments(
 
     found = []
     for spec in packages:
-        tell(f"{spec}: installing it, unless it is there")
+        tell(f"{spec}: installing it unless it is already installed")
         found.append(
             environment_of(
                 spec, case.requires, folder / "environments", dependencies=case.dependencies

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""The total time is estimated repeatedly between these two times, in seconds after the start.
+"""Start and end of the period in which the total time is estimated, in seconds of elapsed time.
 
-If none of these estimates exceeds `_LONG_SECONDS`, the work is never announced.
+The work is announced when an estimate exceeds `_LONG_SECONDS`.
 """
 
 _LONG_SECONDS = 60.0

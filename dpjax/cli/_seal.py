@@ -1,4 +1,4 @@
-"""Detection of audited code that changes dpjax, as it can because both share a process."""
+"""Detection of audited code that changes dpjax, which is possible because both share a process."""
 
 import sys
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def untouched() -> Iterator[None]:
     modules imported later, or other packages, such as NumPy.
 
     Raises:
-        ValueError: When the body replaced something.
+        ValueError: When the body replaced a name, a method or the code of a function.
     """
     look = _held
     before = look()

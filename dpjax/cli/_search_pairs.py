@@ -43,8 +43,8 @@ EXAMPLES = (
 def command(**given: Value) -> None:
     """Find the pairs with the largest estimated loss, by successive halving.
 
-    Choosing pairs costs no confidence, since `dpjax audit` draws afresh. The losses are estimates
-    of the local approach, not bounds.
+    Choosing pairs costs no confidence, since `dpjax audit` draws new outputs. The losses are
+    estimated by the local method; they are not bounds.
     """
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]

@@ -109,7 +109,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
             raise Left(stop.exit_code) from None
         except SystemExit as error:
             raise ValueError(
-                f"sys.exit({error.code!r}) was called by audited code, which must return."
+                f"audited code called sys.exit({error.code!r}): it must return an output instead."
             ) from error
         except EOFError as error:
             raise ValueError("audited code asks for input, but there is none.") from error
@@ -123,7 +123,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
 
 def _imports_jax() -> bool:
-    """Return whether jax is being imported; an exception raised then could crash the process."""
+    """Return whether jax is being imported; an exception during the import could crash Python."""
     return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 

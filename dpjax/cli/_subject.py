@@ -52,7 +52,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         if values:
             raise ValueError(
                 f"--{next(iter(values)).replace('_', '-')} is an option of each member of a "
-                "family: give it in the function that makes them."
+                "family: pass its value in the function that makes the members."
             )
         return named, pairs
     make: Value = SOURCES[source]

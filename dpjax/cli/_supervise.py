@@ -59,8 +59,8 @@ def supervise() -> Report:
         The function by which the working process reports its exit code to the supervisor.
 
     Raises:
-        SystemExit: In the supervisor, when the working process has ended; it carries the exit code
-            of the command.
+        SystemExit: In the supervisor, when the working process has ended. The exception carries
+            the exit code of the command.
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:
@@ -129,9 +129,15 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
             return 128 + number
     how = f"with exit code {ended}" if ended >= 0 else f"by signal {-ended}"
     if said is None:
-        say(f"error: there is no verdict: audited code ended its process {how}.")
+        say(
+            f"error: there is no verdict: audited code ended its process {how}, but it must "
+            "return an output."
+        )
     else:
-        say(f"error: the verdict has exit code {said}, but its process was ended {how}.")
+        say(
+            f"error: the verdict has exit code {said}, but the process that computed it was ended "
+            f"{how}, perhaps by audited code."
+        )
     return _BAD_INPUT
 
 

@@ -123,7 +123,7 @@ def command(**given: Value) -> int:
             "from here."
         )
         return stop.exit_code
-    say(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them now")
+    say(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them computed just now")
     return 0
 
 
@@ -168,7 +168,10 @@ def _dask(address: str) -> Iterator["Executor"]:
             yield client.get_executor()
         return
     if not count.isdecimal() or int(count) < 1:
-        raise ValueError(f"--dask local:WORKERS must count its workers, but was {address!r}.")
+        raise ValueError(
+            "--dask local:WORKERS must end in the number of workers, such as local:4, but was "
+            f"{address!r}."
+        )
     # Start no dashboard. Dask declares its address as a string, but accepts None.
     options: dict[str, Value] = {"threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(n_workers=int(count), **options) as cluster, Client(cluster) as client:

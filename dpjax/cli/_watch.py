@@ -80,8 +80,8 @@ def command(**given: Value) -> int:
     the order of their names; write them under a name that ends in .tmp and rename them when
     complete. A watch that was stopped or killed continues from its state file.
 
-    The exit code is 1 once the claim is refuted, 2 if a file is rejected or outputs look doubtful,
-    and otherwise 0, after --once or --idle.
+    The exit code is 1 once the claim is refuted, and 2 if a file is rejected or outputs look
+    doubtful. If --once or --idle ends the watch, the exit code is 0.
     """
     written = written_of(given)
     if "claim" not in written:
@@ -117,7 +117,7 @@ def command(**given: Value) -> int:
 
 
 def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
-    """Process files until the claim is refuted or, with --once or --idle, no more are expected."""
+    """Process files until the claim is refuted, or until --once or --idle ends the watch."""
     every, idle = written.get("every", _EVERY), written.get("idle")
     last = time.monotonic()
     while not watched.is_over:

@@ -61,9 +61,9 @@ class Stopped(KeyboardInterrupt):
 def signals_wait() -> Iterator[None]:
     """Defer SIGINT and SIGTERM to the end of the block.
 
-    If a signal handler raised an exception inside jax or during an import, a callback could lose
-    it, or it could end the process. Only Python handlers in the main thread are deferred; default
-    and ignored signals keep their behavior.
+    An exception that a signal handler raises inside jax or during an import could be lost in a
+    callback, or could end the process. Only Python handlers in the main thread are deferred;
+    default and ignored signals keep their behavior.
     """
     came: list[tuple[int, FrameType | None]] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}

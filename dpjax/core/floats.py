@@ -1,4 +1,4 @@
-"""Use NumPy's default error settings inside dpjax, and the caller's in functions of the user.
+"""Use NumPy's default error settings inside dpjax, and the caller's settings in user functions.
 
 A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities legitimately
 underflow, so dpjax computes under NumPy's defaults.

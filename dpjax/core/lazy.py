@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 class _Package(ModuleType):
-    """A package whose public names are not replaced by submodules of the same name."""
+    """A package in which importing a submodule never replaces a public name."""
 
     def __setattr__(self, name: str, value: object) -> None:
         # Importing a submodule sets it as an attribute of its package, which would replace the

@@ -32,14 +32,14 @@ def option(
     Args:
         help: Help text, one sentence or more. If empty, the help of a field of the same name in
             another class is used. The default is appended, unless it is None or a bool.
-        default: Default of the field. The command line keeps it unless the user gives the option.
+        default: Default of the field, used unless the user gives the option.
         kind: Type of the value on the command line. If empty, the type of the field is used.
         metavar: Placeholder of the value in the help.
         choices: Values offered by shell completion.
         flag: Name of the option. If empty, the option is the field's name with dashes. The option
             of a bool is written "--on/--off", or "/--off" if the field is True by default.
-        only: Names of other sources, methods or notions for which the command line also offers this
-            option. It always offers the option for the class that has the field.
+        only: Names of sources, methods or notions for which the command line offers this option in
+            addition to the class that has the field.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:

@@ -183,11 +183,12 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
     Args:
         key: A scalar typed key.
         num_samples: Number of draws.
-        row: Index of the noise within an output; rows are independent.
+        row: Index of the noise term within an output. Noise terms of different rows are
+            independent.
         dtype: float32 or float64. If None, jax's default float type is used.
 
     Returns:
-        Shape [num_samples].
+        The uniforms, of shape [num_samples].
     """
     return signed_uniform(key, num_samples, row, dtype)[1]
 
@@ -232,8 +233,8 @@ def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Draw standard Gumbel noise (-ln of an exponential); arguments and shape are as in `uniform`.
 
-    Large exponentials give one tail of the result, small ones the other, so both need full relative
-    precision. One random bit chooses whether the exponential is large or small.
+    Large exponentials give the lower tail of the result, and small exponentials give the upper
+    tail. Both kinds therefore need full relative precision. One random bit chooses between them.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2

@@ -181,7 +181,7 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """Call `jax.device_get`, handling signals while it waits; they do not stop the computation."""
+    """Call `jax.device_get`, and handle signals meanwhile, which do not stop the computation."""
     ready = threading.Event()
 
     def wait() -> None:
@@ -201,8 +201,8 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
     XLA may recompute a draw, or part of it, in each operation that reads it: if two operations need
     the sign, every sample costs two Threefry calls. On GPU, an optimization barrier prevents this.
-    On CPU, XLA removes barriers before it fuses operations. However, it keeps a branch whose
-    condition passed through a barrier, so there the draw is put into such a branch.
+    On CPU, XLA removes barriers before it fuses operations, but keeps a branch whose condition
+    passed through a barrier. On CPU, the draw is therefore put into such a branch.
     """
 
     def columns(block: Array) -> list[Array]:

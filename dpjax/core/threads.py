@@ -25,7 +25,7 @@ def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[
     of them compiles it.
 
     Args:
-        call: Function that starts a compiled program; it runs in other threads.
+        call: Function that starts a compiled program, called in other threads.
         items: Arguments, one per call.
 
     Returns:

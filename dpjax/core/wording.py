@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""A marked word: its Python form, and its option ("" for the Python name with dashes)."""
+"""Pattern of a marked word; its groups are the word's Python form and its command-line option.
+
+An empty option stands for the Python name with dashes.
+"""
 
 
 def term(python: str, option: str = "") -> str:
@@ -102,7 +105,7 @@ class Unvaried(Sentence):
     """A note that the outputs never varied at either database of a pair.
 
     Args:
-        counts: Number of outputs at the database and at its neighbor, or the text of such a note.
+        counts: Number of outputs at the database and at its neighbor, or the text of the note.
         pair: Label of the pair.
     """
 
@@ -113,8 +116,8 @@ class Unvaried(Sentence):
         if not isinstance(counts, str):
             counts = (
                 f"All {counts[0]} outputs at the database were the same, and so were all "
-                f"{counts[1]} at its neighbor: the mechanism may draw no randomness, or the same "
-                "at every call."
+                f"{counts[1]} at its neighbor: the mechanism may draw no random numbers, or the "
+                "same random numbers at every call."
             )
         note = super().__new__(cls, counts)
         note.pair = pair

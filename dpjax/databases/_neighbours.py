@@ -122,8 +122,8 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
         database: Zeros and ones [d]. If None, the pairs are all edges of the cube.
 
     Returns:
-        With a given database, 2^d - 1 pairs. Without one, d 2^(d-1) pairs; the first database of
-        each has a 0 in the differing entry. Labels show the bits of both databases.
+        The pairs: 2^d - 1 if `database` is given, otherwise d 2^(d-1) pairs, whose first database
+        has a 0 in the differing entry. Labels show the bits of both databases.
 
     Raises:
         ValueError: When `database` is not in {0,1}^d, or there would be more than 2^20 pairs.

@@ -32,7 +32,7 @@ class Pairs:
 
     Attributes:
         database: Array of shape [B, ...], or a pytree of arrays with leading axis B.
-        neighbor: The neighbors of these databases, in the same form.
+        neighbor: The neighbor of each database, in the same form.
         labels: B names of the pairs. By default, the names are "pair 0", "pair 1" and so on.
 
     Raises:
@@ -117,8 +117,8 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
         raise BadType(f"{accepted}, but was {type(pairs).__name__}.") from None
     if isinstance(pairs, tuple) and len(items) == 2 and all(map(_is_row_of_two, items)):
         raise BadType(
-            f"{accepted}, but was a tuple of two rows of two numbers, which is one pair or two "
-            "pairs: write one pair as [(database, neighbor)], or two as a list of two tuples."
+            f"{accepted}, but was a tuple of two rows of two numbers, which may mean one pair or "
+            "two pairs: write one pair as [(database, neighbor)], or two as a list of two tuples."
         )
     rows = []
     for number, item in enumerate(items):
@@ -139,7 +139,7 @@ def _is_frame(value: object) -> bool:
 
 
 def _is_row_of_two(value: object) -> bool:
-    """Return whether a value could be a database of two numbers or a pair of numbers."""
+    """Return whether a value has two numbers: it may be one database, or a pair of databases."""
     if not isinstance(value, list | np.ndarray | jax.Array):
         return False
     return len(np.shape(value)) == 1 and len(value) == 2

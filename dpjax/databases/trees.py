@@ -58,9 +58,9 @@ def stack(trees: Sequence[Database], side: str) -> Database:
     if len({_structure(tree) for tree in trees}) > 1:
         shapes = sorted({shape_of(tree) for tree in trees})
         raise BadValue(
-            f"pairs must all have databases of one shape at each side, but the shapes of {side} "
-            f"were {', '.join(shapes)}: put databases of one shape first in every pair, or wrap "
-            f"the function as {ON_HOST}, which allows any shapes."
+            f"pairs must have databases of the same shape on each side, but the shapes of {side} "
+            f"were {', '.join(shapes)}: order the databases of each pair so that the shapes of a "
+            f"side are equal, or wrap the function as {ON_HOST}, which allows any shapes."
         )
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 

@@ -17,9 +17,10 @@ class Adversary:
     Attributes:
         knows: What the adversary knows about each database: a query, or an array with one value or
             label per database.
-        num_buckets: Number of buckets for numeric knowledge with more distinct values than this.
-            The databases are then sorted by value and cut into `num_buckets` buckets of equal size.
-            For all other knowledge, the databases that share a value or label form a bucket.
+        num_buckets: Number of buckets, if `knows` gives numbers with more than `num_buckets`
+            distinct values. The databases are then sorted by value and cut into `num_buckets`
+            buckets of equal size. Otherwise, the databases that share a value or label form a
+            bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.

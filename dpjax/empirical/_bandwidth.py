@@ -107,7 +107,7 @@ def log_likelihood(
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log density. It is minus infinity if all kernels of the other groups are 0 at some
+        The mean log density: minus infinity if all kernels of the other groups are 0 at some
         sample, and NaN if there is only one group.
     """
     keep = _subsample(groups)

@@ -35,7 +35,7 @@ _BLOCK = 1024
 """Number of individuals whose closed-form log ratios are computed together."""
 
 _FEW_DRAWS = 100_000
-"""Number of draws in a report's histogram of the noise; so few are plotted without delay."""
+"""Number of draws in a report's histogram of the noise, small enough to be plotted fast."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,12 +48,12 @@ class NoiseCalibration(Calibrated, Shown):
         noise: The noise to add to a result.
         scale: Scale lambda of the noise, in the unit of the query.
         rule: Rule that determines lambda: 'wasserstein', 'hausdorff' or 'smallest'.
-        wasserstein_infinity: W_inf, the infinity-Wasserstein distance between the results with and
-            without an individual; the maximum over all individuals, in the unit of the query.
-        hausdorff: Hausdorff distance between the results with and without an individual, which the
-            paper uses; the maximum over all individuals.
-        hausdorff_log_ratio: The log ratio that would be achieved by Laplace noise of the paper's
-            scale, hausdorff / epsilon.
+        wasserstein_infinity: W_inf, the largest infinity-Wasserstein distance between the results
+            with and without an individual, over all individuals, in the unit of the query.
+        hausdorff: The largest Hausdorff distance between the results with and without an
+            individual, over all individuals. The paper uses this distance instead of W_inf.
+        hausdorff_log_ratio: The log ratio that Laplace noise of scale hausdorff / epsilon, the
+            scale of the paper, would achieve.
         achieved_log_ratio: The log ratio that `noise` achieves: the largest |log ratio| of the
             densities of a release with and without an individual, over all individuals.
         density: Description of the density estimate.
@@ -93,7 +93,7 @@ class NoiseCalibration(Calibrated, Shown):
             f"scale {self.scale:.6g} by the rule {self.rule!r} "
             f"(W_inf {self.wasserstein_infinity:.6g}, Hausdorff {self.hausdorff:.6g})",
             f"largest log ratio of releases: {self.achieved_log_ratio:.6g}",
-            f"the paper's scale, Hausdorff / epsilon, {enough}: largest log ratio "
+            f"the scale Hausdorff / epsilon, which the paper uses, {enough}: largest log ratio "
             f"{self.hausdorff_log_ratio:.6g}",
             f"expected absolute error {self.expected_error:.6g}; classical Laplace mechanism "
             f"{self.classical_error:.6g} ({which} {self.sensitivity:.6g})",
@@ -120,12 +120,12 @@ def calibrate_noise(
         query: As for `empirical_privacy`, but its result must be one number.
         epsilon: Privacy level to reach, > 0.
         noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
-            For a Gaussian kernel, the deconvolution is an approximation; its log ratio is measured,
-            and an error is raised if it exceeds epsilon + tolerance.
+            For a Gaussian kernel, the deconvolution is an approximation. Its log ratio is therefore
+            measured, and a log ratio above epsilon + tolerance raises an error.
         rule: Rule that determines the noise scale lambda. 'wasserstein' takes W_inf / epsilon,
             which is sound for any results. 'smallest' takes the smallest scale for which no log
-            ratio of these results exceeds epsilon. 'hausdorff' takes the paper's scale, and an
-            error is raised if that scale does not suffice.
+            ratio of these results exceeds epsilon. 'hausdorff' takes the scale of the paper,
+            hausdorff / epsilon, and raises an error if that scale does not suffice.
         density: As for `empirical_privacy`; a deconvolution needs a fixed bandwidth.
         sensitivity: Global sensitivity of the query, from which the error of the classical
             mechanism is computed. If None, it is the largest change seen in the databases.
@@ -152,21 +152,22 @@ def calibrate_noise(
     samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:
         raise BadValue(
-            f"query must be of one number to calibrate noise, but was of {len(samples.names)}: "
-            "calibrate each and divide epsilon among them."
+            f"query must have one number as result, but had {len(samples.names)}: calibrate noise "
+            "for each number separately, and divide epsilon among the numbers."
         )
     fitted = density.fit(samples.full, samples.database, samples.names).density
     if noise == "deconvolution" and not fitted.scales:
         raise BadValue(
-            f"{term('noise', '--noise-kind')} 'deconvolution' inverts a kernel of one bandwidth, "
-            f"but the density is {fitted}; {LAPLACE} works for any."
+            f"{term('noise', '--noise-kind')} 'deconvolution' needs a kernel with a fixed "
+            f"bandwidth, but the density is {fitted}; {LAPLACE} works for any density."
         )
     first, without = samples.full[:, 0], samples.without[:, :, 0]
     lost = np.flatnonzero(np.isnan(without).all(axis=1))
     if len(lost):
         raise BadValue(
-            "query must be defined without any one individual, but without "
-            f"{panel.individuals[lost[0]]!r} it is undefined in every database: no noise helps."
+            "query must stay defined when any individual is removed, but without "
+            f"{panel.individuals[lost[0]]!r} it is undefined in every database. No noise can hide "
+            "this: choose another query."
         )
     without = without[(without != first).any(axis=1)]
     defined = [results[~np.isnan(results)] for results in without]
@@ -185,7 +186,7 @@ def calibrate_noise(
         raise BadValue(
             f"{term('noise', '--noise-kind')} {noise!r} by the rule {rule!r} achieves a log ratio "
             f"of {achieved:.4g}, more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: "
-            f"use {LAPLACE} with {_BY_DISTANCE}, which keeps to epsilon."
+            f"use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)
@@ -239,7 +240,7 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
     A Laplace variable is the sum of a Laplace variable of smaller scale and independent noise.
     Hence the largest log ratio decreases as the scale grows, and bisection finds the scale at which
     the largest log ratio equals epsilon. `without` is ordered so that its first block usually needs
-    the largest scale. Each of the other blocks is then evaluated only once.
+    the largest scale. In that case, each later block is evaluated only once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):

@@ -48,8 +48,8 @@ class IndependenceCheck:
         if np.isnan(self.p_value):
             return f"{self.query}: too few databases or no spread to test their independence."
         verdict = (
-            "the databases look dependent (independent ones do at most once in "
-            f"{1 / FALSE_ALARMS:.0f} times), and the privacy levels assume independence"
+            "the databases look dependent, but the privacy levels assume independence "
+            f"(independent databases look dependent at most once in {1 / FALSE_ALARMS:.0f} times)"
             if self.dependent
             else f"no sign of dependence (threshold {FALSE_ALARMS:g})"
         )
@@ -67,8 +67,8 @@ def check_independence(
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is therefore compared with 9,999 random orders. For each order, the smallest p-value of
-    all tests is computed. The rank of the observed order's smallest p-value among those of the
-    random orders gives one adjusted p-value, which is valid however the tests depend on each other.
+    all tests is computed. The adjusted p-value follows from the rank of the observed order's value
+    among the values of the random orders. It is valid however the tests depend on each other.
 
     Args:
         results: Results of d queries, [n, d], with one row per database in the given order.
@@ -219,11 +219,12 @@ class CoverageCheck:
         """Describe the check in one sentence."""
         text = (
             f"{self.num_everywhere} individuals appear in all {self.num_databases} databases; the "
-            f"median individual in {self.median:g}, the rarest in {self.fewest}"
+            f"median individual appears in {self.median:g}, the rarest in {self.fewest}"
         )
         if self.num_rare:
             text += (
-                f"; {self.num_rare} appear in fewer than half, so their influence is not well known"
+                f"; {self.num_rare} individuals appear in fewer than half of the databases, so "
+                "their influence is estimated from few results"
             )
         return text + "."
 

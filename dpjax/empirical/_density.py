@@ -67,7 +67,7 @@ class Density:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """Fixed bandwidths, one for all queries or one for each; empty if none has been fixed."""
+        """Fixed bandwidths: one for all queries, or one per query; empty if none is fixed."""
         if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
             return ()
         return tuple(np.ravel(self.bandwidth).tolist())
@@ -99,8 +99,8 @@ class Density:
         by_rule = isinstance(bandwidth, str | VariableBandwidth)
         if num_queries > 1 and (self.kernel == "ecdf" or isinstance(bandwidth, VariableBandwidth)):
             raise BadValue(
-                "kernel 'ecdf' and a variable bandwidth are for one query, but there were "
-                f"{num_queries}: joint ones take a smooth kernel of a fixed bandwidth."
+                "kernel 'ecdf' and variable bandwidths are for one query, but there were "
+                f"{num_queries} queries: use another kernel, with a fixed bandwidth."
             )
         if not by_rule and np.size(bandwidth) not in (1, num_queries):
             raise BadValue(
@@ -153,8 +153,8 @@ def _refuse_without_scale(
         flat = int(np.argmin(spread))
         where = "in the only database" if len(samples) == 1 else "in every database"
         raise ValueError(
-            f"query {names[flat]!r} was {samples[0, flat]:g} {where}, so its density has no scale "
-            f"and bandwidth {bandwidth!r} cannot be chosen; give bandwidth a number."
+            f"query {names[flat]!r} was {samples[0, flat]:g} {where}: its results have no spread, "
+            f"from which bandwidth {bandwidth!r} could be chosen; give bandwidth a number."
         )
     if len(np.unique(groups)) < 2:
         raise ValueError(

@@ -106,7 +106,7 @@ def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -
     Args:
         first: Sample of p, [n].
         second: Samples of q, [rows, m]; NaN entries are left out.
-        bandwidth: Scale of the Laplace kernels of both.
+        bandwidth: Scale of the Laplace kernels of p and q.
 
     Returns:
         The largest log ratio of each row, [rows].

@@ -3,8 +3,8 @@
 Every noise class has a density, a sampler and an expected absolute value. Draws are NumPy float64
 numbers; they are not protected against attacks on the low-order bits of a released number.
 
-Notation: lambda is the scale of the Laplace density that hides an individual. The density estimate
-has kernels of bandwidth b if they are Laplace, or s if they are Gaussian.
+Notation: lambda is the scale of the Laplace density that hides an individual. The bandwidth of the
+density estimate's kernels is called b for Laplace kernels, and s for Gaussian kernels.
 """
 
 from dataclasses import dataclass
@@ -78,14 +78,15 @@ _NODES_PER_BANDWIDTH = 50
 
 @dataclass(frozen=True)
 class TaperedDeconvolution:
-    """Noise that approximately turns a Gaussian kernel into a Laplace one; measure it before use.
+    """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
+
+    Before use, measure the log ratio that the noise achieves (`released_log_ratio`).
 
     No noise turns one kernel into the other exactly, because the Laplace kernel's Fourier transform
     divided by the Gaussian kernel's is unbounded. This quotient is therefore tapered (by a squared
     cosine) to 0 at its minimum. The result is transformed back, clipped at 0 and renormalized. The
-    tails need no approximation. In the tails, the convolution of a Laplace density with the kernel
-    is that density times a constant, so the noise density is the Laplace density divided by this
-    constant.
+    tails need no approximation: there, the convolution of a Laplace density with the kernel is that
+    density times a constant, so the noise density is the Laplace density divided by this constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
@@ -108,12 +109,12 @@ class TaperedDeconvolution:
         if self.bandwidth >= 2**0.5 * self.scale:
             raise BadValue(
                 f"bandwidth must be below sqrt(2) times the noise scale {self.scale:g} for a "
-                f"tapered inverse, but was {self.bandwidth:g}; {LAPLACE} works for any."
+                f"tapered inverse, but was {self.bandwidth:g}; {LAPLACE} works for any bandwidth."
             )
 
     @cached_property
     def _core(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes of the core, and the noise density at the nodes; it is linear between them."""
+        """Nodes between the tails, and the noise density at the nodes, linear between nodes."""
         s, scale = self.bandwidth, self.scale
         cut = np.sqrt(2 / s**2 - 1 / scale**2)
         panels = np.concatenate([[0.0], np.geomspace(1e-3 / scale, cut, 80)])

@@ -27,7 +27,7 @@ def as_panel(data: object) -> Panel:
 
     Raises:
         TypeError: When the data is neither a panel, a table nor an array.
-        ValueError: As in `panel_from_table` and `panel_from_array`.
+        ValueError: When `panel_from_table` or `panel_from_array` raises it.
     """
     if isinstance(data, Panel):
         return data
@@ -89,7 +89,7 @@ def panel_from_table(
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(
-            "table must be of pandas or pyarrow, or a path to csv or Parquet, but was "
+            "table must be a table of pandas or pyarrow, or a path to csv or Parquet, but was "
             f"{type(table).__name__}."
         )
     names = [str(c) for c in frame.columns]
@@ -134,7 +134,10 @@ def panel_from_table(
         )
     copies = int(frame.duplicated().sum())
     if copies:
-        notes.append(f"{copies} of {len(frame)} records are exact copies of another: check them.")
+        notes.append(
+            f"{copies} of {len(frame)} records are exact copies of other records: check whether "
+            "that is intended."
+        )
     database_index, databases = _codes(frame[database])
     individual_index, individuals = _codes(frame[individual])
     order = np.argsort(database_index, kind="stable")

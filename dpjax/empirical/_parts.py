@@ -60,7 +60,7 @@ class Estimated:
         """Return pairs (individual, delta) at one epsilon, in decreasing order of delta.
 
         Args:
-            epsilon: One of `epsilons`. If None, the smallest of them is used.
+            epsilon: One of `epsilons`; if None, the smallest one.
 
         Raises:
             ValueError: When the epsilon is not one of `epsilons`.
@@ -138,7 +138,7 @@ class Calibrated:
 
     @property
     def hausdorff_suffices(self) -> bool:
-        """Whether Laplace noise of the paper's scale keeps every log ratio at or below epsilon."""
+        """Whether Laplace noise of scale hausdorff / epsilon keeps all log ratios <= epsilon."""
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:
@@ -167,7 +167,7 @@ class Calibrated:
             ),
             "Largest Wasserstein distance W_inf": self.wasserstein_infinity,
             "Largest Hausdorff distance": self.hausdorff,
-            f"Log ratio at the paper's scale, Hausdorff / epsilon ({enough})": (
+            f"Log ratio at the scale Hausdorff / epsilon of the paper ({enough})": (
                 self.hausdorff_log_ratio
             ),
         }

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon. It is far above any level of interest, and its e^epsilon is finite."""
+"""Largest accepted epsilon, far above any level of interest; e^epsilon is still finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Pieces on which l is monotone (in this base class, constant), one row per individual.
+    """Pieces on which l is monotone, one row per individual.
+
+    In this base class, l is constant on each piece.
 
     Attributes:
         left: Log ratio l at the left end, [rows, pieces].
@@ -94,11 +96,12 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     Args:
         exceeds: Function that tells whether delta exceeds the tolerance at an epsilon. It must be
             true up to some epsilon, and false above.
-        at_least: Smallest epsilon to consider, for example the result for other individuals.
+        at_least: Smallest epsilon to consider. To find the largest result over several individuals,
+            pass the result for the earlier individuals.
 
     Returns:
-        The smallest such epsilon e, or a value that is larger than e by at most 1e-9 max(1, e);
-        infinity if `exceeds` is true at `MAX_EPSILON`.
+        The smallest epsilon e at which `exceeds` is false, or a value that is larger than e by at
+        most 1e-9 max(1, e); infinity if `exceeds` is true at `MAX_EPSILON`.
     """
     if np.isinf(at_least) or not exceeds(at_least):
         return at_least

@@ -98,8 +98,8 @@ def empirical_privacy(
     samples = sample_query(query, panel, key=key, progress=progress)
     if len(samples.names) > 3:
         raise BadValue(
-            f"query must be of at most 3 numbers, but was of {len(samples.names)}: there are "
-            "too few databases for a joint density of more."
+            f"query must have at most 3 numbers as result, but had {len(samples.names)}: a joint "
+            "density of more numbers would need too many databases."
         )
     parts = [("all databases", np.arange(panel.num_databases))]
     if adversary is not None:
@@ -208,6 +208,6 @@ def _small(panel: Panel) -> tuple[str, ...]:
     if panel.num_databases >= 10:
         return ()
     return (
-        f"A density from {panel.num_databases} database{'s' * (panel.num_databases > 1)} is mostly "
-        "its kernel: read every delta as a statement about the bandwidth.",
+        f"A density from {panel.num_databases} database{'s' * (panel.num_databases > 1)} has "
+        "mostly the shape of its kernel: every delta depends strongly on the bandwidth.",
     )

@@ -111,8 +111,8 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
     said = [
         "Choose the epsilon at which the delta of the worst individual is as small as you need; "
         "the table has both.",
-        f"Look at the individual {result.worst_individual}, who stands out most: without such "
-        "records the levels are smaller.",
+        f"Look at the individual {result.worst_individual}, who stands out most. Without the "
+        "records of such individuals, the privacy levels are smaller.",
     ]
     if noise is None:
         said.append(

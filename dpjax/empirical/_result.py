@@ -36,8 +36,8 @@ class EmpiricalPrivacy(Estimated, Shown):
             1 - prod_i (1 - delta_i), [E].
         epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
         tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
-        density: The chosen density, which can be passed to another call. With an adversary, each
-            bucket has its own density, and this attribute is None.
+        density: The chosen density, which can be passed to another call of `empirical_privacy`.
+            With an adversary, each bucket has its own density, and this attribute is None.
         log_likelihood: Mean log-likelihood of each database's results under the density that is
             fitted to the other databases; NaN if unknown.
         integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a

@@ -60,8 +60,8 @@ def individual_risk(
         progress: Callback (individuals done, individuals).
 
     Returns:
-        The risk. If removing an individual changes no result, that individual has delta 0. If it
-        leaves the query undefined in every database, the individual has delta 1.
+        The risk. If removing an individual changes no result, that individual has delta 0. If the
+        removal leaves the query undefined in every database, the individual has delta 1.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Algorithms 1 and 2.

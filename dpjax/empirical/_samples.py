@@ -75,7 +75,7 @@ class UserQuery:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return answers as in `Query.answers`, with and without individuals under the same key."""
+        """Return answers as in `Query.answers`; answers with and without individuals share keys."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -229,9 +229,9 @@ def sample_query(
     undefined = np.flatnonzero(np.isnan(without).any(axis=(0, 2)))
     if len(undefined):
         notes = (
-            f"The query is undefined in some database without {len(undefined)} of the individuals "
-            f"(first: {panel.individuals[undefined[0]]!r}); those databases are left out of their "
-            "sample.",
+            f"For each of {len(undefined)} individuals (first: "
+            f"{panel.individuals[undefined[0]]!r}), the query is undefined in some databases if "
+            "the individual is removed; these databases are left out of the individual's sample.",
         )
     full = np.ascontiguousarray(table[:, 0])
     without = np.ascontiguousarray(np.moveaxis(without, 1, 0))

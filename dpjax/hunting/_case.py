@@ -96,7 +96,7 @@ def read_case(path: str | Path) -> Case:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Let a file import modules from its folder within the context; other paths come first."""
+    """Within the context, search a file's folder last when the file imports modules."""
     folder = str(path.resolve().parent)
     sys.path.append(folder)
     try:

@@ -35,8 +35,8 @@ class Draws(NamedTuple):
 
     Attributes:
         draw: Function that draws from the process of the audit.
-        restarted: Function that returns a context; its value is a function like `draw`, which draws
-            from a new process.
+        restarted: Function that returns a context. Entering the context starts a new process and
+            returns a function that draws from this process.
     """
 
     draw: Draw
@@ -170,7 +170,10 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
                 return _output(next_line())
             except Exception as error:
                 # Any other exception would count as an output of the mechanism.
-                failures.append(f"the record {path.name} is of another audit or damaged: {error}.")
+                failures.append(
+                    f"the record {path.name} is damaged or belongs to another audit ({error}): "
+                    "draw again."
+                )
                 raise KeyboardInterrupt(failures[0]) from None
 
         try:

@@ -20,16 +20,16 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Share of the time limit, and number of draws, after which the pace is no longer measured."""
+"""Limits of the measurement of the pace: a share of the time limit, and a number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""A restarted process draws one output for this many draws of the audit, up to a maximum."""
+"""Number of draws of the audit per draw of a restarted process, whose maximum is the second."""
 
 _RECORD = ".jsonl.gz"
 """File name suffix of a record."""
 
 _AUDITED, _LEAST = 0.5, 60
-"""Share of the time limit for the audit, and the audit's minimum samples per side and pair."""
+"""Share of the time limit that the audit gets, and its minimum samples per side and pair."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def hunt(
         environments: Function from a case to the environments of its releases; not called if
             `again` is true.
         folder: Folder of the records of draws, one for each case and release.
-        again: Whether to audit recorded draws again, for every release that has a record, instead
-            of drawing.
+        again: If True, draw nothing, and audit the recorded draws of every release that has a
+            record.
         confidence: Confidence of each bound.
         key: Seed of all random choices of the audit. The libraries use their own randomness.
         seconds: Time for drawing in seconds, for each case and release.
@@ -121,7 +121,9 @@ def _runs(
         return
     paths = sorted(folder.glob(f"{case.path.stem}@*{_RECORD}"))
     if not paths:
-        raise BadValue(f"folder must hold a record of {case.path.stem}, but had none.")
+        raise BadValue(
+            f"folder must hold a record of {case.path.stem}, but had none: draw outputs first."
+        )
     for path in paths:
         spec = path.name.removesuffix(_RECORD).partition("@")[2]
         yield spec, partial(_replayed, case, path)

@@ -24,8 +24,8 @@ class Mechanism(Protocol):
     A custom class is a frozen dataclass that has these two members and is registered by
     `jax.tree_util.register_dataclass`. `dpjax.audit` validates it once (`check_mechanism`): the
     type and shape of its draws, and that the key alone determines them. A function that returns one
-    draw is simpler to write (`from_function`). But a class draws a whole block, and its parameters
-    can change without recompilation.
+    draw is simpler to write (`from_function`). A class has two advantages: it draws a whole block,
+    and its parameters can change without recompilation.
     """
 
     @property
@@ -46,7 +46,7 @@ class BuiltIn:
         source: Publication that defines the mechanism.
         output_space: The space of the outputs.
         level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no
-            finite epsilon holds. Unless a class overrides it, it equals the parameter epsilon.
+            finite epsilon holds. By default, the level is the parameter epsilon.
         standard_region: Lower and upper bounds of the outputs to compare: two numbers, or two
             vectors with a number per axis. For mixed outputs, they bound the real part. For a
             finite space, the attribute is None.

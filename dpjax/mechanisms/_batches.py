@@ -42,7 +42,7 @@ class Sampling(Protocol):
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """Return whether each record is in the batch (None if all are), and the array to carry."""
+        """Return which records are in the batch (None for all), and the array to carry."""
         ...
 
 
@@ -152,7 +152,7 @@ class Shuffle:
 
 
 def _ranks(first: Array, second: Array) -> Array:
-    """Return the rank of each record in the order of two random words per record, int32 [n].
+    """Sort records by two random words per record; return the rank of each record, int32 [n].
 
     The record's index replaces the last bits of its second word, so that the index need not be
     sorted as a third word. The remaining bits of two records are almost never equal.

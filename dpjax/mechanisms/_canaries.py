@@ -24,7 +24,7 @@ class Canaries(NamedTuple):
 
     Attributes:
         features: Features of the records that are always present, float32 [n, d].
-        labels: Labels of these records, float32 [n].
+        labels: Labels of the records that are always present, float32 [n].
         own: Features of the canaries, float32 [k, d].
         own_labels: Labels of the canaries, float32 [k].
     """

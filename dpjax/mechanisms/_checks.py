@@ -29,9 +29,9 @@ _LOOK = 256
 """Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
-"""Probability below which equal outputs under two keys are rejected.
+"""Threshold for rejecting a sampler whose outputs are equal under two keys.
 
-It is the probability that independent draws would be equal.
+The sampler is rejected if independent draws would be equal with a smaller probability than this.
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
@@ -74,7 +74,7 @@ def trace(
         raise BadType(
             f"{label} failed for (key, database of shape {shape_of(database)}): "
             f"{type(error).__name__}: {error}"
-            f"{'' if form is None else f'; if it draws by itself, {form}.'}"
+            f"{'' if form is None else f'; if it uses its own random numbers, {form}.'}"
         ) from error
 
 
@@ -171,7 +171,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape that `_LOOK` outputs in a space must have, and their kind of NumPy dtype."""
+    """Return the shape and the kind of NumPy dtype that `_LOOK` draws in a space must have."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

@@ -68,10 +68,11 @@ class _OnUnitInterval(BuiltIn):
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
-        """Return the probabilities of [0, x] and [x, 1], up to a common factor, and a function.
+        """Return two probabilities and a quantile function, from which outputs are drawn.
 
-        The function is the quantile function of the distance from x: it maps a uniform number, and
-        whether the output is below x, to the output's distance from x.
+        The probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
+        function has two arguments, a uniform number and whether the output is below x. It returns
+        the output's distance from x.
         """
         raise NotImplementedError
 

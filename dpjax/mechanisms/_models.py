@@ -118,7 +118,7 @@ class Network:
         return jnp.asarray(np.concatenate([first.ravel(), second]), dtype)
 
     def _parts(self, parameters: Array, inputs: Array) -> tuple[Array, Array, Array]:
-        """Return output weights [hidden], activations and ones [n, hidden + 1], and logits [n]."""
+        """Return output weights [hidden], activations with ones [n, hidden + 1] and logits [n]."""
         size = self.hidden * inputs.shape[1]
         first, second = parameters[:size].reshape(self.hidden, -1), parameters[size:]
         active = _ones(jnp.tanh(inputs @ first.T))

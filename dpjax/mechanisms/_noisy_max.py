@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""Functions from the number of queries k to the rule of a mechanism, by the mechanism's name."""
+"""For each mechanism, by name, a function from the number of queries k to its rule."""
 
 
 @pytree

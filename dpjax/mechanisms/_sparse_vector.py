@@ -217,7 +217,7 @@ class SVT4(SparseVector):
 
 @pytree
 class SVT5(SparseVector):
-    """Variant 5: Lap(2 / eps) on the threshold, no noise on queries, no stop. No finite level.
+    """Variant 5: noise Lap(2 / eps) only on the threshold; it never stops, and has no finite level.
 
     References:
         Lyu, Su, Li (2017), Algorithm 5; Askin, Kutta, Dette (2022), experiment (g).

@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return arguments for a mechanism's class, or for `from_function`, that recreate it."""
+    """Return arguments of a mechanism's class, or of `from_function`, to recreate the mechanism."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -78,13 +78,13 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 def mechanism_from_plain(
     name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
-    """Create a mechanism from its name and parameters; if it is a function, validate it.
+    """Create a mechanism from its name and parameters; validate it if a function defines it.
 
     Args:
         name: Catalogue name, or MODULE:NAME.
         parameters: Parameters of the mechanism, or arguments of `from_function`.
-        database: Database of the first pair, at which a function is validated. It may be None for
-            a mechanism.
+        database: Database of the first pair, at which a function is validated. It may be None if
+            the name is that of a class.
         allow_import: Modules that may be imported, including their submodules. If empty, only
             mechanisms of the catalogue are accepted.
 

@@ -39,8 +39,11 @@ _INTERVAL = 1e-4
 """Spacing of the grid on which an accountant discretizes privacy losses."""
 
 _BLOCK, _BLOCK_OF_ACCELERATORS = 256, 2**14
-"""Numbers of trainings per block for a model of width 1; wider models have smaller blocks. Larger
-blocks would not fit into the caches of a CPU; an accelerator needs many trainings to be busy."""
+"""Numbers of trainings per block, on a CPU and on accelerators, for a model of width 1.
+
+Wider models have smaller blocks. Larger blocks would not fit into the caches of a CPU; an
+accelerator needs many trainings to be busy.
+"""
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
@@ -71,8 +74,8 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
     if not isinstance(sampling, FullBatch | Poisson):
         raise BadValue(
             f"sampling must be FullBatch() or Poisson(rate) for an accountant, but was {sampling}: "
-            "no accountant knows the level of shuffled batches, and that of Poisson sampling may "
-            "be too small for them."
+            "no accountant knows the level of shuffled batches, and the level of Poisson batches "
+            "may be below it."
         )
     needs("claims of an accountant", "accounting", "dp_accounting")
     from dp_accounting.pld import privacy_loss_distribution
@@ -102,8 +105,8 @@ def likelihood_score(
         rate: Probability that a record is in a batch.
 
     Returns:
-        A scalar that increases with the likelihood ratio. If the rate is below 1, it is the
-        logarithm of the ratio; if the rate is 1, it is the sum of the lengths.
+        A scalar that increases with the likelihood ratio: the logarithm of the ratio if the rate
+        is below 1, and the sum of `lengths` if the rate is 1.
 
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016), for the mixture.
@@ -272,7 +275,7 @@ class DpSgd:
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters, `move`, even for an empty batch."""
+        """Return the vector to subtract from the parameters: `move`, even for an empty batch."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

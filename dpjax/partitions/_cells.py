@@ -71,7 +71,7 @@ class Cells:
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return the part of an array [size] that belongs to boxes, as [len(boxed), *shape]."""
+        """Return an array's entries for boxes, from an array [size], as [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:

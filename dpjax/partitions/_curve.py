@@ -7,8 +7,10 @@ import numpy as np
 from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
-"""A plot shows at most this many labels, those with the largest losses, and at most this many
-numeric cells, the most frequent."""
+"""Maximum numbers of labels and of numeric cells in a plot.
+
+If there are more, the plot shows the labels with the largest losses and the most frequent cells.
+"""
 
 
 def curve_of(
@@ -53,7 +55,7 @@ def curve_of(
 
 
 def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
-    """Place boxes on a line by decreasing ratio of probabilities, database over neighbor.
+    """Place boxes on a line, in decreasing order of P(database) / P(neighbor).
 
     Args:
         counts: Integers [2, cells], at the database and at its neighbor.

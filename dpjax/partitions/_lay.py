@@ -31,8 +31,11 @@ _MAX_OUTCOMES = 4096
 """Maximum number of atoms for single integers and for finite output spaces."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""For each dimension of the outputs, the number of evenly spaced quantile levels, and the number of
-further levels in each tail, each of which is half the one before."""
+"""For each dimension of the outputs, two numbers of quantile levels.
+
+The levels are evenly spaced, with further levels in each tail; each further level is half of the
+level before it.
+"""
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
 """A value is an atom only if it occurs at least _ATOM_COUNT times, and if it makes up at least an
@@ -127,7 +130,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the values that get their own cells: all if few are distinct, else frequent ones."""
+    """Return the values that get their own cells: all values if they are few, or frequent ones."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)

@@ -21,7 +21,7 @@ from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
-"""Example value for each of these codes, except _ZERO, which only mixed outputs have."""
+"""Example value for each code of the line above, except _ZERO, which only mixed outputs have."""
 
 _COMPARED = 32
 """Number of edges that are compared with every output before a binary search."""

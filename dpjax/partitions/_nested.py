@@ -22,8 +22,8 @@ class Nested(NamedTuple):
     Attributes:
         structure: Text of the output with the word "number" in place of each number, such as
             "{'count': number, 'status': 'ok'}".
-        numbers: The numbers of the output. Those in a dict are sorted by key, those in a list or
-            tuple by position.
+        numbers: The numbers of the output. Numbers in a dict are sorted by key, and numbers in a
+            list or tuple by position.
         entries: Path of each number, such as "['count']" or "[0][1]".
         numeric: Whether every part is a number.
     """

@@ -56,7 +56,7 @@ class Network:
         return blake2b(whole, digest_size=4).hexdigest()
 
     def plain(self) -> Plain:
-        """Return the size and digest but no weights; rerunning an audit refits the network."""
+        """Return size and digest, without the weights, because a rerun fits the network again."""
         return {"kind": "network", "width": _WIDTH, "digest": self.digest}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:

@@ -60,8 +60,8 @@ class Partition(Cells):
             marks: Integers [size], a mark for each cell.
 
         Returns:
-            A partition with fewer edges, of which only `index` may be used; and the marks of its
-            cells.
+            A partition with fewer edges, and the marks of its cells. Use only the method `index` of
+            this partition.
         """
         boxes, kept = self.boxes(marks), []
         for column, edges in enumerate(self.edges):
@@ -73,7 +73,7 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return the cell of each output, int [n]; each score is by the fit without its fold."""
+        """Return the cell of each output, int [n]; see `values` of `Score` for the folds."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
@@ -95,11 +95,11 @@ class Partition(Cells):
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """Return the coarser partitions that a search tries, each as in `groups`, int64 [size]."""
+        """Return the coarser partitions that a search tries, in the form of `groups`."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
-        """Return coordinates that order the boxes: each entry's bin and, for vectors, their sum.
+        """Return coordinates that order the boxes: each entry's bin and, for vectors, the bin sum.
 
         Returns:
             Arrays [size], one per coordinate, with NaN for labels without numbers; an empty list if
@@ -241,7 +241,10 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add bins without outputs to an event if the nearest bins with outputs both belong to it."""
+    """Add bins without outputs to an event if the nearest bins with outputs belong to the event.
+
+    Both the nearest such bin before and the nearest such bin after it must belong to the event.
+    """
     if not seen.any():
         return chosen
     before, behind = _beside(chosen, seen)
@@ -249,7 +252,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each bin, the values at the nearest bins with outputs before and after it."""
+    """Return, for each bin, the values of the nearest bins that have outputs, on both sides."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

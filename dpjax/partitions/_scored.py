@@ -67,7 +67,7 @@ class Scored(Partition):
 
     @property
     def key(self) -> Hashable:
-        """A key of this object alone, since its score is fitted to one pair only; see `Cells`."""
+        """A key that no other partition has, since the score is fitted to one pair; see `Cells`."""
         return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
@@ -75,7 +75,7 @@ class Scored(Partition):
         return self._cell(self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return the cell of each output, int64 [n], by the score fitted without its fold."""
+        """Return the cell of each output, by the score fitted without the output's fold."""
         return self._cell(self.score.values(outputs, fold))
 
     def _cell(self, values: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
 
 
 def pilot_size(dimension: int) -> int:
-    """Return the largest pilot size, in outputs per side, for outputs of a dimension.
+    """Return the largest pilot size, in outputs per side, for outputs of the given dimension.
 
     A difference that is spread over many entries shows only in a fit to many outputs.
     """

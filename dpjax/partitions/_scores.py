@@ -56,7 +56,10 @@ class Score(Protocol):
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return scores, float32 [n]; with `fold`, each output is scored without its fold."""
+        """Return scores, float32 [n].
+
+        If `fold` is given, each output is scored by the fit that left out the output's fold.
+        """
         ...
 
 

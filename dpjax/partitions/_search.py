@@ -36,7 +36,7 @@ class Budget(NamedTuple):
     """Number of fresh outputs that confirm the finding of a search, and confidence of the bound.
 
     Attributes:
-        num_confirm: N, the number of fresh outputs per side. If `shared`, it is the mean of both
+        num_confirm: N, the number of fresh outputs per side. If `shared`, N is the mean over both
             sides.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.

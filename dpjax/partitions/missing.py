@@ -26,8 +26,10 @@ MASKED = Raised("masked")
 """Stand-in for a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
-"""Outcome for each of these types of pandas. Types are compared by name, so that pandas need not be
-imported."""
+"""Outcome for each type of missing value of pandas.
+
+Types are compared by name, so that pandas need not be imported.
+"""
 
 
 def missing(item: object) -> str | None:

@@ -79,8 +79,8 @@ class Encoder:
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or
                 lists of numbers, labels, None, `Raised`, or nested dicts, lists and tuples of
-                these. The numbers of a nested output form a vector; an unusual structure becomes
-                its label.
+                these. The numbers of a nested output form a vector. If the structure of the output
+                is not the usual one, the structure becomes the output's label.
 
         Raises:
             ValueError: When the outputs differ in length from earlier ones, or `special` is "error"
@@ -175,7 +175,7 @@ class Encoder:
         rows: list[tuple[float, ...] | None],
         labels: np.ndarray,
     ) -> None:
-        """Fill in numbers and labels of nested outputs, given the first batch's usual structure."""
+        """Fill in numbers and labels of nested outputs; the first batch sets their structure."""
         with_numbers = [one for one in nested.values() if one.numbers]
         if self.usual is None and with_numbers:
             self.usual = usual(with_numbers)

@@ -25,7 +25,7 @@ LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
 
 SMALL, TINY = 9, 8
-"""Font sizes, in points: of labels, and of less important text."""
+"""Font size of labels and of less important text, in points."""
 
 _LONGEST = 100
 """Maximum number of characters of a piece of untrusted text; the rest is cut off."""

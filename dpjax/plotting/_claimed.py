@@ -86,7 +86,7 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
     """Return the smallest miss probability of any test with false-alarm probability x.
 
     The tests try to tell two databases apart, given an output of an (epsilon, delta)-DP mechanism.
-    The result is the same whichever of the two databases a test raises the alarm for.
+    Exchanging the two databases does not change the result.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
@@ -100,9 +100,9 @@ def _errors_of_divergence(
 ) -> NDArray[np.float64]:
     """Return the smallest probability of a miss under a bound `level` on a Renyi divergence.
 
-    A test has two outcomes, alarm or not. By the data processing inequality, the bound also holds
-    for the divergence between its outcome's distributions at the two databases. Bisection finds the
-    smallest probability of a miss that satisfies this.
+    A test has two outcomes, alarm and no alarm. By the data processing inequality, `level` also
+    bounds the divergence between the distributions of the outcome at the two databases. Bisection
+    finds the smallest probability of a miss for which that divergence is at most `level`.
     """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpjax.plotting._outcomes import Strip
 
 _WIDTH, _HEIGHT = 0.31, 0.13
-"""Assumed width of a label, as a share of the panel's width; likewise its height."""
+"""Assumed width and height of a label, as shares of the panel's width and height."""
 
 _GAP = 0.02
 """Horizontal distance between a label and its curve, as a share of the panel's width."""

@@ -65,10 +65,10 @@ class Strip:
         low: Lower end of each cell, [cells].
         high: Upper end of each cell, [cells]; equal to `low` if the cell is a single value among
             intervals.
-        names: Names of the cells, if these are drawn at equal distances, as for labels or a few
-            floats; None if the cells have positions on an axis of numbers.
-        per: What each probability refers to: a "label", a "number" (a float with a name), a
-            "value" (an integer) or a "unit" of length.
+        names: Names of the cells if each cell is a label or one of a few floats. Such cells are
+            drawn at equal distances. None if the cells have positions on an axis of numbers.
+        per: Unit of the probabilities: per "label", per "number" (a float with a name), per
+            "value" (an integer) or per "unit" of length.
         shares: Shares of the outputs at the database and at its neighbor, [2, cells].
         loss: Privacy loss of each cell, [cells].
         event: Whether a cell is part of the counted event, bool [cells].
@@ -192,8 +192,8 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
     Args:
         strip: Cells to merge.
         counts: Number of outputs of each side in each cell, [2, cells].
-        enough: Minimum number of outputs in a bin, over both sides. Adjacent cells that may be
-            merged become one bin if all of them together have fewer outputs.
+        enough: Minimum number of outputs in a bin, over both sides. A bin has fewer outputs only
+            if merging it with all adjacent cells that it may be merged with is not enough.
         largest: Maximum of (standard error of a side's count) / (width of the bin).
     """
     single = strip.single

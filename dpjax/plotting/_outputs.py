@@ -53,7 +53,7 @@ class Marks(NamedTuple):
 
     Attributes:
         at: Output that the witness names.
-        estimate: Estimated loss at that output, or None.
+        estimate: Estimated loss at the output `at`, or None.
         bound: Lower bound.
         claim: Claimed loss, or None.
     """

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _BESIDE, _LABELS = 3.2, 1.1
 """Widths, in inches, of the panels on the right of the trade-off plot.
 
-`_BESIDE` is the width of the first column of panels; `_LABELS` is that of a second column, which
-shows outputs that are labels.
+`_BESIDE` is the width of the first column of panels. `_LABELS` is the width of the second column,
+which shows outputs that are labels.
 """
 
 

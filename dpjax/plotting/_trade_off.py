@@ -35,7 +35,10 @@ _POINTS, _LINE = 401, 30
 """Number of points of a curve, and maximum number of characters per line of a label."""
 
 _APART = 0.15
-"""A guide line is left out if its epsilon is this close to the claim or the bound, relatively."""
+"""Minimum relative difference between a guide line's epsilon and the claim or the bound.
+
+A guide line that is closer is left out.
+"""
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
 """Pattern of numbers with more decimals than a figure needs, which are shortened."""
@@ -49,8 +52,8 @@ class Seen(NamedTuple):
         trials: Total number of outputs at the database, and at its neighbor.
         larger: 0 if the event is likelier at the database, 1 if at the neighbor.
         event: The event, in words.
-        confidence: Confidence of the box around the witness's point. It is None if no binomial
-            bound holds, because earlier outputs determined the number of outputs.
+        confidence: Confidence of the box around the witness's point. None if earlier outputs
+            determined the number of outputs, because no binomial bound holds then.
     """
 
     counts: tuple[int, int]
@@ -176,9 +179,9 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a bound on the best test: rates of false alarms, and the rate of misses at each.
+    """Return rates of false alarms, and a bound on the smallest rate of misses at each of them.
 
-    An alarm of that test stands for the same database as an alarm of the witness.
+    Tests raise the alarm for the same database as the witness does.
     """
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)

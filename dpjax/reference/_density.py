@@ -63,8 +63,8 @@ def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> 
         )
     if any(np.ndim(leaf) for leaf in jax.tree.leaves(mechanism)):
         raise ValueError(
-            f"mechanism must have one value per parameter, but the {type(mechanism).__name__} had "
-            "stacked ones."
+            f"mechanism must have one value per parameter, but {type(mechanism).__name__} had an "
+            "array of several values."
         )
     database, outputs = np.asarray(database, float), np.asarray(outputs, float)
     num_queries = getattr(mechanism, "num_queries", None)

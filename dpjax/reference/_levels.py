@@ -18,7 +18,7 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Number of noise scales beyond the outermost kinks at which the loss is constant in float64."""
+"""Distance from the outermost kinks, in noise scales, beyond which the loss is constant."""
 
 _GRID, _MIXED_GRID = 129, 17
 """Number of grid points between two kinks of the loss.
@@ -28,10 +28,10 @@ integral, which takes longer to compute.
 """
 
 _FLAT = 1e-13
-"""Least difference of the loss at adjacent grid points for which the maximum is refined.
+"""Minimum difference of the loss at adjacent grid points for which the maximum is refined.
 
-If the loss at both neighbors of the best grid point is within this difference of the maximum, the
-loss at the best grid point is returned as it is.
+If the loss differs less between the best grid point and both of its neighbors, the loss at the best
+grid point is returned without refinement.
 """
 
 

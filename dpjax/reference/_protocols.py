@@ -1,7 +1,8 @@
 """Exact outcome probabilities of local protocols, as tables of log probabilities.
 
 In unary encodings and RAPPOR, the bits of an outcome are independent. In local hashing and subset
-selection, an outcome's probability depends only on whether the outcome supports the true category.
+selection, an outcome's probability depends only on whether the true category is consistent with
+the outcome: it has the reported bucket, or is in the reported subset.
 """
 
 import math

@@ -2,11 +2,10 @@
 
 Between two adjacent kinks, such an integrand is a sum of exponentials. It is thus an entire
 function, for which Gauss-Legendre quadrature converges faster than geometrically. Beyond the
-outermost kinks, let u be e^(-distance / scale), where the distance is that from the outermost kink
-and the scale is the largest one in the integrand. In every mechanism here, the largest scale is an
-integer multiple of the other scale. The integrand is then a polynomial in u, and Gauss-Legendre
-quadrature in u is exact. All terms are positive, so small probabilities have full relative
-precision.
+outermost kink on either side, let u be e^(-r / s), where r is the distance from that kink and s is
+the largest scale in the integrand. In every mechanism here, the largest scale is an integer
+multiple of the other scale. The integrand is then a polynomial in u, and Gauss-Legendre quadrature
+in u is exact. All terms are positive, so small probabilities have full relative precision.
 """
 
 from itertools import pairwise

@@ -31,7 +31,7 @@ def render(page: Page, kind: str) -> str:
 
     Args:
         page: Page to render.
-        kind: ".html" or ".md". Text that comes from data is escaped in both.
+        kind: ".html" or ".md". Text that comes from data is escaped in both formats.
 
     Returns:
         The content of the file.
@@ -65,7 +65,7 @@ class _Code(str):
 
 
 def _code(text: str) -> _Code:
-    """Escape `<` as JSON does, so that no tag remains; no JSON text ends a code fence."""
+    """Escape `<` as JSON does, so that the text has no tag; JSON never ends a code fence."""
     return _Code(text.replace("<", r"\u003c"))
 
 

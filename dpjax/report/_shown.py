@@ -21,7 +21,7 @@ class Glance(NamedTuple):
 
     Attributes:
         title: Title of the figure.
-        verdict: Kind, headline and sentence.
+        verdict: Kind, headline and sentence of the verdict.
         rows: Name and text of each number.
     """
 

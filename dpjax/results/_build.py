@@ -36,7 +36,7 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Dataclass, Protocol):
-    """Method as seen by a recipe, which needs only its name and options."""
+    """The part of a method that a recipe needs: its name and options."""
 
     name: ClassVar[str]
 
@@ -109,7 +109,7 @@ def _doubted(stated: Conclusion) -> Conclusion:
     """Return the statement with the verdict "doubtful", for draws that do not look independent."""
     sentence = Sentence(
         "This is no verdict: the bound requires independent draws, and these outputs do not look "
-        "independent. If you know that they are, pass "
+        "independent. If you know that they are independent, pass "
         f"{term('independent=True', '--independent')}."
     )
     return replace(stated, verdict=DOUBTFUL, sentence=sentence)
@@ -167,7 +167,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     if isinstance(claim, tuple) and error is not None and error <= 1 - terms.confidence:
         return VIOLATED, (
             f"With confidence {terms.confidence:g}, {terms.notion.claimable} is not within the "
-            "claimed curve, which is refuted as a whole and not at one of its points."
+            "claimed curve. The curve is refuted as a whole, not at one particular point."
         )
     if claim is None:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."

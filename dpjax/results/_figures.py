@@ -141,7 +141,10 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """Return the level for the pair that follows from a level for one record, if there is one."""
+    """Convert a level for one record to the number of records in which the pair differs.
+
+    The result has no level if the notion has no such conversion.
+    """
     from dpjax.plotting import Claimed
 
     notion, distance = result.notion, result.recipe["distance"]

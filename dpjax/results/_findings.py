@@ -17,7 +17,7 @@ class Row(NamedTuple):
         pair: Index of the chosen pair.
         output: Witness's output as a list of numbers, or None.
         status: Name of a `Status`.
-        verdict: Verdict of a method that judges by itself. If None, the verdict follows from the
+        verdict: Verdict, if the method itself determines it. If None, the verdict follows from the
             bound and the claim.
         state: Wealth of bets from which the run can continue, or None.
     """
@@ -36,8 +36,8 @@ class Findings:
 
     Attributes:
         finding: Function from a run's position in the batch to its complete finding.
-        rows: Function that returns the row of each run in a sweep. It costs less than computing all
-            findings.
+        rows: Function that returns the row of each run in a sweep, which is cheaper than computing
+            all findings.
     """
 
     finding: Callable[[int], Finding]

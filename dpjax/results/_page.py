@@ -36,7 +36,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""Limits that every page states. `blind_spot` adds a sentence on rare events."""
+"""What an audit does not cover, as every page states. `blind_spot` adds a line on rare events."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:

@@ -53,7 +53,7 @@ class Conclusion(Statement):
     sentence: str
 
     def _lines(self) -> list[tuple[str, str]]:
-        """See `Statement`; the verdict comes first."""
+        """Return the rows of `Statement`, preceded by the verdict and the level."""
         asked = [("verdict", f"{self.verdict}. {self.sentence}"), ("level", self.level)]
         return [*asked, *super()._lines(), ("confidence", f"{self.confidence:g}")]
 

@@ -75,7 +75,7 @@ class AuditResult(Parts, Shown):
         """Read the result that `to_json` wrote.
 
         Raises:
-            ValueError: When the text is not such a result.
+            ValueError: When `to_json` cannot have written the text.
         """
         try:
             content = json.loads(text)

@@ -1,8 +1,8 @@
-"""Verdict on outputs that never varied: a function of the data, if the counts say so.
+"""Verdict on outputs that never varied, which may be a function of the data without any noise.
 
 Constant outputs alone show nothing, since a correct mechanism may release the same output nearly
-always. They are a verdict if the counts refute the claim or, without a claim, if they refute that
-any useful level holds.
+always. The verdict is "not random" if the counts refute the claim. Without a claim, the counts must
+refute every epsilon that counts as privacy.
 """
 
 import math
@@ -46,8 +46,9 @@ def _apart(counts: tuple[int, int] | None, trials: tuple[int, int]) -> bool:
 def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
     """Return a lower bound on epsilon if an event separates all outputs of two databases.
 
-    Each of two exact one-sided bounds on a probability (Clopper and Pearson, 1934) has half of the
-    error. Both hold together, and bound the event's ratio and that of its complement.
+    The bound combines two exact one-sided bounds on probabilities (Clopper and Pearson, 1934), each
+    with half of the error. Together, they bound the probability ratios of the event and of its
+    complement.
 
     Args:
         trials: Number of outputs at the database and at its neighbor.

@@ -172,8 +172,8 @@ def outputs_caption(result: Parts) -> str:
     if "event" in curve and witness.densities is not None:
         first, second = witness.densities
         said += (
-            f" The shaded event holds {100 * first:.3g} % of the fresh outputs at the database and "
-            f"{100 * second:.3g} % at its neighbor."
+            f" The shaded event contains {100 * first:.3g} % of the fresh outputs at the database "
+            f"and {100 * second:.3g} % at its neighbor."
         )
     return said
 

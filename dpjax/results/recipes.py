@@ -107,7 +107,7 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
     Args:
         notion: Any notion.
-        implied: Name of the default notion. If `notion` has this name, the name is left out.
+        implied: Name of the default notion. The name of `notion` is left out if it is this name.
     """
     named = {} if notion.name == implied else {"name": notion.name}
     return {**named, **options_to_plain(notion)}
@@ -167,7 +167,7 @@ def _listed(database: object) -> object:
 
 
 def holds_arrays(database: object) -> bool:
-    """Return whether a dict holds arrays, for which a function may not accept lists instead."""
+    """Return whether a dict holds arrays, which a function may not accept in the form of lists."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False

@@ -49,8 +49,8 @@ def block_bytes(
         key: Integer seed of the sweep.
         execution: How the work is laid out on the machine.
         more: Draws per side in addition to those of a sequential entry.
-        states: States of the same runs after fewer draws. The runs continue from these states, or
-            start with their first draw if None.
+        states: States of the same runs after fewer draws, from which the runs continue. If None,
+            the runs start with their first draw.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:

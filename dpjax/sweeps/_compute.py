@@ -50,8 +50,8 @@ def compute(
         key: Integer seed or typed key; the entry's identity is folded into it.
         execution: How the work is laid out on the machine; it never changes a row.
         more: Additional draws per side, beyond those of a sequential entry's method.
-        states: Column `state` of the same runs after fewer draws; the runs continue from there. If
-            None, the runs start with their first draw. Both give the same rows.
+        states: Column `state` of the same runs after fewer draws, from which the runs continue.
+            If None, the runs start with their first draw. The rows are the same in both cases.
 
     Returns:
         Columns `run`, `lower_bound` (NaN if the method gives no bound), `estimate` (NaN where the
@@ -86,7 +86,7 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of an entry; all blocks share them, so that all count in the same cells."""
+    """Return the terms of an entry, which are cached so that all blocks use the same cells."""
     return entry.terms(key_of(list(words)))
 
 

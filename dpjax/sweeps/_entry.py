@@ -44,8 +44,8 @@ class Entry:
             `dpjax.HostMechanism` or `dpjax.CanaryRuns` of such a function.
         method: A method of `dpjax.audit` with its options; or `LocalSearch` or `HistogramEstimate`,
             which yield estimates without a bound.
-        pairs: Pairs to search; None for a mechanism's standard pairs. Histogram methods that
-            compare all of their inputs take no pairs.
+        pairs: Pairs to search. If None, the standard pairs of the mechanism are searched. Histogram
+            methods that compare all of their inputs take no pairs.
         notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
         claim: Level to compare every run with, as in `dpjax.audit`, or None.
         confidence: Confidence of the bounds, if the method yields bounds.
@@ -98,8 +98,8 @@ class Entry:
             raise TypeError(reason)
         if not self.source.repeatable:
             raise TypeError(
-                "mechanism must be drawn anew in every run of a sweep, but was "
-                f"{self.source.name}: audit it by dpjax.audit(...)."
+                "mechanism must draw new outputs in every run of a sweep, but "
+                f"{self.source.name} cannot: use dpjax.audit(...) instead."
             )
         if not self.source.takes_pairs:
             if self.pairs is not None:
@@ -177,7 +177,7 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether runs can continue with more draws: the method is sequential, without seconds."""
+        """Whether runs can continue with more draws: a sequential method without a time limit."""
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:

@@ -99,8 +99,9 @@ def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collec
     lost = [name for name in finished if name not in names]
     if lost:
         raise ValueError(
-            f"{folder} holds {len(lost)} finished blocks that are no blocks of this sweep "
-            f"(first {lost[0]}): runs can only be added, in whole blocks of {new.block_runs}."
+            f"{folder} holds {len(lost)} finished blocks that this sweep does not have "
+            f"(first {lost[0]}): a stored sweep can only grow, by whole blocks of "
+            f"{new.block_runs} runs."
         )
 
 
@@ -116,8 +117,8 @@ def refuse_other_numbers(folder: Path, old: JsonObject, new: JsonObject) -> None
         before, now = old["versions"][name], new["versions"][name]
         if before != now:
             raise ValueError(
-                f"{folder} was made with {name} {before}, but this is {now}, which may draw or "
-                "round otherwise: name another folder, or go on with the old version."
+                f"{folder} was made with {name} {before}, but {now} is installed, which may draw "
+                "or round differently: name another folder, or install the old version."
             )
     for name in ("dtype", "generator"):
         if old[name] != new[name]:

@@ -72,8 +72,8 @@ class SweepSpec:
         validate.positive_int(at_least=0, more=self.more)
         if self.more and not any(entry.goes_on for entry in self.entries):
             raise BadValue(
-                "more must be left out where no entry has the method sequential and a number of "
-                f"draws, but was {self.more}."
+                f"more must be left out, but was {self.more}: it applies only to entries with the "
+                "method sequential and a number of draws, and there is none."
             )
         random.as_key(self.key)
         if not self.entries:
@@ -123,14 +123,14 @@ class SweepSpec:
         """Read a spec that `to_dict` or a user wrote.
 
         A table may have a `grid`, which maps parameters to lists of values. Such a table stands for
-        several entries: one for each combination of values, which the entry's label shows.
+        several entries, one for each combination of values. Each entry's label shows its values.
 
         Args:
             content: The spec as JSON values.
             allow_import: As in `Entry.from_dict`.
 
         Raises:
-            ValueError, TypeError: When `Entry.from_dict` raises; the message says for which entry.
+            ValueError, TypeError: When `Entry.from_dict` raises it. The message names the entry.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
         entries: list[Entry] = []
@@ -188,7 +188,7 @@ class SweepSpec:
 def _of(error: Exception, text: str) -> Exception:
     """Return a TypeError or ValueError with a new text.
 
-    The class of `error` itself may be a subclass that cannot be created from a text alone.
+    The class of `error` is not used, because some subclasses cannot be created from a text alone.
     """
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 

@@ -85,8 +85,8 @@ class Store:
 
         A sweep may continue the store of a smaller sweep, if the larger sweep has all entries and
         all finished blocks of the smaller one. A stored sweep can therefore grow by entries, by
-        runs, and by draws of sequential entries. If the store has a larger `more`, that one is
-        used.
+        runs, and by draws of sequential entries. If `more` is larger in the store than in `spec`,
+        the larger value is used.
 
         Args:
             folder: A new folder, or the folder of a store.
@@ -211,8 +211,8 @@ class Store:
         if other is None and first is not None:
             if not _rows(first).equals(_rows(path)):
                 raise ValueError(
-                    f"{path.name} and {first.name} in {path.parent} hold other rows of the same "
-                    "runs: one of them is wrong. Remove both, and the sweep computes them anew."
+                    f"{path.name} and {first.name} in {path.parent} hold different rows for the "
+                    "same runs, so one file is wrong. Remove both, and run the sweep again."
                 )
             other = f"it holds the same rows as {first.name}"
         if other is None:
@@ -235,7 +235,7 @@ class Store:
         }
         other, allowed = difference(said, expected), self.manifest["processors"]
         if other is None and said["processor"] not in allowed:
-            other = f"its processor is {said['processor']!r}, and none of {', '.join(allowed)}"
+            other = f"its processor is {said['processor']!r}, not one of {', '.join(allowed)}"
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
@@ -269,15 +269,16 @@ class Store:
             path.unlink(missing_ok=True)
 
     def _allow(self, processor: str) -> None:
-        """Add a processor to the manifest if it is new; if `any_processor` is False, raise then."""
+        """Add a new processor to the manifest; raise if `any_processor` does not permit it."""
         known = self.manifest["processors"]
         if processor in known:
             return
         if not self.any_processor:
             raise BadValue(
                 f"{self.folder} was made on {' and '.join(known)}, but this is {processor}, whose "
-                "results may differ in the last bits: continue on that processor, name another "
-                f"folder, or allow it by {term('any_processor')}, which each row then shows."
+                "results may differ in the last bits: continue on the old processor, name another "
+                f"folder, or allow any processor by {term('any_processor')}. Each row shows its "
+                "processor."
             )
         known.append(processor)
         write_whole({self.folder / MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
@@ -306,8 +307,8 @@ class Store:
             temporary.unlink(missing_ok=True)
             raise OSError(
                 error.errno,
-                f"a block cannot be stored ({error.strerror}); every block that was finished "
-                "before is safe: make room and give the same command again",
+                f"a block cannot be stored ({error.strerror}): free disk space and run the same "
+                "command again. All blocks that were stored earlier are intact",
                 str(self.folder),
             ) from error
 

@@ -162,7 +162,8 @@ class SweepSummary(Shown):
         return [
             (
                 entry.label,
-                f"{len(entry.bounds)} of {entry.num_runs} runs, bounds at 5%, 50% and 95% of them: "
+                f"{len(entry.bounds)} of {entry.num_runs} runs; quantiles of the bounds "
+                "(5%, 50%, 95%): "
                 + ", ".join("-" if q is None else f"{q:.4f}" for q in entry.quantiles()),
             )
             for entry in self.entries
@@ -173,7 +174,7 @@ class SweepSummary(Shown):
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
-        """Draw a distribution function of bounds for each of the first twelve entries with any."""
+        """Draw the distribution function of the bounds of each entry, for at most twelve."""
         figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             drawn = axes.ecdf(entry.bounds, label=literal(entry.label))

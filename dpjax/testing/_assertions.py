@@ -36,8 +36,8 @@ class AuditOptions(TypedDict, total=False):
         confidence: Minimum probability, over random keys, that a correct mechanism passes.
         num_samples: Search draws per side and pair, n. If neither sizes (`num_samples` or
             `num_confirm`) nor seconds are given, the audit draws `DEFAULT_DRAWS` in total or, under
-            pytest with --dpjax-budget, as many as the budget allows. Given sizes are kept under a
-            budget, too; the time of the audit then counts against the budget.
+            pytest with --dpjax-budget, as many as the budget allows. A budget does not change
+            given sizes, but the time of the audit counts against the budget.
         num_confirm: Confirmation draws per side of the chosen pair, N.
         seconds: Time to spend in seconds, including compilation; give either seconds or sizes.
         key: Integer seed or typed key of all draws.
@@ -94,13 +94,14 @@ def assert_private(
             `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
-        Result of the audit. Pass it to `dpjax.testing.detectable_epsilon` for the smallest true
-        epsilon at which the audit would likely have refuted the claim.
+        Result of the audit. From this result, `dpjax.testing.detectable_epsilon` computes the
+        smallest true epsilon at which the audit would likely have refuted the claim.
 
     Raises:
         AssertionError: When the mechanism is not private, or its recorded outputs do not look like
             independent draws; the message shows the witness, and code that repeats the audit.
-        ValueError, TypeError: As in `dpjax.audit`, or when both sizes and seconds are given.
+        ValueError, TypeError: When `dpjax.audit` raises it, or when both sizes and seconds are
+            given.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_private", options, Options.__annotations__)
@@ -119,7 +120,7 @@ def assert_not_private(
     """Fail unless outputs show that a mechanism violates its claim.
 
     A mechanism that keeps the claim passes with probability at most 1 - confidence. A mechanism
-    that violates it may fail this assertion for lack of draws.
+    that violates the claim may fail this assertion if the audit has too few draws.
 
     Args:
         subject: As in `assert_private`.
@@ -160,14 +161,16 @@ def audit_in_test(
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
-        pairs: Neighboring databases; if None, the standard pairs of a built-in mechanism.
+        pairs: Neighboring databases. If None, the audit uses the standard pairs of a built-in
+            mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
             `seconds` and `key`, as in `assert_private`. By default, the notion is epsilon and
             there is no claim.
 
     Raises:
-        ValueError: As in `dpjax.audit`, or when both sizes and seconds are given.
-        TypeError: As in `dpjax.audit`; also when an option is not accepted, such as `epsilon`.
+        ValueError: When `dpjax.audit` raises it, or when both sizes and seconds are given.
+        TypeError: When `dpjax.audit` raises it, or when an option such as `epsilon` is given,
+            which this function does not accept.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
@@ -177,8 +180,8 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
     """Return the audit that an assertion requests, with its claim as a notion and a level."""
     if isinstance(epsilon, list | tuple):
         raise BadType(
-            f"epsilon must be a number, but was {preview(epsilon)}: pairs are given by their name, "
-            "as pairs=[(database, neighbor)]."
+            f"epsilon must be a number, but was {preview(epsilon)}: to give pairs, write "
+            "pairs=[(database, neighbor)]."
         )
     rest: JsonObject = {**options}
     family = family_of(subject)
@@ -203,13 +206,13 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
 
 def _no_claim(given: list[str]) -> TypeError:
     return TypeError(
-        f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion with claim, but "
-        f"there was {', '.join(given) or 'none'}."
+        f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion together with claim; "
+        f"given: {', '.join(given) or 'none'}."
     )
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
-    """Search a family for the member expected to exceed its claim most; return that audit."""
+    """Return an audit of the family's member that is expected to exceed its claim most."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed = given.get("notion"), given.get("claim")
     found = settled(family, asked.pairs, claimed, terms)
@@ -288,7 +291,7 @@ def _detectable(result: AuditResult) -> str:
     if least is None:
         return ""
     return (
-        f"  detectable   at this event and with {result.num_confirm} draws per side, the claim "
+        f"  detectable   with this event and {result.num_confirm} draws per side, the claim "
         f"{_said(result)} is likely to be refuted if epsilon is at least {least:.4g}\n"
     )
 

@@ -16,10 +16,10 @@ _SEARCH_SHARE = 0.4
 """Share of all draws that are used for the search; the other draws confirm the chosen pair."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum draws per side in the search, minimum in the confirmation, and maximum in each."""
+"""Minimum number of draws per side in the search and in the confirmation, and maximum in both."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""For audits that are not compiled: their minimum number of draws, and that of the first pilot."""
+"""Minimum number of draws of an audit and of its first pilot, if the audit is not compiled."""
 
 _GROWTH, _USED = 20, 0.85
 """An audit has at most `_GROWTH` times as many draws as the last pilot.
@@ -143,8 +143,8 @@ def audit_within(
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
     """Return the smallest true epsilon at which this audit was likely to refute a claim.
 
-    The result refers only to the event of the witness. Other events may show a larger epsilon. An
-    event whose probability is below about one over the number of draws was not observed.
+    The result refers only to the event of the witness. Other events may show a larger epsilon. In
+    particular, an event with a probability far below 1 / (number of draws) is rarely observed.
 
     Args:
         result: Result of an audit by events.

@@ -94,9 +94,9 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """Return the code of the argument `pairs`, by name.
+    """Return a dict from "pairs" to the code of this argument.
 
-    The dict is empty if the argument is not needed. Its value is None if the pairs cannot be
+    The dict is empty if the argument is not needed. The code is None if the pairs cannot be
     written as code of moderate length.
     """
     if pairs is None:

@@ -70,7 +70,8 @@ def run(asked: Asked) -> AuditResult:
     """Run the audit; in a pytest run with the plugin, add a row to the session's table.
 
     Raises:
-        ValueError, TypeError: As in `dpjax.audit`, or when both sizes and seconds are given.
+        ValueError, TypeError: When `dpjax.audit` raises it, or when both sizes and seconds are
+            given.
     """
     if asked.seconds is not None:
         if asked.has_sizes:
@@ -215,12 +216,12 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)
     for name in ("num_samples", "num_confirm", "region"):
         if getattr(asked, name) is not None:
-            raise BadValue(f"{name} must be left out for {source.name}, whose scores are given.")
+            raise BadValue(f"{name} must be left out for {source.name}, which draws no outputs.")
     return METHODS[source.usual_method]()
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """Return the numbers of draws of an audit; if it searched in two rounds, return `planned`."""
+    """Return the numbers of draws of an audit, or `planned` if the audit searched in two rounds."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)

@@ -57,10 +57,10 @@ class Session:
     """State that the audits of one process share.
 
     A test is expected to make as many audits as in its last run, and to need at least the minimum
-    time of that run, which covers compilation and a few draws. A new test is expected to make the
-    mean number of audits of those tests in this run that have made any, or one audit if no test has
-    made any yet. The time that remains after all minimum times is shared equally among the expected
-    audits.
+    time of that run, which covers compilation and a few draws. A new test is expected to make as
+    many audits as the tests of this run that have made audits, on average. If there is no such test
+    yet, a new test is expected to make one audit. The time that remains after all minimum times is
+    shared equally among the expected audits.
 
     Attributes:
         budget: Time for all audits of the process in seconds; None if there is no limit.

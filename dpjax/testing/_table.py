@@ -25,7 +25,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
 
     Args:
         rows: Finished audits.
-        budget: Time for all audits in seconds, or None.
+        budget: Time for all audits in seconds, or None if it is not limited.
         idle: Number of new tests that were assigned part of the budget but made no audit.
     """
     yield _ROW.format(
@@ -60,7 +60,9 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
     if fewest:
         yield f"{head}: {fewest} of {len(rows)} audits had only the minimum number of draws"
     if idle and spent < budget / 2:
-        yield f"{head}: {idle} new tests had a share but no audit; the next run leaves them out"
+        yield (
+            f"{head}: {idle} new tests got a share but made no audit; the next run gives them none"
+        )
 
 
 def _claim(row: Row) -> str:

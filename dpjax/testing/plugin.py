@@ -21,10 +21,10 @@ PROPERTY = "dpjax_audit"
 """Name of the test property that holds an audit as JSON; `--junitxml` writes it to a file."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache for the number of audits of each test, and their minimum time."""
+"""Key in pytest's cache for the number of audits and the minimum time of each test."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
-"""Keys in a pytest-xdist worker's output: of audits that never ended, and of failed threads."""
+"""Keys in a pytest-xdist worker's output for counts of unended audits and of failed threads."""
 
 
 def _seconds(text: str) -> float:

@@ -17,9 +17,9 @@ class Folder:
 
     Args:
         path: Path of the folder.
-        columns: Columns of the outputs at the database and at its neighbor. A column that is None
-            is "x" for the database and "y" for the neighbor, or 0 and 1 in npy files, whose columns
-            have no names.
+        columns: Columns of the outputs at the database and at its neighbor. If a column is None,
+            the default is "x" for the database and "y" for the neighbor. In npy files, whose
+            columns have no names, the defaults are 0 and 1.
 
     Raises:
         ValueError: When the path is not a folder.
@@ -27,7 +27,7 @@ class Folder:
 
     def __init__(self, path: Path, columns: tuple[Column, Column] = (None, None)):
         if not path.is_dir():
-            raise ValueError(f"folder {path} must be a folder of recorded outputs, but is none.")
+            raise ValueError(f"folder {path} must be a folder of recorded outputs, but is not.")
         self._path, self._columns = path, columns
         self._seen: dict[str, tuple[int, int]] = {}
 

@@ -43,11 +43,11 @@ class State:
         kind: Kind of the outputs in words, or None before any outputs were taken.
         held: Outputs of each side that are kept: the first outputs, which determine the cells, and
             the outputs that are not yet counted.
-        gone: Number of outputs per side that were counted and dropped. They arrived after the first
-            outputs in `held` and before the uncounted ones.
+        gone: Number of outputs per side that were counted and dropped. The dropped outputs arrived
+            after the first outputs in `held` and before the uncounted ones.
         result: Result so far, or None before there are enough outputs for the first cells.
-        passages: Hashes of short sequences of all outputs taken. They show whether outputs arrive
-            a second time.
+        passages: Hashes of short sequences of all outputs taken. A repeated hash shows that outputs
+            arrived a second time.
     """
 
     terms: JsonObject

@@ -98,8 +98,9 @@ class Watch:
             Whether the chunk was new.
 
         Raises:
-            ValueError: When the chunk is out of order, differs from the one taken under this name,
-                was taken under another name, or repeats a long sequence of outputs.
+            ValueError: When the chunk is out of order, when a different chunk was taken under the
+                same name, when the same chunk was taken under another name, or when the chunk
+                repeats a long sequence of outputs.
             TypeError: When its outputs are of another kind than earlier outputs.
         """
         taken = self.state.taken
@@ -115,8 +116,8 @@ class Watch:
             return False
         if taken and name < taken[-1].name:
             raise ValueError(
-                f"{name} is out of order: {taken[-1].name} was taken already, which sorts after "
-                "it. Names must sort in the order in which the outputs were drawn."
+                f"{name} is out of order: it sorts before {taken[-1].name}, which was already "
+                "taken. Names must sort in the order in which the outputs were drawn."
             )
         self._refuse_again(chunk)
         self._refuse_other_kind(chunk)
@@ -137,12 +138,13 @@ class Watch:
         for digest, tells in zip(chunk.digests, chunk.telling, strict=True):
             if tells and digest in places:
                 raise ValueError(
-                    f"{chunk.name} holds the same outputs as {places[digest]}: each output may be "
-                    "counted once. Remove it, or draw its outputs anew."
+                    f"{chunk.name} holds the same outputs as {places[digest]}, but each output may "
+                    "be counted only once. Remove the new chunk, or draw its outputs anew."
                 )
         if chunk.digests[0] == chunk.digests[1] and all(chunk.telling):
             raise ValueError(
-                f"{chunk.name} holds the same outputs on both sides, which must be drawn apart."
+                f"{chunk.name} holds the same outputs on both sides: draw the outputs of each side "
+                "independently."
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
@@ -153,8 +155,8 @@ class Watch:
             return passages
         where = "itself" if first == number else self.state.taken[first].name
         raise ValueError(
-            f"{chunk.name} repeats a long sequence of outputs of {where}: each output may be "
-            "counted once. Give every output in one chunk."
+            f"{chunk.name} repeats a long sequence of outputs of {where}, but each output may be "
+            "counted only once. Give each output in only one chunk."
         )
 
     def _refuse_other_kind(self, chunk: Chunk) -> None:
@@ -205,7 +207,8 @@ class Watch:
         now = _look_of(self._path) if self._path.exists() else None
         if now != self._written:
             raise ValueError(
-                f"state {self._path} was written by another process: one watch alone may use it."
+                f"state {self._path} was written by another process: only one watch may use a "
+                "state file at a time."
             )
 
 
@@ -224,11 +227,11 @@ def watch(
 ) -> Iterator[AuditResult]:
     """Audit outputs as they arrive from a running system, with a bound after every chunk.
 
-    All bounds hold simultaneously, like those of `dpjax.Sequential`, whenever the watch stops. The
-    first 16 outputs of each side determine the first cells; the first result follows once each side
-    has more than 16. Each later output is counted once. The first 4,096 outputs of each side are
-    kept; any other output is dropped when it has been counted. The sides of a chunk may have
-    different lengths: surplus outputs wait for later chunks.
+    Like the bounds of `dpjax.Sequential`, all bounds hold simultaneously, and the watch may stop at
+    any time. The first 16 outputs of each side determine the first cells; the first result follows
+    once each side has more than 16 outputs. Each later output is counted once. The first 4,096
+    outputs of each side are kept; any other output is dropped when it has been counted. The sides
+    of a chunk may have different lengths: surplus outputs wait for later chunks.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers

@@ -65,7 +65,7 @@ def test_a_function_of_a_file_in_workers(run, folder):
     ("arguments", "message"),
     [
         (("--host", "none.py:f"), "--host 'none.py:f': there is no file none.py.\n"),
-        (("--host", "json.py:noisy"), "--host 'json.py:noisy': there is another module 'json', "),
+        (("--host", "json.py:noisy"), "Python finds another module named 'json' ("),
         (("--host", "my-release.py:nosy"), "has no 'nosy'; did you mean 'noisy'?\n"),
         (("--host", "my-release.py"), "must be MODULE:NAME or FILE.py:NAME, but was 'my-release"),
         (("--host", "my-release.py:noisy", "--pairs", "[[0, 1]"), "--pairs [[0, 1] must be JSON"),

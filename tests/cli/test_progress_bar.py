@@ -62,16 +62,16 @@ def test_what_is_announced():
 
     many = dpjax.HostMechanism(release)
     assert _announced("host", many, 140_000, "1:02:03") == (
-        "140,000 outputs by 14 calls of release take about 1:02:03 in all; --time-limit 60 would "
+        "140,000 outputs need 14 calls of release, about 1:02:03 in total; --time-limit 60 would "
         "draw as many as fit into a minute."
     )
     limited = dpjax.CommandMechanism("prog {database}", time_limit=90.0)
     assert _announced("command", limited, 200, "246:00:00") == (
-        "prog {database} is called for at most 200 outputs, until --time-limit 90 (seconds) is "
-        "over."
+        "prog {database} is called until it has drawn 200 outputs or the time limit "
+        "(--time-limit 90, in seconds) is over."
     )
     assert _announced("mechanism", None, 10**9, "0:01:30") == (
-        "1,000,000,000 outputs take about 0:01:30 in all."
+        "drawing 1,000,000,000 outputs takes about 0:01:30 in total."
     )
 
 

@@ -86,7 +86,7 @@ HOSTILE = {
     "profile": ("sys.setprofile(lambda *_: os._exit(0))", 2, ENDS),
     "kills_itself_at_exit": (
         "atexit.register(os.kill, os.getpid(), 9)",
-        *(2, "the verdict has exit code 1, but its process was ended by signal 9"),
+        *(2, "the verdict has exit code 1, but the process that computed it was ended by signal 9"),
     ),
     "deleted": ("builtins.kept = AtEnd()", 2, ENDS),
     "forks": ("os.fork() or os._exit(0)", 1, "VIOLATED"),

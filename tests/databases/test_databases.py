@@ -138,10 +138,10 @@ def test_databases_of_any_structure():
         (
             lambda: Pairs.of([(0, [1, 2]), ([1, 2], 0)]),
             ValueError,
-            r"one shape at each side, but the shapes of database were \(\), \(2,\).*HostMechanism",
+            r"same shape on each side, but the shapes of database were \(\), \(2,\).*HostMechanism",
         ),
         (lambda: Pairs.of([({"a": 1}, 0), ({"b": 1}, 0)]), ValueError, r"\['a'\] \(\), \['b'\]"),
-        (lambda: Pairs.of([([0], [1]), ([0, 0], [1, 1])]), ValueError, "pairs must all have"),
+        (lambda: Pairs.of([([0], [1]), ([0, 0], [1, 1])]), ValueError, "pairs must have databases"),
         (lambda: Pairs.of([("a", "b")]), TypeError, "pairs.database must hold numbers"),
         (lambda: Pairs.of([(0, np.nan)]), ValueError, "pairs.neighbor must be finite"),
         (lambda: Pairs.of([(-np.inf, 0)]), ValueError, "pairs.database must be finite"),

@@ -228,7 +228,7 @@ def test_the_gaussian_case_reports_what_it_achieves_or_refuses():
     assert good.achieved_log_ratio <= 1.01
     # All mass in one place: W_inf is used up, and the ringing of a wide kernel exceeds epsilon.
     atoms = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1e-6]])
-    with pytest.raises(ValueError, match=r"achieves a log ratio of .* keeps to epsilon"):
+    with pytest.raises(ValueError, match=r"achieves a log ratio of .* never exceeds epsilon"):
         calibrate_noise(
             atoms, "sum", epsilon=1.0, noise="deconvolution", density=Density("gaussian", 0.7)
         )
@@ -298,11 +298,11 @@ def test_nothing_to_hide_needs_no_noise():
         ({"epsilon": 0.0}, "epsilon must be a number > 0"),
         ({"noise": "gaussian"}, "noise 'gaussian' is not known"),
         ({"rule": "largest"}, "rule 'largest' is not known"),
-        ({"query": ("mean", "max")}, "query must be of one number"),
+        ({"query": ("mean", "max")}, "query must have one number as result"),
         ({"sensitivity": -1.0}, "sensitivity must be"),
         (
             {"noise": "deconvolution", "density": Density(bandwidth="variable")},
-            "inverts a kernel",
+            "needs a kernel with a fixed",
         ),
         ({"databases": np.array([[1.0], [2.0]])}, "undefined in every database"),
     ],
@@ -329,7 +329,7 @@ def test_noise_is_strict_json_where_a_ratio_is_infinite():
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["hausdorff_log_ratio"] == "inf" and told["hausdorff_suffices"] is False
     for noise in ("laplace", "deconvolution"):
-        with pytest.raises(ValueError, match=r"achieves a log ratio of .* keeps to epsilon"):
+        with pytest.raises(ValueError, match=r"achieves a log ratio of .* never exceeds epsilon"):
             calibrate_noise(
                 minima, "min", epsilon=0.1, rule="hausdorff", noise=noise,
                 density=Density(bandwidth=1.0),

@@ -147,11 +147,11 @@ def test_a_method_of_ten_lines_runs_in_audits_and_sweeps_on_device_and_host(monk
 
 def test_what_cannot_be_run_again_is_refused_in_a_sweep():
     recorded = dpjax.Recorded(*np.random.default_rng(0).laplace(size=(2, 100)))
-    with pytest.raises(TypeError, match="must be drawn anew in every run"):
+    with pytest.raises(TypeError, match="must draw new outputs in every run"):
         Entry(recorded, SMALL)
     with pytest.raises(TypeError, match=r"use method=Events\(\)"):
         Entry(HostMechanism(in_batches), Local(500, 1000), ONE)
-    with pytest.raises(TypeError, match="must state a bound, but LocalSearch estimates alone"):
+    with pytest.raises(TypeError, match="must state a bound, but LocalSearch only estimates"):
         dpjax.audit(Laplace(), method=dpjax.methods.LocalSearch())
     with pytest.raises(ValueError, match="importable by its name"):
         Entry(HostMechanism(lambda d, n, rng: rng.laplace(size=n) + d), SMALL, ONE)

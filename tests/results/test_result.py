@@ -93,7 +93,7 @@ def test_a_result_goes_to_json_and_back_and_is_run_again(results, name):
     if hasattr(subject, "standard_pairs"):
         assert comparable(dpjax.rerun(back)) == comparable(result)
         return
-    refused = "subject must be given, for the result is of"
+    refused = "subject must be given, because"
     if subject in (own, HOST):
         refused = "would import code, but a file may not do so"
         again = dpjax.rerun(back, allow_import=[__name__])
@@ -228,10 +228,10 @@ def test_a_function_with_the_name_of_a_built_in_mechanism_is_not_taken_for_it():
 
     result = dpjax.audit(laplace, ONE, method=EVENTS)
     assert result.mechanism == Laplace.name
-    with pytest.raises(ValueError, match="'laplace', which is not built in"):
+    with pytest.raises(ValueError, match="because 'laplace' is not built in"):
         dpjax.rerun(result)
     named = dpjax.audit(dpjax.Recorded(*REALS, name="laplace"))
-    with pytest.raises(ValueError, match="'laplace', which is not built in"):
+    with pytest.raises(ValueError, match="because 'laplace' is not built in"):
         dpjax.rerun(named)
 
 

@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_refused(make, sentence):
 def test_a_recorded_run_is_not_repeated():
     scores, included = RUNS.canaries([0, 0], 0)
     recorded = dpjax.OneRun(scores, included, fair_coins=True)
-    with pytest.raises(TypeError, match="must be drawn anew in every run of a sweep"):
+    with pytest.raises(TypeError, match="must draw new outputs in every run of a sweep"):
         Entry(recorded, dpjax.Guesses())
 
 

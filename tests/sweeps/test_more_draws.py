@@ -77,7 +77,7 @@ def test_more_needs_an_entry_that_goes_on():
     fixed = Entry(RandomizedResponse(1.0), dpjax.Events(50, 50), num_runs=2)
     timed = Entry(Laplace(1.0), Sequential(seconds=1.0), PAIRS)
     for one in (fixed, timed):
-        with pytest.raises(ValueError, match="more must be left out where no entry"):
+        with pytest.raises(ValueError, match="more must be left out, but was 100"):
             SweepSpec("s", (one,), more=100)
 
 

@@ -137,7 +137,7 @@ def test_a_doubled_block_counts_once(whole, copy):
 def test_two_blocks_of_other_rows_are_refused(copy):
     folder, blocks = copy
     second = forge(blocks[0], "lower_bound")
-    with pytest.raises(ValueError, match="hold other rows of the same runs") as refused:
+    with pytest.raises(ValueError, match="hold different rows for the same runs") as refused:
         resumed(folder)
     assert blocks[0].name in str(refused.value) and second.name in str(refused.value)
 

@@ -338,7 +338,7 @@ def test_a_full_disk_loses_nothing(whole, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(store_module.os, "fsync", fsync)
-        with pytest.raises(OSError, match=r"No space left.*every block that was finished"):
+        with pytest.raises(OSError, match=r"No space left.*run the same command"):
             run_sweep(store)
     assert len(list((tmp_path / "s" / "blocks").iterdir())) == 2, "no temporary file stays"
     run_sweep(store)
@@ -390,7 +390,7 @@ def test_runs_and_entries_can_be_added_in_whole_blocks(whole, tmp_path):
     assert state.num_computed == 15
     assert rows_equal(store, whole)
     more = tuple(dataclasses.replace(entry, num_runs=9) for entry in SPEC.entries)
-    with pytest.raises(ValueError, match="in whole blocks of 3"):
+    with pytest.raises(ValueError, match="by whole blocks of 3"):
         Store.create(tmp_path / "s", dataclasses.replace(SPEC, entries=more))
 
 

@@ -215,7 +215,7 @@ def test_claims_of_other_kinds(level):
 
 @pytest.mark.parametrize("level", [{}, {"gdp": 1.0, "zcdp": 1.0}, {"notion": dpjax.Gdp()}])
 def test_one_claim_must_be_given(level):
-    with pytest.raises(TypeError, match=r"pairs are given by their name, as pairs=\["):
+    with pytest.raises(TypeError, match=r"to give pairs, write pairs=\["):
         testing.assert_private(Gaussian(1.0), PAIRS, zcdp=0.5)
     with pytest.raises(TypeError, match="one claim must be given"):
         testing.assert_private(Gaussian(1.0), pairs=PAIRS, **level)

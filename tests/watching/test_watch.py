@@ -121,7 +121,7 @@ def test_what_is_twice_changed_out_of_order_or_of_another_form_is_refused():
         "d holds the same outputs as c": ("d", y2, y3),
         "d holds the same outputs on both sides": ("d", x3, x3),
         "c was taken and has changed": ("c", x3, y3),
-        "a is out of order: c was taken": ("a", x3, y3),
+        "a is out of order: it sorts before c": ("a", x3, y3),
         "d holds labels, but other outputs were numbers": ("d", names()[0][0], y3),
         "d holds vectors of 2 numbers, but": ("d", *vectors()[0]),
         "of the shape": ("d", np.zeros((3, 2, 2)), y3),
@@ -307,7 +307,7 @@ def test_outputs_that_arrive_again_in_other_cuts_are_refused(kind, tmp_path):
     cut = [("a", x[:700], y[:700]), ("b", x[700:3_000], y[700:3_000])]
     list(dpjax.watch(cut, claim=9.0, state=state))
     before = state.read_bytes()
-    with pytest.raises(ValueError, match=r"z repeats a long sequence of outputs of [ab]: each"):
+    with pytest.raises(ValueError, match=r"z repeats a long sequence of outputs of [ab], but each"):
         list(dpjax.watch([("z", x[:3_000], y[3_000:])], claim=9.0, state=state))
     assert state.read_bytes() == before
     passages = _passages([("whole", x, y)])

@@ -18,7 +18,7 @@ _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
 """Values that tend to break samplers, casts, sums and parsers."""
 
 _MOST_SEEN = 20
-"""At most this many of the values that a field has in the example are also tried in new records."""
+"""Maximum number of a field's values in the example that are also tried in new records."""
 
 
 @dataclass(frozen=True)

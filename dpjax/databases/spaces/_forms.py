@@ -120,7 +120,7 @@ def _frame(like: Any) -> Form:
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Return whether these are two or more columns of equal length, at least one an array."""
+    """Return whether there are two or more columns of equal length, including an array."""
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
     return all(isinstance(part, np.ndarray | list) for part in parts) and (

@@ -150,7 +150,7 @@ class Neighbors(Space):
         return len(self._form.records(self.like))
 
     def _pair(self, database: Any, neighbor: Any, label: str) -> Proposed | None:
-        """Make two databases from lists of records; return None if equal or not allowed."""
+        """Make a pair from two lists of records; return None if it is not a pair of the space."""
         if self.relation.of_records:
             try:
                 database, neighbor = map(self._form.database, (database, neighbor))
@@ -172,7 +172,7 @@ class Neighbors(Space):
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
     def _of_records(self, rng: np.random.Generator) -> list[tuple[object, object, str]]:
-        """Return every change of every base as a candidate pair; the bases take turns."""
+        """Return candidate pairs, one for each change of each base, alternating between bases."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
         # With a fixed size, records can only be replaced.

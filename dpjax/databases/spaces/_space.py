@@ -42,5 +42,5 @@ class Space:
         raise NotImplementedError
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return the few pairs with the fewest records; return [] if databases have no records."""
+        """Return a few pairs with the fewest records; return [] if databases have no records."""
         raise NotImplementedError
