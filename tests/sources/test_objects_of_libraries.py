@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,16 @@ def test_each_metric_is_a_relation(metric, near, far):
     """Two databases at distance 1 are neighbors; two at a larger distance are not."""
     space = as_source(stating(metric, dp.max_divergence(), lambda d: 1.0)).usual_pairs
     assert space.allows(*near) and (far is None or not space.allows(*far))
-    assert all(space.allows(x, y) for x, y in space) and len(space.proposed()) > 3
+    answers = []
+
+    def member(database):
+        answers.append(space.domain.member(database))
+        return answers[-1]
+
+    proposed = replace(space, domain=replace(space.domain, member=member)).proposed()
+    # OpenDP takes 14 ms to reject a database, so it is asked only about those with allowed values.
+    assert answers and all(answers)
+    assert all(space.allows(x, y) for x, y, _ in proposed) and len(proposed) > 3
 
 
 def test_utilities_and_values_of_diffprivlib_are_its_pairs():

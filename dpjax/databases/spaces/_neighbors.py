@@ -101,22 +101,23 @@ class Neighbors(Space):
     def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two databases are neighbors in the domain."""
         sides, domain = (database, neighbor), self._domain
-        if not all(map(domain.holds, sides)):
-            return False
-        if not self.relation.of_records:
+        if self.relation.of_records:
+            records = [self._form.records(side) for side in sides]
+            if domain.size is not None and any(len(rows) != domain.size for rows in records):
+                return False
+            inside = all(
+                domain.has(value, place)
+                for rows in records
+                for row in {key_of(row): row for row in rows}.values()
+                for place, value in enumerate(fields_of(row))
+            )
+            near = inside and self.relation.holds(*records)
+        else:
             parts = [_entries(side) for side in sides]
             inside = all(domain.has(v, i) for part in parts for i, v in enumerate(part))
-            return inside and self.relation.holds(database, neighbor)
-        records = [self._form.records(side) for side in sides]
-        if domain.size is not None and any(len(rows) != domain.size for rows in records):
-            return False
-        inside = all(
-            domain.has(value, place)
-            for rows in records
-            for row in {key_of(row): row for row in rows}.values()
-            for place, value in enumerate(fields_of(row))
-        )
-        return inside and self.relation.holds(*records)
+            near = inside and self.relation.holds(database, neighbor)
+        # The domain's own function comes last: OpenDP needs 14 ms to reject a database.
+        return near and all(map(domain.holds, sides))
 
     def __iter__(self) -> Iterator[tuple[object, object]]:
         return iter([(pair.database, pair.neighbor) for pair in self.proposed()])

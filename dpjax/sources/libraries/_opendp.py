@@ -159,7 +159,8 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
     made_of = Domain(
         bounds=bounds,
         categories=categories,
-        nan=carrier in ("f32", "f64") and bool(atom.nan),
+        # Bounds exclude NaN, whatever the domain states about it.
+        nan=carrier in ("f32", "f64") and bounds is None and bool(atom.nan),
         infinite=carrier in ("f32", "f64") and bounds is None and relation.of_records,
         size=size if relation.of_records else None,
         member=partial(_is_member, domain),
