@@ -22,7 +22,10 @@ def test_all_outputs_of_the_shorter_side_are_used_once():
     x, y = laplace(1, size=300), laplace(2, size=450)
     found = arrays(x, y, search_fraction=0.25)
     assert found.sizes == (75, 225)
-    whole = [np.concatenate(parts) for parts in zip(found.streams.search, found.streams.confirm)]
+    whole = [
+        np.concatenate(parts)
+        for parts in zip(found.streams.search, found.streams.confirm, strict=True)
+    ]
     np.testing.assert_allclose(np.sort(whole[0] + found.origin[0]), np.sort(x), atol=1e-5)
     # Of the longer side, random ones: those of the smallest words.
     mixed = _shuffled(y, random.as_key(3), 1)
@@ -53,7 +56,7 @@ def test_the_origin_is_the_median_and_the_region_the_bulk():
 
 def test_vectors_have_an_origin_for_each_entry():
     rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(400, 2)) + [5.0, 900.0], rng.normal(size=(400, 2)) + [5.0, 900.0]
+    x, y = rng.normal(np.array([5.0, 900.0]), 1.0, size=(2, 400, 2))
     found = arrays(x, y, region=([4.0, 899.0], [6.0, 901.0]))
     np.testing.assert_allclose(found.origin, np.median(np.concatenate([x, y]), axis=0))
     assert found.region_text == "[4, 6] x [899, 901]"
@@ -78,7 +81,7 @@ def test_labels_and_their_region():
 @pytest.mark.parametrize(
     ("x", "y", "options", "error", "message"),
     [
-        (np.zeros((50, 2)), np.zeros(50), {}, TypeError, r"of one dimension, .* \(50, 2\), \(50,\)"),
+        (np.zeros((50, 2)), np.zeros(50), {}, TypeError, r"of one dimension, .*\(50, 2\), \(50,\)"),
         (np.zeros(50), np.array(["a"] * 50), {}, TypeError, "held numbers and labels"),
         (laplace(1, size=199), laplace(2, size=300), {}, ValueError,
          "at least 200 outputs each for a density estimate, but the shorter one held 199"),
