@@ -42,7 +42,6 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
         return encoder.encode(raw)
     numbers = encoder.encode(np.asarray(raw[:, 1]))
     labels = np.empty(len(raw), np.int32)
-    strange = numbers.alone.copy()
     kinds, places = np.unique(
         np.stack([_label_code(raw[:, 0], space, np), numbers.labels]), axis=1, return_inverse=True
     )
@@ -51,8 +50,8 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
         if beside:
             text = f"{text} with {encoder.names[beside]}"
         labels[places.ravel() == number] = encoder.named(text)
-    alone = strange | (numbers.values[:, 0] == 0)
-    return Outputs(labels, numbers.values, alone)
+    # NaN and infinities are 0 among the values.
+    return Outputs(labels, numbers.values, numbers.values[:, 0] == 0)
 
 
 @jax.tree_util.register_dataclass

@@ -264,6 +264,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """Format an interval, with its ends rounded to about a thousandth of its width."""
-    digits = max(3 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
+    """Format an interval, with its ends rounded to less than a hundredth of its width."""
+    digits = max(4 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

@@ -85,7 +85,6 @@ class Split:
         self.name = name if recording.name == name else f"{name} ({recording.name})"
         self._key = key_of_side(key, side)
         self.fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
-        self.folds = np.empty(0, np.int64)
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpjax.partitions import lay
+from dpjax.partitions import _bins, lay
 from dpjax.partitions._bins import _BUCKETS, _buckets, bins_of
 from dpjax.partitions.outputs import Encoder
 
@@ -68,3 +68,29 @@ def test_buckets_divide_the_range_evenly():
     values = np.array([-5.0, 2.0, 2.5, 3.0, 3.999, 9.0])
     buckets = _buckets(values, 2.0, _BUCKETS / 2)
     assert buckets.tolist() == [0, 0, _BUCKETS // 4, _BUCKETS // 2, _BUCKETS - 3, _BUCKETS - 1]
+
+
+@pytest.mark.parametrize(
+    ("edges", "values", "by_buckets"), [(9, 513, True), (8, 513, False), (9, 512, False)]
+)
+def test_few_edges_or_values_take_a_binary_search(monkeypatch, edges, values, by_buckets):
+    asked = []
+    found = _bins._buckets
+    monkeypatch.setattr(_bins, "_buckets", lambda *parts: asked.append(parts) or found(*parts))
+    bins_of(np.arange(float(edges)), np.linspace(-1, 20, values))
+    assert bool(asked) is by_buckets
+
+
+@pytest.mark.parametrize(("close", "calls"), [(4, 2), (5, 1)])
+def test_many_edges_in_a_bucket_take_a_binary_search(monkeypatch, close, calls):
+    """Edges far closer to each other than a bucket is wide."""
+    asked = []
+    found = _bins._buckets
+    monkeypatch.setattr(_bins, "_buckets", lambda *parts: asked.append(parts) or found(*parts))
+    edges = np.concatenate([np.arange(0.0, 4096, 300), 2000.5 + np.arange(close) / 100])
+    edges.sort()
+    values = np.linspace(-1, 5000, 1000)
+    np.testing.assert_array_equal(
+        bins_of(edges, values), np.searchsorted(edges, values, side="right")
+    )
+    assert len(asked) == calls

@@ -9,9 +9,11 @@ from scipy.stats import binom, norm
 
 import dpjax
 from dpjax import Recorded
+from dpjax.sources import _serial
 from dpjax.sources._serial import (
     _chance_of_runs,
     _correlations,
+    _num_runs,
     _ranks,
     effective_size,
     notes_of_order,
@@ -158,3 +160,83 @@ def test_ranks_of_independent_outputs_say_nothing():
         r = rng(seed, 9)
         for values in (r.random(400), r.geometric(0.5, 400), r.random(101)):
             assert not notes_of_order("x", [], values)
+
+
+def test_distances_are_at_most_a_quarter_of_the_outputs(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        _serial, "_chance_of_runs", lambda split, distance: asked.append(distance) or 1.0
+    )
+    for size, most in ((3, 0), (4, 1), (7, 1), (8, 2), (255, 32), (256, 64), (10**4, 64)):
+        asked.clear()
+        assert notes_of_order("x", [np.arange(size) % 2 == 1]) == []
+        assert asked == [2**k for k in range(7) if 2**k <= most]
+
+
+def test_the_chance_of_a_doubt_is_divided_among_the_tests(monkeypatch):
+    """Two sides and seven distances: 1e-6 / 14 each, and 1e-6 / 28 where ranks are tested too."""
+    split, ranks = np.arange(1000) % 2 == 1, np.arange(1000.0)
+    for values, number in ((None, 7), (ranks, 14)):
+        for factor, is_said in ((0.99, True), (1.01, False)):
+            chance = factor * 1e-6 / (2 * number)
+            monkeypatch.setattr(_serial, "_chance_of_runs", lambda s, d, c=chance: c)
+            monkeypatch.setattr(_serial, "_chance_of_ranks", lambda s, d: 0.5)
+            assert bool(notes_of_order("x", [split], values)) == is_said
+
+
+def test_few_or_tied_values_are_not_ranked(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        _serial, "_chance_of_ranks", lambda ranks, distance: asked.append(len(ranks)) or 1.0
+    )
+    split = np.arange(1000) % 2 == 1
+    notes_of_order("x", [split], np.arange(99.0))
+    # 80 of 100 tied have ranks of variance 0.04, as p (1 - p) / 4 is; 81 have less.
+    tied = np.arange(1000) >= 810
+    notes_of_order("x", [split], tied.astype(float))
+    assert not asked
+    notes_of_order("x", [split], np.arange(100.0))
+    notes_of_order("x", [split], (np.arange(1000) >= 790).astype(float))
+    assert set(asked) == {100, 1000}
+    notes_of_order("x", [split], np.arange(2.0**17))
+    assert asked[-1] == 2**16
+
+
+def test_correlations_are_summed_up_to_a_quarter_of_the_outputs():
+    assert _correlations(rng(1).normal(size=400)).size == 100
+    assert _correlations(rng(1).normal(size=2**18 + 8)).size == 2**16
+
+
+def test_what_blocks_of_a_thousand_copies_are_worth():
+    """Correlations reach to a thousand; 2^17 outputs are 131 blocks."""
+    blocks = np.repeat(rng(2).normal(size=132), 1000)[: 2**17]
+    assert 80 < effective_size(_correlations(blocks), blocks.size) < 220
+
+
+def test_sizes_by_hand():
+    """Sums of pairs 1.5, 0.3, then not positive: 2 * 1.8 - 1 = 2.6."""
+    assert effective_size(np.array([1.0, 0.5, 0.2, 0.1, -0.1, 0.05, 0.9, 0.9]), 1000) == 384
+    assert effective_size(np.array([1.0, 0.5, 0.2, 0.1]), 1000) == 384
+    assert effective_size(np.array([1.0, 0.5, 0.2, 0.1, 0.7]), 1000) == 384
+    assert effective_size(np.array([1.0, -0.9]), 1000) == 1000
+    assert effective_size(np.array([1.0, 0.99]), 1) == 1
+
+
+def test_ranks_of_ties_are_means():
+    np.testing.assert_allclose(_ranks(np.array([5.0, 1.0, 5.0, 9.0])), [0.5, 0.125, 0.5, 0.875])
+
+
+@pytest.mark.parametrize(
+    ("happened", "runs"), [("", 0), ("0", 0), ("1", 1), ("0110", 1), ("101", 2), ("1011", 2)]
+)
+def test_runs_are_counted(happened, runs):
+    assert _num_runs(np.array([c == "1" for c in happened], bool)) == runs
+
+
+@pytest.mark.parametrize(("splits", "sorted_"), [("0011", True), ("0110", False), ("1100", True)])
+def test_what_changes_once_is_said_to_be_sorted(splits, sorted_):
+    split = np.repeat([c == "1" for c in splits], 100)
+    (note,) = notes_of_order("x", [split])
+    assert ("is sorted or changes once" in note) == sorted_
+    if not sorted_:
+        assert "0.99 at distance 1;" in note and "The 400 outputs are worth about" in note

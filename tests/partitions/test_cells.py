@@ -1,0 +1,137 @@
+"""How cells are numbered and named, and which outputs of a label count as unseen."""
+
+import numpy as np
+import pytest
+
+from dpjax.core.types import MixedSpace, RealSpace
+from dpjax.partitions import Encoder, Outputs
+from dpjax.partitions._cells import Cells, entry_name
+from dpjax.partitions._lookup import encode_drawn
+from dpjax.partitions._partition import Partition, _beside, _filled, after
+from dpjax.partitions._scored import OneEntry
+
+
+def cells(kind=Partition, **options):
+    """Two labels besides numbers, of which the second has numbers too; vectors of two entries."""
+    edges = (np.array([0.0, 1.0]), np.array([5.0]))
+    atoms = (np.array([0.0]), np.empty(0))
+    return kind(("a number", "a", "b"), edges, atoms, np.array([0, 2]), **options)
+
+
+def test_numbers_of_cells():
+    found = cells()
+    assert (found.shape, found.num_alone, found.size) == ((3, 2), 4, 16)
+    expected = [0, 1, 2, 3, *[0] * 6, *[2] * 6]
+    np.testing.assert_array_equal(found.labels(), expected)
+    boxes = found.boxes(np.arange(16))
+    assert boxes.shape == (2, 3, 2) and boxes[1, 0, 1] == 11
+    low, high = found.ends(0)
+    np.testing.assert_array_equal(low, [-np.inf, 0.0, 1.0])
+    np.testing.assert_array_equal(high, [0.0, 0.0, np.inf])
+
+
+def test_outputs_and_their_cells():
+    """A label that had no numbers counts as an unseen one where it has some."""
+    labels = np.array([0, 1, 1, 2, 2, 3, 3, 0])
+    values = np.array(
+        [[0.5, 9], [0, 0], [0.5, 9], [2, 0], [0, 0], [0.5, 9], [0, 0], [-1, 0]], float
+    )
+    alone = np.array([False, True, False, False, True, False, True, False])
+    found = cells().index(Outputs(labels, values, alone))
+    assert found.tolist() == [4 + 2 + 1, 1, 3, 10 + 4, 2, 3, 3, 4]
+    # Where all have numbers, too.
+    rows = ~alone & (labels != 1) & (labels != 3)
+    some = cells().index(Outputs(labels[rows], values[rows], alone[rows]))
+    assert some.tolist() == found[rows].tolist()
+
+
+def test_what_is_left_out_is_usual():
+    one = Cells((), (np.empty(0),), (np.empty(0),), np.empty(0, int))
+    assert (one.whole, one.ordered, one.parts) == (False, True, ())
+
+
+def test_keys_tell_all_parts_apart():
+    keys = {
+        cells().key,
+        cells(whole=True).key,
+        cells(ordered=False).key,
+        cells(parts=("['a']", "['b']")).key,
+        cells(Cells).key,
+        cells(OneEntry, column=0).key,
+        cells(OneEntry, column=1).key,
+    }
+    assert len(keys) == 7 and cells().key == cells().key
+    for place in range(4):
+        parts = [("a number", "a", "b"), [0.0, 1.0], [0.0], [0, 2]]
+        parts[place] = [("a number", "a", "c"), [0.0, 2.0], [1.0], [0, 1]][place]
+        names, edges, atoms, boxed = parts
+        other = Partition(
+            names,
+            (np.array(edges), np.array([5.0])),
+            (np.array(atoms), np.empty(0)),
+            np.array(boxed),
+        )
+        assert other.key != cells().key
+
+
+def test_names_of_entries():
+    assert entry_name(0, ()) == "0" and entry_name(1, ("['a']",)) == "1"
+    assert entry_name(0, ("['a']",)) == "'a'" and entry_name(0, ("['a'][0]",)) == "['a'][0]"
+    assert cells().entry(1) == "entry 1" and cells(parts=("['a']", "[1]")).entry(1) == "entry 1"
+    assert cells().kind(True) == "a vector with"
+    single = Partition(("a number",), (np.empty(0),), (np.empty(0),), np.zeros(1, int))
+    assert single.kind(True) == "a number"
+    assert single.plain() is None and cells().plain()["kind"] == "boxes"
+
+
+def test_intervals_are_of_single_numbers_alone():
+    single = Partition(("a number", "a"), (np.array([2.0]),), (np.array([2.0]),), np.zeros(1, int))
+    bounds = single.bounds()
+    assert np.isnan(bounds[:3]).all()
+    np.testing.assert_array_equal(bounds[3:], [[-np.inf, 2.0], [2.0, 2.0]])
+    assert np.isnan(cells().bounds()).all()
+    beside = Partition(("a number", "a"), (np.array([2.0]),), (np.empty(0),), np.ones(1, int))
+    assert np.isnan(beside.bounds()).all()
+
+
+def test_the_number_after_an_atom():
+    np.testing.assert_array_equal(after(np.array([3.0]), True), [4.0])
+    np.testing.assert_array_equal(after(np.array([3.0]), False), [np.nextafter(3.0, np.inf)])
+
+
+def test_what_is_beside_bins_without_outputs():
+    values, seen = np.array([7, 1, 8, 9, 2, 3]), np.array([0, 1, 0, 0, 1, 0], bool)
+    before, behind = _beside(values, seen)
+    assert before.tolist() == [1, 1, 1, 1, 1, 2] and behind.tolist() == [1, 1, 2, 2, 2, 2]
+    chosen = np.array([0, 1, 0, 0, 1, 0], bool)
+    assert _filled(chosen, seen).tolist() == [True] * 6
+    chosen[4] = False
+    assert _filled(chosen, seen).tolist() == [True, True, False, False, False, False]
+    assert _filled(chosen, np.zeros(6, bool)).tolist() == chosen.tolist()
+
+
+def test_labels_alone():
+    without = cells().without_numbers()
+    assert without.size == 4 and without.shape == (1,)
+    found = without.index(Outputs(np.array([0, 2]), np.zeros((2, 2)), np.array([False, True])))
+    assert found.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_devices_flush_to_zero_is_zero_on_the_host(dtype):
+    tiny = np.finfo(dtype).tiny
+    raw = np.array([tiny, tiny / 2, -tiny / 2, -tiny, 0.0, 1.0], dtype)
+    found = encode_drawn(Encoder("x"), raw, RealSpace())
+    assert found.values[:, 0].tolist() == [tiny, 0.0, 0.0, -tiny, 0.0, 1.0]
+
+
+def test_drawn_labels_with_and_without_numbers():
+    encoder = Encoder("x")
+    raw = np.array([[0, 1.5], [1, 0], [0, np.nan], [5, 2.5], [0, np.inf], [0.5, 0], [-1, 1]])
+    found = encode_drawn(encoder, raw, MixedSpace(2))
+    assert [encoder.names[label] for label in found.labels] == [
+        "label 0", "label 1", "label 0 with NaN", "no label", "label 0 with +inf", "no label",
+        "no label",
+    ]  # fmt: skip
+    assert found.alone.tolist() == [False, True, True, False, True, True, False]
+    assert found.values[:, 0].tolist() == [1.5, 0, 0, 2.5, 0, 0, 1]

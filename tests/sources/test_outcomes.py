@@ -1,0 +1,182 @@
+"""Which recorded numbers are outcomes and which are reals, and how outcomes are numbered."""
+
+import numpy as np
+import pytest
+
+from dpjax.partitions import Encoder
+from dpjax.sources._held import as_outputs
+from dpjax.sources._labels_alone import refuse_alone, refuse_labels_alone
+from dpjax.sources._outcomes import (
+    _may_be_smoothed,
+    _stands_out,
+    _step,
+    in_one_type,
+    in_python,
+    looks_discrete,
+    most_often,
+    number_outcomes,
+)
+
+
+def labels(count, repeated=0, times=2):
+    names = [f"{number}" for number in range(count - times * repeated)]
+    return names + [f"r{number}" for number in range(repeated) for _ in range(times)]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "refused"),
+    [
+        (labels(100), True), (labels(99), False), (labels(100, 1), True), (labels(100, 2), False),
+        (labels(100, 1, 3), False), ([*labels(99), 1.5], False),
+    ],
+)  # fmt: skip
+def test_labels_of_which_hardly_any_repeats(outputs, refused):
+    """With 100 others on the other side, so that 1 of 100 is 2 of 200."""
+    encoder, other = Encoder("x"), [f"other {number}" for number in range(100)]
+    pilots = [encoder.encode(np.array(side, object)) for side in (outputs, other)]
+    if not refused:
+        refuse_labels_alone(pilots, encoder, "x and y")
+        return
+    with pytest.raises(ValueError, match=r"x and y hold 200 labels, such as .*0"):
+        refuse_labels_alone(pilots, encoder, "x and y")
+    with pytest.raises(ValueError, match=r"x and y hold 999 labels, such as .*0"):
+        refuse_labels_alone(pilots, encoder, "x and y", 999)
+
+
+def test_one_in_a_hundred_outcomes_that_repeat():
+    ones = np.ones(198, int)
+    with pytest.raises(ValueError, match="hardly any occurs twice"):
+        refuse_alone(np.array([*ones, 2]), "x", 200, "a")
+    refuse_alone(np.array([*ones[:196], 2, 2]), "x", 200, "a")
+    refuse_alone(np.array([*ones[:197], 3]), "x", 200, "a")
+
+
+def outcome(values, size=10**6, smoothing=None):
+    notes = []
+    values = np.asarray(values)
+    half = len(values) // 2
+    return looks_discrete(values[:half], values[half:], size, smoothing, notes), " ".join(notes)
+
+
+def test_which_numbers_are_outcomes():
+    assert outcome(["a", "b"]) == (True, "")
+    assert outcome(np.zeros((4, 2))) == (False, "")
+    reals = np.arange(4000) / 7
+    assert outcome(reals)[0] is False and "treated as reals" in outcome(reals)[1]
+    # At most 1,000 distinct, a tenth of a side's size, and a quarter of the search set.
+    for distinct, number, size, found in (
+        (1000, 4000, 10_000, True), (1001, 4004, 10_010, False), (1000, 3999, 10_000, False),
+        (1000, 4000, 9999, False), (10, 40, 100, True), (10, 40, 99, False),
+    ):  # fmt: skip
+        values = (np.arange(number) % distinct) / 7
+        assert outcome(values, size)[0] is found
+    assert (
+        "Only 10 distinct numbers occur among the 40 outputs" in outcome(np.arange(40) % 10 / 7)[1]
+    )
+
+
+def test_which_integers_are_smoothed():
+    rng, wide = np.random.default_rng(1), lambda pilots, number: 100.0
+    integers = np.rint(rng.normal(0, 1000, 4000)).astype(int)
+    kept, notes = outcome(integers, 4000, wide)
+    assert kept is False and "most of them fewer than 20 times" in notes
+    kept, notes = outcome(integers, 4000, None)
+    assert kept is True and "Most of these outcomes" not in notes
+    kept, notes = outcome(integers, 4000, lambda pilots, number: 2.99)
+    assert kept is True and "Most of these outcomes occur fewer than 20 times" in notes
+    kept, notes = outcome(rng.integers(0, 9, 4000), 4000, wide)
+    assert kept is True and "treated as outcomes (9 distinct)" in notes
+    # Half of the outputs have values of fewer than 40.
+    half = np.concatenate([np.repeat(np.arange(50), 40), np.arange(1000, 3000)])
+    assert outcome(half, 4000, None)[0] is True
+    assert "Most of these" not in outcome(half, 4000, lambda *_: 0.0)[1]
+    assert "Most of these" in outcome(np.append(half, [5000, 5001]), 4000, lambda *_: 0.0)[1]
+
+
+def test_when_smoothing_hides_nothing():
+    rng, asked = np.random.default_rng(1), []
+
+    def smoothing(pilots, number):
+        asked.append((np.median(np.concatenate(pilots)), number))
+        return 3.0
+
+    x, y = (np.rint(rng.normal(500, 1000, 1000)).astype(int) for _ in range(2))
+
+    def may(x, y, size=2000):
+        return _may_be_smoothed(x, y, np.unique(np.concatenate([x, y])), size, smoothing)
+
+    assert may(x, y) and asked == [(0.0, 1000)]
+    assert not may(2 * x, 2 * y)
+    assert not may(x, 2 * y) and not may(2 * x, y)
+    assert not may(x, y, 199) and may(x[:150], y[:150], 200)
+    assert not may(x, np.append(y[:-80], [77] * 80))
+    assert not may(np.append(x, 2**53 + 2), y) and may(np.append(x, 2**53), y)
+    assert not may(x[:1], y[:1])
+
+
+def test_steps_and_values_that_stand_out():
+    assert _step(np.array([3, 9, 15, 9])) == 6 and _step(np.array([4])) == 0
+    assert most_often(100) == pytest.approx(5 + 3 * 5**0.5)
+    even = np.repeat(np.arange(40), 30)
+    assert not _stands_out(even, 1)
+    # Beside six values of 20 each: 3 * 20 + 6 = 66 are many, 67 too many.
+    for times, found in ((66, False), (67, True)):
+        side = np.concatenate([np.repeat(np.arange(100), 20), np.full(times - 20, 50)])
+        assert _stands_out(side, 1) is found
+    # Values that occur fewer than 12 times are never frequent, nor with a wider step.
+    for times, found in ((11, False), (12, True)):
+        assert (
+            _stands_out(np.concatenate([np.arange(0, 20_000, 50), np.full(times - 1, 50)]), 1)
+            is found
+        )
+    spread = np.concatenate([np.repeat(np.arange(0, 300, 3), 20), np.full(60, 150)])
+    assert _stands_out(spread, 1) and _stands_out(spread, 3)
+
+
+def test_types_of_integers():
+    small, signed = np.array([1, 2], np.uint8), np.array([-1, 5], np.int32)
+    assert [side.dtype for side in in_one_type(small, signed)] == [np.int64, np.int64]
+    large = np.array([2**63], np.uint64)
+    assert [side.dtype for side in in_one_type(np.array([5]), large)] == [np.uint64, np.uint64]
+    for sides in ((signed, large), (large, signed)):
+        with pytest.raises(ValueError, match=f"one side had -1 and the other {2**63}"):
+            in_one_type(*sides)
+    reals = np.array([0.5])
+    assert in_one_type(reals, small) == (reals, small)
+    limit = np.array([2**63 - 1], np.uint64)
+    assert in_one_type(limit, signed)[0].dtype == np.int64
+
+
+def test_numbers_of_outcomes():
+    x, y, names = number_outcomes(np.array(["b", "a"]), np.array(["b", "c", "b"]))
+    assert (x.tolist(), y.tolist(), names.tolist()) == ([1, 0], [1, 2, 1], ["a", "b", "c"])
+    assert x.dtype == y.dtype == np.int32
+    for sides, message in (
+        ((np.arange(4), np.arange(4, 9)), "all of the 9 outputs in x and y are distinct"),
+        ((np.zeros(4), np.zeros(3)), r"hold only one outcome, 0.0: there"),
+        ((np.zeros((4, 2)), np.zeros((3, 2))), "encode each row as one outcome"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            number_outcomes(*sides)
+    assert in_python(np.int64(3)) == 3 and in_python("a") == "a"
+    assert type(in_python(np.int64(3))) is int
+
+
+def test_lists_whose_outputs_numpy_would_merge():
+    for outputs in (["a", "a\0"], [2**53 + 1, 0.5], [1, "1"], [b"a", "a"]):
+        found = as_outputs("x", outputs)
+        assert found.dtype == object and found.tolist() == outputs
+    for outputs, kind in (([2**53 - 1, 0.5], "f"), ([2.0**60, 0.5], "f"), (["a", "bc"], "U")):
+        assert as_outputs("x", outputs).dtype.kind == kind
+    assert as_outputs("x", [[1.0], [2.0]]).shape == (2,)
+    masked = as_outputs("x", [np.ma.array([1.0, 2.0], mask=[True, False])])
+    assert masked.dtype == object
+    for outputs, message in (
+        (np.zeros((2, 2, 2)), r"had \(2, 2, 2\)"), (3, r"had \(\)"),
+        ("file.csv", r"dpjax.Recording\('file.csv'\)"),
+    ):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match=message):
+            as_outputs("x", outputs)
+    for outputs in (np.array([1j]), np.array([["a", "b"]])):
+        with pytest.raises(TypeError, match="x must"):
+            as_outputs("x", outputs)

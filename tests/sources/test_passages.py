@@ -1,0 +1,151 @@
+"""Passages of outputs that come again, repeated runs, and chunks that arrive."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dpjax.core.types import FiniteSpace
+from dpjax.notions import RepeatedRuns
+from dpjax.partitions import Encoder, Outputs, Search, lay
+from dpjax.sources import AnyPairs
+from dpjax.sources._arriving import Chunk
+from dpjax.sources._on_host import _parted
+from dpjax.sources._passages import WINDOW, Passages
+from dpjax.sources._repeats import Repeats, content_of, nats_of
+from dpjax.sources._searched import notes_of_search
+
+
+def numbers(*values):
+    rows = np.array(values, float)[:, None]
+    return Outputs(np.zeros(len(values), np.int32), rows, np.zeros(len(values), bool))
+
+
+def test_only_as_many_batches_as_needed_are_drawn_before_the_cells():
+    drawn = []
+
+    def batches():
+        for first in range(0, 40, 4):
+            drawn.append(first)
+            yield numbers(*range(first, first + 4))
+
+    for count, taken in ((3, 1), (4, 1), (5, 2), (8, 2)):
+        drawn.clear()
+        first, rest = _parted(batches(), count)
+        assert first.values[:, 0].tolist() == list(range(count)) and len(drawn) == taken
+        left = np.concatenate([batch.values[:, 0] for batch in rest])
+        assert left.tolist() == list(range(count, 40))
+
+
+def test_a_repetition_says_what_and_what_to_do():
+    pairs = AnyPairs(([1], [2]), ("a",))
+    for side, where in ((0, "the database"), (1, "its neighbor")):
+        error = Repeats("the function f", RepeatedRuns("batches", 100, 60.0), pairs, side, {})
+        assert f"Two batches of the function f, drawn at {where}, had" in str(error)
+        assert str(error) == f"{error.sentence} {error.advice}"
+        assert error.advice.startswith("It must not set a fixed seed")
+
+
+def test_the_surprise_of_a_sequence():
+    """Of 1, 1, 2 and a label: shares of a half and two quarters."""
+    outputs = Outputs(
+        np.array([0, 0, 0, 1]), np.array([[1.0], [1.0], [2.0], [1.0]]), np.array([False] * 4)
+    )
+    assert nats_of(outputs, 4) == pytest.approx(2 * np.log(2) + 2 * np.log(4))
+    assert nats_of(outputs, 3) == pytest.approx(3 * np.log(3) - 2 * np.log(2))
+    assert nats_of(outputs, 2) == 0
+    assert content_of(outputs, 2) != content_of(outputs, 3)
+    assert content_of(numbers(1, 2), 2) != content_of(numbers(1, 3), 2)
+
+
+def chunk(passages, number, *sides):
+    return passages.after(number, tuple(np.asarray(side, np.uint64) for side in sides))
+
+
+def test_passages_that_come_again():
+    """1,000 outputs have about four windows that are kept; where there is none, none is found."""
+    rng = np.random.default_rng(2)
+    first, other = (rng.integers(0, 2**63, 2000).astype(np.uint64) for _ in range(2))
+    nothing = np.empty(0, np.uint64)
+    passages, again = Passages.none().after(3, (first, nothing))
+    assert again is None and len(passages.words) > 2
+    assert set(passages.chunks.tolist()) == {3}
+    assert [len(tail) for tail in passages.tails] == [WINDOW - 1, 0]
+    later, again = passages.after(4, (nothing, other))
+    assert again is None and set(later.chunks.tolist()) == {3, 4}
+    assert np.all(later.words[1:] > later.words[:-1])
+    # A part of either, on either side, in a later chunk.
+    assert later.after(5, (other[300:1900], nothing))[1] == 4
+    assert later.after(5, (other, first))[1] == 3
+    # A chunk that repeats itself, and one that both sides share.
+    assert Passages.none().after(7, (np.concatenate([first, first]), nothing))[1] == 7
+    assert Passages.none().after(7, (first, first))[1] == 7
+    # In parts, the same windows are kept.
+    state = Passages.none()
+    for number, part in enumerate(np.split(first, [5, 131, 1000])):
+        state, again = state.after(number, (part, nothing))
+        assert again is None
+    np.testing.assert_array_equal(state.words, passages.words)
+    restored = Passages.from_plain(later.to_plain())
+    np.testing.assert_array_equal(restored.words, later.words)
+    np.testing.assert_array_equal(restored.tails[0], later.tails[0])
+    assert restored.chunks.dtype == np.int32
+
+
+def test_passages_that_are_damaged():
+    rng = np.random.default_rng(2)
+    first = rng.integers(0, 2**63, 2000).astype(np.uint64)
+    passages = Passages.none().after(3, (first, first[:0]))[0]
+    words = passages.words
+    for damaged in (
+        dataclasses.replace(passages, words=words[::-1]),
+        dataclasses.replace(passages, words=words[:-1]),
+        dataclasses.replace(passages, words=np.repeat(words[:1], len(words))),
+    ):
+        with pytest.raises(ValueError, match="not in order"):
+            Passages.from_plain(damaged.to_plain())
+    with pytest.raises(ValueError, match="not hashes"):
+        Passages.from_plain(dataclasses.replace(passages, words=words.astype(np.int64)).to_plain())
+
+
+def test_chunks_that_arrive():
+    chunk = Chunk.of("a", [1.0, 2.0], [])
+    assert chunk.kinds == ["numbers"] and chunk.digests[1] == "" and len(chunk.digests[0]) == 32
+    assert chunk.telling == (False, False)
+    long = Chunk.of("a", np.arange(32), ["a", "b"])
+    assert long.telling == (True, False) and long.kinds == ["numbers", "labels"]
+    with pytest.raises(TypeError, match="y of a held other outputs"):
+        Chunk.of("a", [1.0], ["a", 1.0])
+    with pytest.raises(TypeError, match="x of a held other outputs"):
+        Chunk.of("a", ["a", "b\0"], [1.0])
+
+
+def test_notes_of_outcomes_outside_of_a_finite_space():
+    encoder = Encoder("x")
+    pilot = encoder.encode(np.arange(3))
+    cells = lay([pilot, pilot], encoder.names, outcomes=3, whole=True)
+    space, halves = FiniteSpace(3), np.zeros((1, 2, 2, cells.size), np.int64)
+    inside = cells.num_alone + 1 + np.arange(3)
+    halves[0, 0, 0, inside] = 10
+    halves[0, 1, 1, inside] = 5
+    assert notes_of_search([Search(cells, halves, None)], space, ["a"]) == []
+    halves[0, 0, 1, cells.num_alone] = 2
+    halves[0, 1, 1, cells.size - 1] = 3
+    (note,) = notes_of_search([Search(cells, halves, None)], space, ["a"])
+    assert "Up to 25.00% of the outputs" in note and "outside of 0 .. 2 (" in note
+
+
+def test_notes_of_outputs_that_never_vary():
+    encoder = Encoder("x")
+    pilot = encoder.encode(np.array([0.5, 0.5, 1.5]))
+    cells = lay([pilot, pilot], encoder.names)
+    place = int(cells.index(encoder.encode(np.array([0.5])))[0])
+    other = int(cells.index(encoder.encode(np.array([1.0])))[0])
+    halves = np.zeros((1, 2, 2, cells.size), np.int64)
+    halves[..., place] = [[[3, 4], [5, 6]]]
+    (note,) = notes_of_search([Search(cells, halves, None)], None, ["a"])
+    assert "a" in note
+    # An interval holds several values; and here both sides have two cells.
+    assert not notes_of_search([Search(cells, np.roll(halves, other - place, -1), None)], None, "a")
+    halves[0, 0, 1, other] = 1
+    assert not notes_of_search([Search(cells, halves, None)], None, ["a"])

@@ -1,0 +1,93 @@
+"""Programs are killed with their children, and stopping them twice does no harm."""
+
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+from dpjax.sources._process import Programs, _kill, _Tail
+
+
+def started(programs, seconds="60"):
+    """A thread that runs a program, and what it gives."""
+    found = []
+
+    def run():
+        found.append(programs.run(["sleep", seconds], 1, None))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not programs._running:
+        time.sleep(0.005)
+    return thread, found
+
+
+def test_a_program_that_is_stopped_ends_as_killed():
+    programs = Programs()
+    thread, found = started(programs)
+    guard = programs._guard
+    programs.stop()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert found[0].code == -9 and found[0].lines == []
+    # The guard has ended, and nothing is left that could be told of the program.
+    assert guard.returncode == 0 and programs._guard is None
+    programs.stop()
+    with pytest.raises(RuntimeError, match="stopped"):
+        programs.run(["true"], 1, None)
+
+
+def test_programs_that_have_ended_are_forgotten():
+    programs = Programs()
+    assert programs.run(["echo", "1"], 1, None).lines == ["1"]
+    assert programs._running == set()
+    guard = programs._guard
+    assert programs.run(["echo", "2"], 1, None).lines == ["2"]
+    # One guard for all programs.
+    assert programs._guard is guard
+    programs.stop()
+
+
+def test_where_there_are_no_groups_the_program_alone_is_killed(monkeypatch):
+    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    monkeypatch.delattr(os, "killpg")
+    _kill(process)
+    assert process.wait(10) == -9
+
+
+@pytest.mark.parametrize(
+    ("asked", "printed", "code"), [(3, "1 2 3", 0), (2, "1 2 3", 0), (1, "1 2 3", 0)]
+)
+def test_one_line_more_than_asked_for_is_read(asked, printed, code):
+    programs = Programs()
+    ended = programs.run(["printf", printed.replace(" ", "\\n") + "\\n"], asked, None)
+    assert ended.lines == printed.split()[: asked + 1]
+    assert ended.code == code
+    programs.stop()
+
+
+def test_a_limit_of_bytes_holds_exactly(monkeypatch):
+    monkeypatch.setattr("dpjax.core.validate.limit", lambda name: 6)
+    programs = Programs()
+    assert programs.run(["printf", "12\\n45\\n"], 5, None).lines == ["12", "45"]
+    programs.stop()
+    programs = Programs()
+    with pytest.raises(ValueError, match="printed too many bytes"):
+        programs.run(["printf", "12\\n456\\n"], 5, None)
+    programs.stop()
+
+
+def test_the_last_errors_are_kept():
+    """The last five lines, without white space, of the last 10,000 bytes."""
+    with _Tail() as errors:
+        text = "\n".join(f" line {number} " for number in range(9))
+        os.write(errors.fileno(), text.encode())
+        assert errors.lines() == [f"line {number}" for number in range(4, 9)]
+    with _Tail() as errors:
+        os.write(errors.fileno(), b"x" * 9_999 + b"y" * 2)
+        assert errors.lines() == ["x" * 9_998 + "yy"]
+    # The descriptor is closed, once.
+    with pytest.raises(OSError):
+        os.write(errors.fileno(), b"1")

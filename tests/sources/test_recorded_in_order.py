@@ -1,0 +1,76 @@
+"""What a sequential audit reads of recorded outputs, and the order that it tests."""
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Recorded
+from dpjax.sources import _recorded_in_order
+from dpjax.sources._counting import Tally
+from dpjax.sources._held import held
+from dpjax.sources._recorded_in_order import _Side
+
+
+def clustered(shift):
+    """0 in 85 of 100 outputs, and 1s in clusters of 30; ranks alone vary too little to show it."""
+    x = np.zeros(4000, int)
+    for start in range(shift, 4000, 200):
+        x[start : start + 30] = 1
+    return x
+
+
+@pytest.mark.parametrize("method", [dpjax.Sequential(), dpjax.Local()], ids=["sequential", "local"])
+def test_clusters_of_a_rare_outcome_are_doubtful(method):
+    x, y = clustered(0), clustered(77)
+    result = dpjax.audit(Recorded(x, y), method=method)
+    assert result.verdict == "doubtful"
+    assert "successive outputs are correlated" in " ".join(result.doubts)
+
+
+def test_the_order_of_the_first_outputs_is_tested(monkeypatch):
+    monkeypatch.setattr(_recorded_in_order, "_ORDERED", 7)
+    values = np.arange(20)
+    np.testing.assert_array_equal(_Side(held("x", values), "x").beginning(), values[:7])
+    np.testing.assert_array_equal(_Side(held("x", values[:7]), "x").beginning(), values[:7])
+    np.testing.assert_array_equal(_Side(held("x", values[:4]), "x").beginning(), values[:4])
+
+
+def test_as_many_outputs_as_determine_the_cells_are_too_few():
+    side, told = _Side(held("x", np.arange(20)), "x"), []
+    np.testing.assert_array_equal(
+        side.first(19, Tally(lambda *counts: told.append(counts))), np.arange(19)
+    )
+    assert told == [(20, 0)] and side.values.total == 20
+    np.testing.assert_array_equal(side.again(20), np.arange(20))
+    with pytest.raises(ValueError, match=r"more than 20 outputs, .* held 20"):
+        _Side(held("x", np.arange(20)), "x").first(20, Tally())
+
+
+def test_any_parts_are_read_once_and_forwards():
+    """Across borders of chunks, and with outputs left out between."""
+
+    class Chunked:
+        name = "x"
+
+        def chunks(self):
+            yield from np.split(np.arange(30), [7, 8, 20])
+
+    side = _Side(Chunked(), "x")
+    for start, number in ((2, 3), (5, 0), (5, 4), (12, 1), (13, 17)):
+        read = list(side.read(start, number))
+        expected = np.arange(start, start + number)
+        np.testing.assert_array_equal(np.concatenate([np.empty(0, int), *read]), expected)
+        assert all(len(part) for part in read)
+
+
+def test_the_longer_side_is_named():
+    rng = np.random.default_rng(1)
+    x, y = rng.laplace(size=2000), rng.laplace(size=2500)
+    for sides, sentence in (
+        ((x, y), "y has 500 more outputs than x; they are not counted"),
+        ((y, x), "x has 500 more outputs than y; they are not counted"),
+    ):
+        result = dpjax.audit(Recorded(*sides), method=dpjax.Sequential())
+        assert any(sentence in note for note in result.notes)
+    same = dpjax.audit(Recorded(x, y[:2000]), method=dpjax.Sequential())
+    assert not any("more outputs than" in note for note in same.notes)

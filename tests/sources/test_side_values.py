@@ -1,0 +1,221 @@
+"""What is remembered of one side, in constant memory, and which sequences begin again."""
+
+import numpy as np
+import pytest
+
+from dpjax.sources import _side_values
+from dpjax.sources._side_values import (
+    SideValues,
+    cannot_recur,
+    hashes_of,
+    log_evidence,
+    mix,
+    order_nats,
+)
+
+MOST = 2**14
+
+
+def test_the_smallest_hashes_are_counted_however_outputs_are_divided():
+    rng = np.random.default_rng(1)
+    outputs = rng.integers(0, 40_000, 60_000)
+    whole = SideValues()
+    whole.add(outputs)
+    parts = SideValues()
+    for part in np.split(outputs, [1, 700, 30_000, 59_999]):
+        parts.add(part)
+    hashes, counts = np.unique(hashes_of(outputs), return_counts=True)
+    for side in (whole, parts):
+        assert side.total == 60_000
+        np.testing.assert_array_equal(side.hashes, hashes[:MOST])
+        np.testing.assert_array_equal(side.counts, counts[:MOST])
+        assert side.limit == hashes[MOST - 1]
+        np.testing.assert_array_equal(side.first, hashes_of(outputs[:MOST]))
+        np.testing.assert_array_equal(side.leading, outputs[:512].astype(float))
+
+
+def test_all_outputs_of_a_counted_value_are_counted():
+    """Even those of the value with the largest counted hash."""
+    outputs = np.random.default_rng(1).integers(0, 40_000, 60_000)
+    side = SideValues()
+    side.add(outputs)
+    once = side.counts
+    side.add(outputs[::-1])
+    np.testing.assert_array_equal(side.counts, 2 * once)
+
+
+def test_counts_of_hashes_that_were_and_were_not_seen():
+    side = SideValues()
+    side.add(np.array([5, 7, 7, 9, 9, 9]))
+    np.testing.assert_array_equal(side.counts_of(hashes_of(np.array([9, 8, 5, 7]))), [3, 0, 1, 2])
+    # Beyond the largest hash, too.
+    np.testing.assert_array_equal(side.counts_of(np.array([2**64 - 1, 0], np.uint64)), [0, 0])
+    assert not side.is_constant
+    alone = SideValues()
+    alone.add(np.array([3.0, 3.0]))
+    assert alone.is_constant
+    alone.add(np.array([4.0]))
+    assert not alone.is_constant
+
+
+def test_first_outputs_are_reduced_to_their_first_numbers():
+    side = SideValues()
+    side.add(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    side.add(np.array([[5.0, 6.0]] * 600))
+    np.testing.assert_array_equal(side.leading[:4], [1.0, 3.0, 5.0, 5.0])
+    assert len(side.leading) == 512
+    labels = SideValues()
+    labels.add(np.array(["1", "2"]))
+    assert not len(labels.leading)
+
+
+def bits(seed, size):
+    return np.random.default_rng(seed).integers(0, 2, size)
+
+
+@pytest.mark.parametrize("size", [128, 130, 700])
+@pytest.mark.parametrize("border", [0, 1, 50, 127])
+def test_a_beginning_that_comes_again_is_found_across_a_border(size, border):
+    """The beginning starts `border` outputs before a chunk ends."""
+    outputs, begin = bits(size + border, 1500), 800 - border
+    outputs[begin : begin + size] = outputs[:size]
+    side = SideValues()
+    side.add(outputs[:800])
+    side.add(outputs[800:])
+    assert side.again == (0, begin)
+
+
+def test_beginnings_are_as_long_as_they_must_be():
+    """Of fair bits, 64 have a surprise below 60 nats, and 128 have more."""
+    for size, found in ((127, None), (128, (0, 1872))):
+        outputs = bits(4, 2000)
+        outputs[2000 - size :] = outputs[:size]
+        side = SideValues()
+        side.add(outputs)
+        assert side.again == found
+
+
+@pytest.mark.parametrize(("share", "size"), [(0.25, 128), (0.04, 512)])
+def test_rare_outcomes_need_longer_beginnings(share, size):
+    outputs = (np.random.default_rng(7).random(3000) < share).astype(int)
+    assert order_nats(outputs[:size]) > 60 > order_nats(outputs[: size // 2])
+    for length, found in ((size - 1, None), (size, (0, 3000 - size))):
+        repeated = outputs.copy()
+        repeated[3000 - length :] = outputs[:length]
+        if found is None:
+            repeated[3000 - length - 1] = 1 - outputs[length]
+        side = SideValues()
+        side.add(repeated)
+        assert side.again == found
+
+
+def test_the_longest_beginning_across_a_border():
+    outputs = (np.random.default_rng(7).random(3000) < 0.04).astype(int)
+    outputs[1489 : 1489 + 512] = outputs[:512]
+    side = SideValues()
+    side.add(outputs[:2000])
+    assert side.again is None and len(side._last) == 511
+    side.add(outputs[2000:])
+    assert side.again == (0, 1489)
+
+
+def test_the_first_repetition_is_said():
+    outputs = bits(8, 2000)
+    outputs[400:528] = outputs[1000:1128] = outputs[:128]
+    side = SideValues()
+    side.add(outputs[:900])
+    side.add(outputs[900:])
+    assert side.again == (0, 400)
+
+
+def test_a_chunk_that_comes_again_is_found():
+    first, second = bits(1, 300), bits(2, 300)
+    side = SideValues()
+    for chunk in (first, second, bits(3, 10), second):
+        side.add(chunk)
+    assert side.again == (300, 610)
+    # The same few labels in two chunks are no sequence.
+    few = SideValues()
+    for _ in range(2):
+        few.add(np.array(["a", "b", "a"]))
+    assert few.again is None
+
+
+def test_a_large_input_is_divided_into_rows(monkeypatch):
+    monkeypatch.setattr(_side_values, "_ROWS", 200)
+    outputs = bits(6, 850)
+    outputs[600:800] = outputs[200:400]
+    side = SideValues()
+    side.add(outputs)
+    assert side.again == (200, 600) and side.total == 850
+
+
+def test_evidence_by_hand():
+    """Ten occurrences of chance 1/2: nine happened. The best of four factors is s = 0.9."""
+    happened = np.array([True] * 9 + [False])
+    products = []
+    for share in (0.1, 0.4, 0.9, 0.999):
+        s = 0.5 + share * 0.5
+        products.append((s / 0.5) ** 9 * (1 - s) / 0.5)
+    expected = np.log(max(products) / 4)
+    assert log_evidence(np.full(10, 0.5), happened) == pytest.approx(expected)
+
+
+def test_the_evidence_is_below_1_on_average():
+    """Over all outcomes of five occurrences with different chances."""
+    chance, mean = np.array([0.5, 0.2, 0.7, 0.9, 0.4]), 0.0
+    for number in range(32):
+        happened = (number >> np.arange(5)) % 2 == 1
+        weight = np.prod(np.where(happened, chance, 1 - chance))
+        mean += weight * np.exp(log_evidence(chance, happened))
+    assert 0.2 < mean <= 1 + 1e-9
+
+
+def test_the_surprise_of_sequences():
+    """A cycle has none; free bits have ln 2 each; it is the likelihood of the best chain."""
+    assert order_nats(np.arange(100) % 7) == pytest.approx(0)
+    sequence = np.array([0, 0, 1, 0, 1, 1, 0])
+    # From 0: one 0 and two 1s; from 1: one 1 and two 0s.
+    expected = -2 * (np.log(1 / 3) + 2 * np.log(2 / 3))
+    assert order_nats(sequence) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("size", "found"), [(31, False), (32, True), (33, True)])
+def test_a_sequence_of_values_that_occur_once(size, found):
+    assert cannot_recur(np.arange(size).astype(np.uint64)) is found
+    assert cannot_recur(np.concatenate([np.arange(size), [99, 99]]).astype(np.uint64)) is found
+
+
+def test_a_long_sequence_of_bits_cannot_recur():
+    bits = np.random.default_rng(1).integers(0, 2, 200).astype(np.uint64)
+    assert cannot_recur(bits)
+    assert not cannot_recur(bits[:60])
+    assert not cannot_recur(np.arange(2000).astype(np.uint64) % 2)
+    assert not cannot_recur(bits[:1]) and not cannot_recur(bits[:0])
+
+
+def test_equal_outputs_have_equal_hashes():
+    numbers = hashes_of(np.array([0.0, -0.0, 1.5, np.nan]))
+    assert numbers[0] == numbers[1]
+    assert len(set(numbers.tolist())) == 3
+    np.testing.assert_array_equal(hashes_of(np.array([1, 2])), hashes_of(np.array([1.0, 2.0])))
+    np.testing.assert_array_equal(
+        hashes_of(np.array(["a", "bc"])), hashes_of(np.array(["a", "bc"], object))
+    )
+    # The order of the entries of a vector matters.
+    rows = hashes_of(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
+    assert rows[0] == rows[2] != rows[1]
+    objects = np.empty(3, object)
+    objects[:] = ["a", ("a",), "a"]
+    found = hashes_of(objects)
+    assert found[0] == found[2] != found[1]
+
+
+def test_words_are_mixed_by_a_bijection():
+    words = np.arange(2**12, dtype=np.uint64)
+    mix(words)
+    assert len(np.unique(words)) == 2**12
+    # Published: the first word of SplitMix64 from the seed 0.
+    first = np.array([0x9E3779B97F4A7C15], np.uint64)
+    mix(first)
+    assert int(first[0]) == 0xE220A8397B1DCDAF
