@@ -80,8 +80,8 @@ def audit(
             mechanism is refuted for at most one key in a thousand.
         num_claims: Number of audits whose bounds hold jointly at the confidence; each bound
             may fail with probability at most (1 - confidence) / num_claims.
-        distance: Number k of records in which each pair differs. Bounds are converted to one
-            record by the group property of the notion.
+        distance: Number k of records in which the databases of each pair differ. Bounds are
+            converted to one record by the group property of the notion.
         key: Integer seed or typed key; the same key gives the same result.
         execution: How the work is laid out on the machine; it never changes the result.
 
@@ -168,8 +168,8 @@ def rerun(
         the given result only in seconds, device and versions.
 
     Raises:
-        ValueError: When no subject is given and the recipe names none that is allowed; or when
-            the recipe is damaged or lacks the pairs.
+        ValueError: When no subject is given, and the recipe names no subject or one that may not
+            be imported or run; or when the recipe is damaged or lacks the pairs.
         TypeError: When an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
@@ -199,8 +199,8 @@ def resume(
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or the file of that result.
         subject: As in `rerun`.
-        pairs: Pairs of that audit; needed only if its recipe could not hold them.
-        num_draws: Total draws per side, including those of the result. If None, the total is
+        pairs: Pairs of the earlier audit; needed only if its recipe could not hold them.
+        num_draws: Total draws per side, including the draws of `result`. If None, the total is
             250,000, or unlimited if `seconds` is given.
         seconds: Time for further draws, in seconds.
         allow_import: As in `rerun`.

@@ -92,7 +92,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
 
     Args:
         fields: Maps the command-line name of each class that declares the option to the field that
-            declares it. The first field with a help text determines type, flag and metavar.
+            declares it. The first field with a help text determines the option's type, flag and
+            metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]

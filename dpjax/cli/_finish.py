@@ -26,7 +26,7 @@ _COLORS = {
 
 
 class Files(NamedTuple):
-    """Paths of the optional output files of a command; None for files that are not requested.
+    """Paths of the optional output files of a command; a file that is not requested has None.
 
     Attributes:
         plot: File of a figure.
@@ -45,7 +45,7 @@ class Files(NamedTuple):
         """Return the requested files; check before any draw that they can be written.
 
         Args:
-            given: The command's values, by the name of the parameter.
+            given: Values of the command's parameters, by name.
 
         Raises:
             ValueError: When the suffix of a file is unknown.

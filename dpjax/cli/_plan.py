@@ -106,7 +106,9 @@ def _inputs(given: Given) -> "int | InputInterval":
         validate.positive_int(at_least=2, num_inputs=number)
         return number
     if number is not None:
-        raise ValueError(f"--num-inputs follows from --input-lipschitz, but was {number!r}.")
+        raise ValueError(
+            f"--num-inputs must be left out with --input-lipschitz, but was {number!r}."
+        )
     return InputInterval(width, lipschitz)
 
 

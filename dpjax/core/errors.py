@@ -59,7 +59,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Defer SIGINT and SIGTERM to the end of the block.
+    """Defer SIGINT and SIGTERM to the end of the `with` block.
 
     An exception that a signal handler raises inside jax or during an import could be lost in a
     callback, or could end the process. Only Python handlers in the main thread are deferred;

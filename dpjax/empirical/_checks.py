@@ -40,7 +40,7 @@ class IndependenceCheck:
 
     @property
     def dependent(self) -> bool:
-        """Whether the databases look dependent; False if that cannot be tested."""
+        """Whether the databases look dependent; False if the tests are undefined."""
         return self.p_value <= FALSE_ALARMS
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
         num_below: Number of results below the median.
 
     Returns:
-        The p-value; NaN if no result is above the median, or none is below.
+        The p-value; NaN if all results are on one side of the median.
 
     References:
         Wald, Wolfowitz 1940, Section 3.

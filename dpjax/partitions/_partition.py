@@ -218,7 +218,7 @@ class Partition(Cells):
         return np.concatenate([places[: self.num_alone], *found])
 
     def plain(self) -> Plain | None:
-        """Return the label and kind of a plot's axis; None if its axis is the output itself."""
+        """Return the label and kind of a plot's axis, or None if the axis shows plain outputs."""
         return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:

@@ -315,7 +315,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of an axis of numbers; None if cells have several names.
+    """Return the visible range of an axis of numbers, or None for cells with names.
 
     The first and the last cell may be cut off, because they contain the tails and may be very wide.
     """

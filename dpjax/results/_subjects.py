@@ -6,7 +6,7 @@ from dpjax.sources import SOURCES, Source, Trust
 
 
 def subject_to_plain(source: Source) -> JsonObject | None:
-    """Return the kind, name and options of a source; None if it has no name.
+    """Return the kind, name and options of a source, or None if the source has no name.
 
     The name is that of a mechanism of the catalogue, the MODULE:NAME of an importable object, the
     command of a program, or the path of a file.

@@ -239,7 +239,7 @@ class Store:
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
-        """Return stored states from which a block's runs can continue; None if there are none.
+        """Return stored states from which a block's runs can continue, or None.
 
         Several stored blocks may hold the same runs with fewer draws; the one with the most draws
         is used.

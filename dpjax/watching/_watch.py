@@ -283,7 +283,7 @@ def _results(watched: Watch, chunks: Iterable[object]) -> Iterator[AuditResult]:
             raise BadType(f"chunks must hold pairs (x, y) or (name, x, y), but held {chunk!r:.80}.")
         name, x, y = chunk if len(chunk) == 3 else (None, *chunk)
         if name is not None and not isinstance(name, str):
-            raise BadType(f"chunks must have names that are texts, but one had {name!r}.")
+            raise BadType(f"names of chunks must be strings, but one was {name!r}.")
         if watched.take(name, x, y) and watched.result is not None:
             yield watched.result
         if watched.is_over:
