@@ -53,8 +53,8 @@ def audit(
     Args:
         subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, or `dpjax.Recorded` outputs. It may also be a `dpjax.OneRun`,
-            which holds the scores of canaries in a single run. A measurement of OpenDP or a
+            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which holds the
+            scores of canaries in a single run. A measurement of OpenDP or a
             mechanism of diffprivlib states its own claim and neighbors (see
             `dpjax.LibraryMechanism`). The audit of a `dpjax.Family` first searches for its worst
             member.
@@ -156,9 +156,9 @@ def rerun(
 
     Args:
         result: Result of `audit`, or a file of that result, in JSON or as a report in HTML.
-        subject: Subject of the audit. It may be left out if the recipe names a mechanism of the
-            catalogue or recorded files. It may also be left out if `allow_import` or
-            `allow_command` permits the function or program that the recipe names.
+        subject: Subject of the audit. Without a subject, the recipe must name a mechanism of the
+            catalogue, recorded files, or a function or program that `allow_import` or
+            `allow_command` permits.
         allow_import: Modules that may be imported, including their submodules, to find the recipe's
             function. If empty, nothing that the recipe names is imported.
         allow_command: Whether the program that the recipe names may be run.
@@ -255,7 +255,9 @@ def _recipe_of(
     try:
         return _read_recipe(result, subject, Trust(allow_import, allow_command), pairs)
     except (KeyError, AttributeError, IndexError) as error:
-        raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
+        raise ValueError(
+            f"the recipe of the result is damaged: {error!r}. Use the result as dpjax wrote it."
+        ) from error
 
 
 def _read_recipe(
@@ -264,7 +266,10 @@ def _read_recipe(
     recipe = result.recipe
     for name, kinds in _RECIPE.items():
         if not isinstance(recipe[name], kinds):
-            raise ValueError(f"the recipe of the result is damaged: {name} = {recipe[name]!r}.")
+            raise ValueError(
+                f"the recipe of the result is damaged: {name} = {recipe[name]!r}. Use the result "
+                "as dpjax wrote it."
+            )
     if subject is None:
         if recipe["subject"] is None:
             raise ValueError(

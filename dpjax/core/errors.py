@@ -126,8 +126,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: The feature that needs the packages. It begins the message, so it must be a plural
-            noun.
+        what: The feature that needs the packages, as a plural noun, since the message begins with
+            this noun.
         extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 

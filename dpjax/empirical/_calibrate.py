@@ -133,7 +133,7 @@ def calibrate_noise(
         key: Seed of random queries.
 
     Returns:
-        The calibration. Its method `release` adds a draw of the noise to a result.
+        The calibration, whose method `release` adds a draw of the noise to a result.
 
     Raises:
         ValueError: When an argument is out of range, when removing some individual leaves the query

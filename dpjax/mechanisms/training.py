@@ -49,8 +49,8 @@ accelerator needs many trainings to be busy.
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
 
-    The distribution holds for adding or removing one record. It is pessimistic: its levels are
-    never below the true levels. `dpjax.audit` accepts it as a claim about `Epsilon(delta)` and
+    The distribution holds for adding or removing one record, and its levels are never below the
+    true levels. `dpjax.audit` accepts the distribution as a claim about `Epsilon(delta)` and
     `Profile()`.
 
     Args:

@@ -106,8 +106,8 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
 
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
-        num_samples: Draws per side, or None. If it is given and there are too many cells for bars,
-            adjacent cells are merged until their shares and losses are precise enough to draw.
+        num_samples: Draws per side. If there are too many cells for bars, adjacent cells are merged
+            until their shares and losses are precise enough to draw. If None, no cells are merged.
     """
     points = curve["points"]
     bounds = curve.get("bounds")

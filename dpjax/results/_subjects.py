@@ -30,5 +30,7 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
     options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in SOURCES:
-        raise ValueError(f"the recipe's subject has the unknown kind {kind!r}.")
+        raise ValueError(
+            f"the recipe's subject has the unknown kind {kind!r}: pass the subject itself."
+        )
     return SOURCES[kind].from_plain(options, database, trust)

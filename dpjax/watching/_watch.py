@@ -247,8 +247,8 @@ def watch(
         key: As in `dpjax.audit`.
         discrete: As in `dpjax.Recorded`.
         independent: As in `dpjax.Recorded`.
-        state: File for the complete state of the watch. It is written after every chunk, and a
-            later watch continues from it. If None, the state is only kept in memory.
+        state: File for the complete state of the watch, which is written after every chunk. A later
+            watch continues from this file. If None, the state is only kept in memory.
 
     Yields:
         First the result in the state file, if the file has one; then the result after every new
