@@ -60,7 +60,8 @@ TABLE: Table = {
     "noise": option(float, "Also calibrate noise that reaches this epsilon."),
     "noise_kind": option(str, "With --noise: kind of noise, laplace (default) or deconvolution."),
     "noise_rule": option(
-        str, "With --noise: rule for its scale, wasserstein (default), smallest or hausdorff."
+        str,
+        "With --noise: rule for the noise scale, wasserstein (default), smallest or hausdorff.",
     ),
     "sensitivity": option(
         float,

@@ -22,7 +22,7 @@ _COLORS = {
     "assumption refuted": "bold yellow",
     "doubtful": "bold yellow",
 }
-"""Terminal styles of verdicts; all other verdicts are bold."""
+"""Terminal style of each verdict; verdicts that are not listed are bold."""
 
 
 class Files(NamedTuple):
@@ -132,9 +132,9 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Return the result with the names of Python arguments in its sentences replaced by options.
+    """Return the result with command-line options in its sentences, such as `--num-samples`.
 
-    For example, `num_samples` becomes `--num-samples`.
+    The options replace the names of Python arguments, such as `num_samples`.
     """
     from dpjax.cli._audit_options import TABLE
 

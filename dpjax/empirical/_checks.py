@@ -68,7 +68,8 @@ def check_independence(
     If the databases are independent, all orders of the results are equally likely. The observed
     order is therefore compared with 9,999 random orders. For each order, the smallest p-value of
     all tests is computed. The adjusted p-value follows from the rank of the observed order's value
-    among the values of the random orders. It is valid however the tests depend on each other.
+    among the values of the random orders. The adjusted p-value is valid however the tests depend on
+    each other.
 
     Args:
         results: Results of d queries, [n, d], with one row per database in the given order.

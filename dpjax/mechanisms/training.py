@@ -1,8 +1,8 @@
 """DP-SGD on small models as a mechanism: each draw is a training and outputs a canary's score.
 
-Trainings are independent of each other, so thousands run simultaneously: the code is vectorized
-over trainings and scans over steps. A user's own JAX function `(key, records) -> score` can be
-audited in the same way.
+Trainings are independent of each other, so thousands of them run in parallel: the code is
+vectorized over trainings and scans over steps. A user's own JAX function `(key, records) -> score`
+can be audited in the same way.
 
 References:
     Abadi et al. (2016), Algorithm 1.

@@ -241,9 +241,9 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add a bin without outputs to an event if the nearest bins with outputs both belong to it.
+    """Add bins without outputs to an event if their surroundings belong to the event.
 
-    These two bins are the nearest one before and the nearest one after the bin without outputs.
+    The surroundings of a bin are the nearest bins with outputs before and after the bin.
     """
     if not seen.any():
         return chosen

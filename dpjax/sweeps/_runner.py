@@ -85,8 +85,8 @@ def run_sweep(
     contents = store.contents()
     if contents.broken:
         report(
-            f"{len(contents.broken)} stored blocks are truncated or corrupt and are computed anew, "
-            f"first {contents.broken[0].name}."
+            f"{len(contents.broken)} stored blocks are truncated or corrupt (the first is "
+            f"{contents.broken[0].name}); they are computed again."
         )
     for path, reason in contents.strange.items():
         report(f"{path} is not used, and left where it is: {reason}.")
