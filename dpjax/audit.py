@@ -53,8 +53,8 @@ def audit(
     Args:
         subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, or `dpjax.Recorded` outputs. It may also be a `dpjax.OneRun`,
-            which holds the scores of canaries in a single run. A measurement of OpenDP or a
+            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which holds the
+            scores of canaries in a single run. A measurement of OpenDP or a
             mechanism of diffprivlib states its own claim and neighbors (see
             `dpjax.LibraryMechanism`). The audit of a `dpjax.Family` first searches for its worst
             member.
@@ -80,8 +80,8 @@ def audit(
             mechanism is refuted for at most one key in a thousand.
         num_claims: Number of audits whose bounds hold jointly at the confidence; each bound
             may fail with probability at most (1 - confidence) / num_claims.
-        distance: Number k of records in which each pair differs. Bounds are converted to one
-            record by the group property of the notion.
+        distance: Number k of records in which the databases of each pair differ. Bounds are
+            converted to one record by the group property of the notion.
         key: Integer seed or typed key; the same key gives the same result.
         execution: How the work is laid out on the machine; it never changes the result.
 
@@ -156,9 +156,9 @@ def rerun(
 
     Args:
         result: Result of `audit`, or a file of that result, in JSON or as a report in HTML.
-        subject: Subject of the audit. It may be left out if the recipe names a mechanism of the
-            catalogue or recorded files. It may also be left out if `allow_import` or
-            `allow_command` permits the function or program that the recipe names.
+        subject: Subject of the audit. Without a subject, the recipe must name a mechanism of the
+            catalogue, recorded files, or a function or program that `allow_import` or
+            `allow_command` permits.
         allow_import: Modules that may be imported, including their submodules, to find the recipe's
             function. If empty, nothing that the recipe names is imported.
         allow_command: Whether the program that the recipe names may be run.
@@ -168,8 +168,8 @@ def rerun(
         the given result only in seconds, device and versions.
 
     Raises:
-        ValueError: When no subject is given and the recipe names none that is allowed; or when
-            the recipe is damaged or lacks the pairs.
+        ValueError: When no subject is given, and the recipe names no subject or one that may not
+            be imported or run; or when the recipe is damaged or lacks the pairs.
         TypeError: When an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
@@ -199,8 +199,8 @@ def resume(
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or the file of that result.
         subject: As in `rerun`.
-        pairs: Pairs of that audit; needed only if its recipe could not hold them.
-        num_draws: Total draws per side, including those of the result. If None, the total is
+        pairs: Pairs of the earlier audit; needed only if its recipe could not hold them.
+        num_draws: Total draws per side, including the draws of `result`. If None, the total is
             250,000, or unlimited if `seconds` is given.
         seconds: Time for further draws, in seconds.
         allow_import: As in `rerun`.
@@ -255,7 +255,9 @@ def _recipe_of(
     try:
         return _read_recipe(result, subject, Trust(allow_import, allow_command), pairs)
     except (KeyError, AttributeError, IndexError) as error:
-        raise ValueError(f"the recipe of the result is damaged: {error!r}.") from error
+        raise ValueError(
+            f"the recipe of the result is damaged: {error!r}. Use the result as dpjax wrote it."
+        ) from error
 
 
 def _read_recipe(
@@ -264,7 +266,10 @@ def _read_recipe(
     recipe = result.recipe
     for name, kinds in _RECIPE.items():
         if not isinstance(recipe[name], kinds):
-            raise ValueError(f"the recipe of the result is damaged: {name} = {recipe[name]!r}.")
+            raise ValueError(
+                f"the recipe of the result is damaged: {name} = {recipe[name]!r}. Use the result "
+                "as dpjax wrote it."
+            )
     if subject is None:
         if recipe["subject"] is None:
             raise ValueError(

@@ -92,7 +92,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
 
     Args:
         fields: Maps the command-line name of each class that declares the option to the field that
-            declares it. The first field with a help text determines type, flag and metavar.
+            declares it. The first field with a help text determines the option's type, flag and
+            metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]
@@ -189,13 +190,15 @@ _ROWS: Table = {
         choices=[name.partition(":")[0] + ":" * (":" in name) for name in _NAMED_NOTIONS],
     ),
     "distance": option(
-        int, "Records in which the databases of each pair differ; bounds are for one. Default: 1."
+        int,
+        "Number of records in which the databases of each pair differ; bounds are converted to "
+        "one record. Default: 1.",
     ),
     "confidence": option(
         float, "Confidence of the bounds of all --num-claims audits together. Default: 0.999."
     ),
     "num_claims": option(
-        int, "Number of audits whose bounds hold together with the confidence. Default: 1."
+        int, "Number of audits whose bounds hold jointly with --confidence. Default: 1."
     ),
     "key": option(int, "The same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
@@ -221,8 +224,8 @@ _ROWS: Table = {
     ),
     "column": option(
         list[str],
-        "The column of the outputs, by name or number from 0; several, separated by commas, form a "
-        "vector.",
+        "The column of the outputs, by name or number from 0; several columns, separated by "
+        "commas, form a vector.",
         metavar="NAME,...",
         owners=("samples",),
     ),

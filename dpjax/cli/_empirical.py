@@ -24,41 +24,44 @@ TABLE: Table = {
     "value": option(list[str], "Column of values; may be repeated."),
     "query": option(
         list[str],
-        "count, sum, mean, variance, min, max, median (each with an optional :COLUMN), "
-        "quantile:LEVEL, regression:Y~X; repeat it for a joint query. Default: mean.",
+        "The query: count, sum, mean, variance, min, max, median (each with an optional :COLUMN), "
+        "quantile:LEVEL or regression:Y~X. Repeat the option for a joint query. Default: mean.",
     ),
-    "epsilon": option(list[str], "A level, or FROM:TO:COUNT; may be repeated. Default: 0:1:51."),
+    "epsilon": option(
+        list[str], "A value of epsilon, or FROM:TO:COUNT; may be repeated. Default: 0:1:51."
+    ),
     "kernel": option(
         str,
-        "laplace, gaussian, likelihood or ecdf.",
+        "Kernel of the density estimate: laplace, gaussian, likelihood or ecdf.",
         default="laplace",
         choices=("laplace", "gaussian", "likelihood", "ecdf"),
     ),
     "bandwidth": option(
         str,
-        "A number, likelihood, silverman, scott or variable.",
+        "Bandwidth of the kernel: a number, likelihood, silverman, scott or variable.",
         default="likelihood",
         parser=number_or_text,
         metavar="RULE|NUMBER",
     ),
     "adversary": option(str, "A query whose answer the adversary knows."),
-    "num_buckets": option(int, "Buckets of the adversary's answer.", default=2),
+    "num_buckets": option(int, "Number of buckets of the adversary's knowledge.", default=2),
     "uncertainty": option(
         bool,
-        "Also the standard error of delta, from estimates without each database in turn.",
+        "Also estimate the standard error of delta, by leaving out each database in turn.",
         "--uncertainty",
         default=False,
     ),
     "missing": option(
         str,
-        "Records with a missing value: error or drop.",
+        "What to do with records that lack a value: error or drop.",
         default="error",
         choices=("error", "drop"),
     ),
     "noise": option(float, "Also calibrate noise that reaches this epsilon."),
-    "noise_kind": option(str, "With --noise: laplace (default) or deconvolution."),
+    "noise_kind": option(str, "With --noise: kind of noise, laplace (default) or deconvolution."),
     "noise_rule": option(
-        str, "With --noise: rule for its scale, wasserstein (default), smallest or hausdorff."
+        str,
+        "With --noise: rule for the noise scale, wasserstein (default), smallest or hausdorff.",
     ),
     "sensitivity": option(
         float,

@@ -22,11 +22,11 @@ _COLORS = {
     "assumption refuted": "bold yellow",
     "doubtful": "bold yellow",
 }
-"""Terminal styles of verdicts; all other verdicts are bold."""
+"""Terminal style of each verdict; verdicts that are not listed are bold."""
 
 
 class Files(NamedTuple):
-    """Paths of the optional output files of a command; None for files that are not requested.
+    """Paths of the optional output files of a command; a file that is not requested has None.
 
     Attributes:
         plot: File of a figure.
@@ -45,7 +45,7 @@ class Files(NamedTuple):
         """Return the requested files; check before any draw that they can be written.
 
         Args:
-            given: The command's values, by the name of the parameter.
+            given: Values of the command's parameters, by name.
 
         Raises:
             ValueError: When the suffix of a file is unknown.
@@ -132,9 +132,9 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Return the result with the names of Python arguments in its sentences replaced by options.
+    """Return the result with command-line options in its sentences, such as `--num-samples`.
 
-    For example, `num_samples` becomes `--num-samples`.
+    The options replace the names of Python arguments, such as `num_samples`.
     """
     from dpjax.cli._audit_options import TABLE
 

@@ -15,7 +15,7 @@ def _guides_like(incomplete: str) -> list[str]:
 TABLE: Table = {
     "name": argument(
         str,
-        "Name of a guide; without one, list all guides.",
+        "Name of a guide. If no name is given, all guides are listed.",
         default=None,
         autocompletion=_guides_like,
     )

@@ -24,14 +24,14 @@ This copies `dpjax.results.REFUTING`, whose import would slow down `--help`.
 TABLE: Table = {
     "packages": argument(
         list[str],
-        "Releases, such as opendp==0.16.0; those that the cases name if none is given.",
+        "Releases to audit, such as opendp==0.16.0. Default: the releases that the cases name.",
         default=None,
         metavar="PACKAGE==VERSION...",
     ),
     "cases": option(
         list[Path], "A case: a Python file with package, claim, like and draw; repeatable."
     ),
-    "folder": option(Path, "Where draws are recorded, and releases installed. Default: hunt."),
+    "folder": option(Path, "Folder of recorded draws and installed releases. Default: hunt."),
     "again": option(bool, "Audit the recorded draws again; nothing is installed or run."),
     "seconds": option(float, "Seconds of drawing per case and release. Default: 60."),
     "table": option(Path, "Write a table in Markdown to this file."),

@@ -40,7 +40,7 @@ def notion_of(written: Given) -> "Notion":
 
 
 def claim_of(written: Given) -> Value:
-    """Return the claim: a number, or the list of a curve's points; None if none is given.
+    """Return the claim: a number, the list of a curve's points, or None if there is no claim.
 
     Raises:
         ValueError: When the claim is neither a number, nor JSON, nor a file of JSON.

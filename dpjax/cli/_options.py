@@ -5,7 +5,7 @@ from pathlib import Path
 from dpjax.cli._stop import say
 from dpjax.cli._table import option
 
-AS_JSON = option(bool, "Print one JSON object instead.", "--json", default=False)
+AS_JSON = option(bool, "Print one JSON object instead of text.", "--json", default=False)
 REPORT = option(Path, "Write a report (html or md).")
 PLOT = option(Path, "Write a figure (png, svg, pdf).")
 JUNIT = option(Path, "Write the verdict as JUnit XML, which CI services show as a test.")

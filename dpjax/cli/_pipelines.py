@@ -36,11 +36,13 @@ class Place(NamedTuple):
 
 
 def place_of(source: str, written: Value, subject: Value) -> Place | None:
-    """Return where an audited function or file is; None for a built-in mechanism or a program.
+    """Return where an audited function or file is.
+
+    The result is None if a built-in mechanism or a program was audited.
 
     Args:
         source: Name of the parameter that selects the source, such as "function" or "samples".
-        written: The command's values, by the name of the parameter.
+        written: Values of the command's parameters, by name.
         subject: The audited object.
     """
     if source in ("samples", "one_run"):

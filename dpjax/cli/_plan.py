@@ -17,23 +17,27 @@ TABLE: Table = {
     "lipschitz": option(float, "C: Lipschitz constant of densities in the output."),
     "width": option(float, "W: length of the output interval. Default: 1."),
     "precision": option(float, "Maximum error of the estimate."),
-    "confidence": option(float, "Minimum probability of that precision."),
+    "confidence": option(float, "Minimum probability that the error is at most the precision."),
     "num_samples": option(int, "Draws per input, instead of precision or confidence."),
-    "order": option(float, "Order of Renyi privacy; LDP if not given."),
+    "order": option(float, "Order of Renyi privacy. Without an order, plan for LDP."),
     "input_lipschitz": option(
-        float, "D: Lipschitz constant of densities in the input; asks for all inputs."
+        float, "D: Lipschitz constant of densities in the input, to plan for all inputs."
     ),
-    "input_width": option(float, "Length of the input interval, with D."),
+    "input_width": option(float, "Length of the input interval, for --input-lipschitz."),
     "num_inputs": option(int, "Number of inputs to compare, if there are finitely many."),
     "num_outputs": option(int, "Number of outputs, if there are finitely many."),
-    "least_probability": option(float, "Lower bound on the probability of each of those outputs."),
+    "least_probability": option(
+        float, "Lower bound on the probability of each output, for --num-outputs."
+    ),
     "bound": option(
         str,
         "Union bound: all-intervals, or published as in the paper.",
         default="all-intervals",
         choices=("all-intervals", "published"),
     ),
-    "draws_per_second": option(float, "Draws per second; measured here if not given.", "--rate"),
+    "draws_per_second": option(
+        float, "Draws per second. Default: measured on this machine.", "--rate"
+    ),
     "as_json": AS_JSON,
 }
 """Options of the command."""
@@ -106,7 +110,9 @@ def _inputs(given: Given) -> "int | InputInterval":
         validate.positive_int(at_least=2, num_inputs=number)
         return number
     if number is not None:
-        raise ValueError(f"--num-inputs follows from --input-lipschitz, but was {number!r}.")
+        raise ValueError(
+            f"--num-inputs must be left out with --input-lipschitz, but was {number!r}."
+        )
     return InputInterval(width, lipschitz)
 
 

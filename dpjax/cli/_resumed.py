@@ -14,8 +14,8 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
 
     Args:
         written: Values given on the command line, by the name of the parameter.
-        notion: Notion of the command.
-        claim: Claim of the command, or None.
+        notion: Notion that the command line specifies.
+        claim: Claim that the command line specifies, or None.
 
     Raises:
         ValueError: When a term on the command line, such as the claim, differs from the same term
@@ -36,7 +36,7 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
     for name, (before, now) in kept.items():
         if name in written and before != now:
             raise ValueError(
-                f"{option_of(name)} must stay the same when an audit is resumed: {before!r} in "
-                f"{written['resume']}, not {now!r}."
+                f"{option_of(name)} must stay the same when an audit is resumed: it was "
+                f"{before!r} in {written['resume']}, but is now {now!r}."
             )
     return found

@@ -18,8 +18,8 @@ def untouched() -> Iterator[None]:
 
     The working folder of the process is restored afterwards.
 
-    The check covers the modules of dpjax that are imported when the body starts. It does not cover
-    modules imported later, or other packages, such as NumPy.
+    The check covers the modules of dpjax that are imported when the body starts, but neither
+    modules imported later nor other packages, such as NumPy.
 
     Raises:
         ValueError: When the body replaced a name, a method or the code of a function.

@@ -25,7 +25,9 @@ TABLE: Table = {
         int, "Maximum number of draws, over both sides of all pairs.", default=1_000_000
     ),
     "keep": option(int, "Number of pairs to find. Default: 3."),
-    "factor": option(int, "Each round but the last keeps one in this many pairs. Default: 4."),
+    "factor": option(
+        int, "Factor by which each round but the last reduces the number of pairs. Default: 4."
+    ),
     "out": option(Path, "Write the pairs to a JSON file, for `dpjax audit --pairs`."),
     "as_json": AS_JSON,
     "quiet": QUIET,

@@ -1,9 +1,9 @@
 """Supervision of commands that run third-party code, so that it cannot forge their exit codes.
 
 Audited code can end its process at any time and with any exit code. The process that the caller
-waits for therefore audits nothing. It starts a working process, receives the exit code of the
-command through a private pipe, and exits with 2 if it received none, or if the working process
-ended with a different code.
+waits for, the supervisor, therefore audits nothing. The supervisor starts a working process and
+receives the exit code of the command through a private pipe. It exits with 2 if it receives no exit
+code, or if the working process ends with a different one.
 
 This protection has a limit, because code can read all memory of its own process. A valid message
 contains a nonce, which is kept in a closure, so that code cannot forge a message by accident.

@@ -32,8 +32,14 @@ TABLE: Table = {
         "Additional samples per side for sequential entries, whose runs continue where they ended.",
         metavar="N",
     ),
-    "shard": option(str, "Only share I of K (1/3, 2/3, 3/3), for job arrays.", metavar="I/K"),
-    "dask": option(str, "A Dask scheduler's address, or local:WORKERS.", metavar="ADDRESS"),
+    "shard": option(
+        str, "Compute only share I of K (1/3, 2/3 or 3/3), for job arrays.", metavar="I/K"
+    ),
+    "dask": option(
+        str,
+        "Compute on a Dask cluster: the scheduler's address, or local:WORKERS.",
+        metavar="ADDRESS",
+    ),
     "distributed": option(
         bool,
         "Start jax.distributed first (Slurm, TPU pods, ...): each host takes its share.",
@@ -42,14 +48,14 @@ TABLE: Table = {
     ),
     "any_processor": option(
         bool,
-        "Continue a store made on a processor with different last bits; rows record which.",
+        "Continue a store of a processor whose last bits differ; each row names its processor.",
         "--any-processor",
         default=False,
     ),
     "devices": option(
         int,
-        "On CPU: number of devices to divide it into, which share the runs of a block. Default: "
-        "one per core.",
+        "Number of devices into which the CPU is divided; they share the runs of a block. "
+        "Default: one per core.",
     ),
     "quiet": QUIET,
 }

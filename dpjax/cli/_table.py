@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option, of the type that its row declares; None if the option was not given."""
+"""Value of an option: of the type that its row declares, or None for an option not given."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""

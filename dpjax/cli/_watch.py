@@ -31,17 +31,19 @@ TABLE: Table = {
     ),
     "claim": option(float, "The level that is claimed, in the notion's unit.", metavar="NUMBER"),
     "notion": option(
-        str, "What is bounded: epsilon, gdp or total-variation. Default: epsilon.", choices=_BETS
+        str, "Notion to bound: epsilon, gdp or total-variation. Default: epsilon.", choices=_BETS
     ),
-    "delta": option(float, "delta of epsilon. Default: 0."),
+    "delta": option(float, "delta of (epsilon, delta)-differential privacy. Default: 0."),
     "column": option(
         str,
-        "The column of the outputs at the database; several, with commas between them, are one "
+        "The column of the outputs at the database; several columns, separated by commas, form a "
         "vector. Default: x, and 0 in npy files.",
         metavar="NAME,...",
     ),
     "column_y": option(
-        str, "The same at its neighbor. Default: y, and 1 in npy files.", metavar="NAME,..."
+        str,
+        "The column of the outputs at the neighbor. Default: y, and 1 in npy files.",
+        metavar="NAME,...",
     ),
     "discrete": option(
         bool,
@@ -57,9 +59,11 @@ TABLE: Table = {
     ),
     **{name: _AUDIT[name] for name in ("distance", "confidence", "num_claims", "key")},
     "state": option(Path, "File of the watch's state. Default: FOLDER/.dpjax-watch.json."),
-    "once": option(bool, "End after the files that are there.", "--once", default=False),
-    "every": option(float, "Seconds between two looks at the folder. Default: 5."),
-    "idle": option(float, "End after so many seconds without a new file."),
+    "once": option(
+        bool, "End when all files in the folder are processed.", "--once", default=False
+    ),
+    "every": option(float, "Seconds between two checks of the folder for new files. Default: 5."),
+    "idle": option(float, "End after this many seconds without a new file."),
     "as_json": AS_JSON,
     "quiet": QUIET,
 }

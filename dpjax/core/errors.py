@@ -59,7 +59,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Defer SIGINT and SIGTERM to the end of the block.
+    """Defer SIGINT and SIGTERM to the end of the `with` block.
 
     An exception that a signal handler raises inside jax or during an import could be lost in a
     callback, or could end the process. Only Python handlers in the main thread are deferred;
@@ -126,8 +126,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: The feature that needs the packages. It begins the message, so it must be a plural
-            noun.
+        what: The feature that needs the packages, as a plural noun, since the message begins with
+            this noun.
         extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 

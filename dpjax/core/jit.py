@@ -56,7 +56,7 @@ class JitByClass(Generic[Result]):
         self._static_argnames = static_argnames
 
     def program(self, *args: object, **kwargs: object) -> Callable[..., Result]:
-        """Return the `jax.jit` function that runs with these arguments."""
+        """Return the `jax.jit` function for the classes of these arguments."""
         classes = classes_of((args, kwargs)) if classes_are_confused() else ()
         return _program(self._function, self._static_argnames, classes)
 

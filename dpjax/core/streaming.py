@@ -160,7 +160,7 @@ def in_calls(
         start: First block to count.
 
     Yields:
-        For each call, the int64 counts of its blocks, and their number of samples per stream.
+        For each call, the int64 counts of its blocks, and the number of samples per stream.
         Totals do not depend on how the blocks are divided, since counts are integers.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)

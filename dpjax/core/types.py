@@ -85,8 +85,8 @@ class VectorSpace:
 class MixedSpace:
     """Outputs that consist of a label alone, or of a label and a real number.
 
-    They are drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole number in [0,
-    num_labels); column 1 is the real number, or 0 if the label stands alone.
+    Such outputs are drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole
+    number in [0, num_labels); column 1 is the real number, or 0 if the label stands alone.
     """
 
     num_labels: int

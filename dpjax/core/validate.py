@@ -255,8 +255,8 @@ def check_names(
         what: Description of the table, for the message.
         content: Table to validate.
         names: Accepted names.
-        taken_before: Names that are not accepted here, because they are read elsewhere. The message
-            may suggest them.
+        taken_before: Names that are read elsewhere and are not accepted here; an error message may
+            suggest such a name.
     """
     for name in check_table(what, content):
         if name not in names:

@@ -27,7 +27,7 @@ class Pairs:
     """B pairs (database, neighbor), stacked along a leading axis.
 
     A "database" is the input of the mechanism: the database itself, a statistic of it, or its
-    vector of query answers. It may be a pytree, such as a dict of arrays, and the two sides may
+    vector of query answers. A database may be a pytree, such as a dict of arrays. The two sides may
     differ in shape, for example when a record is added or removed.
 
     Attributes:

@@ -12,8 +12,8 @@ from dpjax.databases._pairs import Pairs
 def query_patterns(num_queries: int) -> Pairs:
     """Return ten pairs of query answers: the seven patterns of Table I and three more.
 
-    If the number of queries is odd, the first half in these patterns has one query fewer than the
-    second.
+    The patterns of Table I divide the queries into two halves. If the number of queries is odd, the
+    first half has one query fewer than the second half.
 
     Args:
         num_queries: Length k of the answers (k >= 2).

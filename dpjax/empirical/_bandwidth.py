@@ -127,7 +127,9 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Return the likeliest factor by which to multiply `widths`, its log-likelihood, and notes.
+    """Find the likeliest factor by which to multiply `widths`.
+
+    Return the factor, its log-likelihood, and notes.
 
     Tied results make the smallest factor of the search the likeliest. In this case, the returned
     factor is 1, and a note says so.

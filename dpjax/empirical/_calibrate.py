@@ -133,7 +133,7 @@ def calibrate_noise(
         key: Seed of random queries.
 
     Returns:
-        The calibration. Its method `release` adds a draw of the noise to a result.
+        The calibration, whose method `release` adds a draw of the noise to a result.
 
     Raises:
         ValueError: When an argument is out of range, when removing some individual leaves the query
@@ -260,9 +260,10 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
 def _tapered_worst(
     noise: TaperedDeconvolution, first: np.ndarray, without: np.ndarray, gaps: np.ndarray
 ) -> float:
-    """Return the largest log ratio over the individuals, measured in decreasing order of W_inf.
+    """Return the largest log ratio over the individuals.
 
-    The loop ends as soon as a bound shows that no remaining individual has a larger log ratio.
+    The log ratios are measured one by one, in decreasing order of W_inf. The loop ends as soon as a
+    bound shows that no remaining individual has a larger log ratio.
     """
     largest = 0.0
     check_at = 1

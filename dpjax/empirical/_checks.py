@@ -40,7 +40,7 @@ class IndependenceCheck:
 
     @property
     def dependent(self) -> bool:
-        """Whether the databases look dependent; False if that cannot be tested."""
+        """Whether the databases look dependent; False if the tests are undefined."""
         return self.p_value <= FALSE_ALARMS
 
     def __str__(self) -> str:
@@ -68,7 +68,8 @@ def check_independence(
     If the databases are independent, all orders of the results are equally likely. The observed
     order is therefore compared with 9,999 random orders. For each order, the smallest p-value of
     all tests is computed. The adjusted p-value follows from the rank of the observed order's value
-    among the values of the random orders. It is valid however the tests depend on each other.
+    among the values of the random orders. The adjusted p-value is valid however the tests depend on
+    each other.
 
     Args:
         results: Results of d queries, [n, d], with one row per database in the given order.
@@ -170,7 +171,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
         num_below: Number of results below the median.
 
     Returns:
-        The p-value; NaN if no result is above the median, or none is below.
+        The p-value; NaN if all results are on one side of the median.
 
     References:
         Wald, Wolfowitz 1940, Section 3.

@@ -29,8 +29,8 @@ def _directed(points: np.ndarray, ordered: np.ndarray) -> float:
 def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance that mass must travel to turn one sample into the other.
 
-    For real values, this is the largest gap between the two quantile functions. For samples of
-    equal size, it is the largest gap between values of the same rank.
+    For real values, this is the largest gap between the two quantile functions; for samples of
+    equal size, the largest gap between values of the same rank.
 
     Args:
         first: First sample, [n].

@@ -76,7 +76,7 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class MixturePieces(Pieces):
-    """One row of pieces, which are the intervals between the nodes where mixtures are tabulated.
+    """One row of pieces; each piece is an interval between two nodes of the table of mixtures.
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].
@@ -150,7 +150,7 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
-    """Return nodes around every center; their spacing is proportional to its kernel's bandwidth."""
+    """Return nodes around each center, with a spacing proportional to the kernel's bandwidth."""
     centers = np.concatenate([first.centers, second.centers])
     bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
     # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.
@@ -185,7 +185,7 @@ def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return the points in [0, 1] where cubics with these ends and slopes equal `level`, [k]."""
+    """Return the points in [0, 1] where k cubics equal `level`, given their ends and slopes."""
     start, rise = ends[0], ends[1] - ends[0]
     c, e = 3 * rise - 2 * slopes[0] - slopes[1], slopes[0] + slopes[1] - 2 * rise
     return _bisect(

@@ -46,7 +46,7 @@ class LaplaceNoise:
         return 1.0 if self.bandwidth >= self.scale else (self.bandwidth / self.scale) ** 2
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        """Return the density at x of the continuous part."""
+        """Return the density of the noise at x, without the atom at 0."""
         if self.atom == 1:
             return np.zeros_like(np.asarray(x, float))
         return (1 - self.atom) * np.exp(-np.abs(x) / self.scale) / (2 * self.scale)

@@ -16,7 +16,7 @@ from dpjax.empirical._noise import Noise
 
 @dataclass(frozen=True)
 class Bucket:
-    """Privacy if the adversary knows that the database is in one bucket.
+    """Privacy if the adversary knows that the database is in this bucket.
 
     Attributes:
         label: Description of the bucket.

@@ -94,8 +94,8 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon. It must be
-            true up to some epsilon, and false above.
+        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon; true up to
+            some epsilon, and false above.
         at_least: Smallest epsilon to consider. To find the largest result over several individuals,
             pass the result for the earlier individuals.
 

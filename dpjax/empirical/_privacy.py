@@ -160,7 +160,7 @@ def empirical_privacy(
 def total_risk(deltas: np.ndarray) -> np.ndarray:
     """Return the probability that the privacy of at least one individual fails.
 
-    For individuals with failure probabilities delta_i, it is 1 - prod_i (1 - delta_i).
+    For individuals with failure probabilities delta_i, the result is 1 - prod_i (1 - delta_i).
 
     Args:
         deltas: Failure probabilities delta_i, [individuals, E].

@@ -3,8 +3,8 @@
 Every query is evaluated on all databases together, first with all individuals, and then without
 each individual in turn. The time is linear in the number n of records, or proportional to n log n
 for order statistics. The total without individual i is the total of the individuals before i plus
-the total of those after i. It is never computed as the total of all minus the value of individual
-i, since subtracting a huge value would leave a rounding error.
+the total of those after i. Subtracting the value of individual i from the total of all individuals
+would leave a rounding error if the value is huge.
 """
 
 from dataclasses import dataclass

@@ -59,7 +59,7 @@ def render_empirical_report(
         result: The result to report.
         noise: A noise calibration for the same query; if None, the report has no section on noise.
         kind: Format of the report, ".html" or ".md".
-        figures: Figures to include, by their names in `CAPTIONS`; None if there are none.
+        figures: Figures to include, by their names in `CAPTIONS`. If None, the report has none.
 
     Returns:
         The content of the file.
@@ -123,7 +123,7 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
 
 
 def doubt_of(result: Estimated) -> str | None:
-    """Return a sentence that says why an analysis is doubtful; None if it is not doubtful."""
+    """Return a sentence that says why an analysis is doubtful, or None if there is no doubt."""
     if not any(check.dependent for check in result.independence):
         return None
     return "The privacy levels assume independent databases, and these look dependent."

@@ -30,8 +30,8 @@ class EmpiricalPrivacy(Estimated, Shown):
         epsilons: The E privacy levels, [E].
         deltas: Failure probability delta_i of each individual at each epsilon, [I, E].
         delta: Largest of `deltas` over the individuals, [E].
-        delta_error: Standard error of `delta` due to the choice of databases, [E]; None if it was
-            not requested.
+        delta_error: Standard error of `delta` due to the choice of databases, [E]; None unless
+            `uncertainty` was True.
         total_risk: Probability that the privacy of at least one individual fails,
             1 - prod_i (1 - delta_i), [E].
         epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.

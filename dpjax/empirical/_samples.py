@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 class Query(Protocol):
-    """A query of a panel."""
+    """A query, which is evaluated on the databases of a panel."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class Query(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class QuerySamples:
-    """Results of a query of d numbers over n databases, S = n * num_draws samples.
+    """Results of a query of d numbers for each of n databases: S = n * num_draws samples.
 
     Attributes:
         names: Descriptions of the d queries.
@@ -98,7 +98,7 @@ class JaxQuery(UserQuery):
             shape [individuals, records] and tells which records exist; the values of all others
             are 0. `result` is a scalar or has shape [d].
         name: Description of the query.
-        num_draws: Number of draws per database if the function is random; None if it takes no key.
+        num_draws: Number of draws per database. None means that the function takes no key.
         batch_size: Number of individuals evaluated together, which limits the memory used.
     """
 
@@ -150,8 +150,7 @@ class HostQuery(UserQuery):
             and has shape [records, columns], or [records] if there is only one column. `result`
             is a number or has shape [d].
         name: Description of the query.
-        num_draws: Number of draws per database if the function is random; None if it takes no
-            generator.
+        num_draws: Number of draws per database. None means that the function takes no generator.
     """
 
     function: Callable[..., object]

@@ -60,7 +60,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the process's answer to a database; without an answer, set `failure` and raise."""
+        """Return the process's answer to a database; if there is none, set `failure` and raise."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # End a call that hangs by killing its process.
@@ -182,7 +182,9 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
             if not min(labels) == max(labels) > 0 or type(head["draws"]) is not int:
                 raise ValueError("its head names no pairs")
         except Exception as error:
-            raise BadValue(f"the record {path.name} is damaged: {error!r:.200}.") from None
+            raise BadValue(
+                f"the record {path.name} is damaged ({error!r:.200}): draw again."
+            ) from None
         try:
             yield head, Draws(draw, lambda: nullcontext(draw))
         except KeyboardInterrupt:

@@ -125,7 +125,7 @@ def pytree(cls: _Class) -> _Class:
 
 
 def static(default: int, at_least: int = 1) -> int:
-    """Return a dataclass field for an integer that sets a shape; the field is no pytree leaf."""
+    """Return a dataclass field for an integer that sets a shape and is static in a pytree."""
 
     def check(**argument: int) -> None:
         validate.positive_int(at_least, **argument)

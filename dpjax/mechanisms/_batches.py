@@ -133,7 +133,7 @@ class Shuffle:
         return float(self.size)
 
     def start(self, num_records: int) -> Array:
-        """See `Sampling`. The first step replaces these zeros by the batch of each record."""
+        """Return zeros, which the first step replaces by the batch of each record."""
         return jnp.zeros(num_records, jnp.int32)
 
     def batch(

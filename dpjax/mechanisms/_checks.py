@@ -1,4 +1,4 @@
-"""Validation of users' samplers: outputs must have the right form, and the key determines them."""
+"""Validation of users' samplers: the form of outputs, and whether the key determines them."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING

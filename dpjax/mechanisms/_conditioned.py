@@ -71,7 +71,7 @@ class _OnUnitInterval(BuiltIn):
         """Return two probabilities and a quantile function, from which outputs are drawn.
 
         The probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
-        function has two arguments, a uniform number and whether the output is below x. It returns
+        function has two arguments, a uniform number and whether the output is below x, and returns
         the output's distance from x.
         """
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """Small models for `DpSgd`, with per-example gradients of their losses.
 
-Per-example gradients are never stored. Their norms are computed from residuals and activations;
-their weighted sums are computed by matrix products.
+Per-example gradients are never stored. The norms of gradients are computed from residuals and
+activations, and weighted sums of gradients are computed by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".

@@ -73,7 +73,7 @@ class NoisyMax(OfQueries):
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """Return ten typical patterns for index outputs, else ten equal shifts of all answers."""
+        """Return ten pairs: typical patterns if outputs are indices, else shifts of all answers."""
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
@@ -134,7 +134,7 @@ class ReportNoisyMax3(NoisyMax):
 class ReportNoisyMax4(NoisyMax):
     """Output max_i (q_i + Exp(2 / epsilon)), with one-sided noise.
 
-    It has no finite level: the smallest possible output depends on the database.
+    The mechanism has no finite level, because the smallest possible output depends on the database.
 
     References:
         Ding et al. (2018), Algorithm 8.
@@ -177,7 +177,7 @@ class FiniteExponential(NoisyMax):
 class HalfNoiseMax(NoisyMax):
     """Output argmax_i (q_i + Gumbel / epsilon), with half the needed noise: true level 2 epsilon.
 
-    It spends four times the zCDP budget that it claims. A released library had this bug.
+    The mechanism spends four times the zCDP budget that it claims, a bug of a released library.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.

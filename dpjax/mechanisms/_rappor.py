@@ -78,8 +78,8 @@ class _Rappor(BuiltIn):
 class OneTimeRappor(_Rappor):
     """One-time RAPPOR: each bit of the Bloom filter becomes a fair coin with probability f.
 
-    The true level is 2 h ln((1 - f/2) / (f/2)). Two values attain it if their filters have h bits
-    each and no bit in common.
+    The true level is 2 h ln((1 - f/2) / (f/2)). Two values attain this level if their filters have
+    h bits each and no bit in common.
 
     Attributes:
         coin_chance: Probability f.

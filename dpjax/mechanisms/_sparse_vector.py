@@ -246,7 +246,8 @@ class NumericalSVT(SparseVector):
     """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
 
     The noise is Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, and Lap(3 / eps) on the
-    reported answer. It stops at the first positive; outputs have the same form as those of `SVT3`.
+    reported answer. The mechanism stops at the first positive. Its outputs have the form of those
+    of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.

@@ -83,8 +83,8 @@ def mechanism_from_plain(
     Args:
         name: Catalogue name, or MODULE:NAME.
         parameters: Parameters of the mechanism, or arguments of `from_function`.
-        database: Database of the first pair, at which a function is validated. It may be None if
-            the name is that of a class.
+        database: Database of the first pair, at which a function is validated; or None if the name
+            is that of a class.
         allow_import: Modules that may be imported, including their submodules. If empty, only
             mechanisms of the catalogue are accepted.
 
@@ -144,7 +144,8 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
     # Accept only what an allowed module defines, and not what it imports, such as subprocess.run.
     if not _allowed(str(plain.__module__), allow_import):
         raise ValueError(
-            f"mechanism {name!r} belongs to the module {plain.__module__!r}, which was not allowed."
+            f"mechanism {name!r} belongs to the module {plain.__module__!r}, which was not "
+            "allowed: if you trust this module, allow it with allow_import."
         )
     return found
 

@@ -1,8 +1,8 @@
 """DP-SGD on small models as a mechanism: each draw is a training and outputs a canary's score.
 
-Trainings are independent of each other, so thousands run simultaneously: the code is vectorized
-over trainings and scans over steps. A user's own JAX function `(key, records) -> score` can be
-audited in the same way.
+Trainings are independent of each other, so thousands of them run in parallel: the code is
+vectorized over trainings and scans over steps. A user's own JAX function `(key, records) -> score`
+can be audited in the same way.
 
 References:
     Abadi et al. (2016), Algorithm 1.
@@ -49,8 +49,8 @@ accelerator needs many trainings to be busy.
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
 
-    The distribution holds for adding or removing one record. It is pessimistic: its levels are
-    never below the true levels. `dpjax.audit` accepts it as a claim about `Epsilon(delta)` and
+    The distribution holds for adding or removing one record, and its levels are never below the
+    true levels. `dpjax.audit` accepts the distribution as a claim about `Epsilon(delta)` and
     `Profile()`.
 
     Args:

@@ -23,8 +23,8 @@ class Cells:
         atoms: For each numeric entry, the values that have a bin of their own.
         boxed: Indices of the labels that had numeric entries in the pilot.
         whole: Whether all entries have an integer dtype.
-        ordered: Whether neighboring numbers have similar probabilities; False if they are codes of
-            categories.
+        ordered: Whether neighboring numbers have similar probabilities; False if the numbers are
+            codes of categories.
         parts: Path of each numeric entry in a nested output, such as "['count']"; empty for
             vectors.
     """

@@ -23,8 +23,8 @@ def interval_counts(low: Array | float, high: Array | float, num_intervals: int)
         num_intervals: Number m of intervals; it sets the shape of the carry.
 
     Returns:
-        A reducer whose carry is a WideCount [m + 1]. Its last entry counts outputs outside
-        [low, high], NaN, and padding.
+        A reducer whose carry is a WideCount [m + 1]. The last entry of the carry counts outputs
+        outside [low, high], NaN, and padding.
     """
     categories = category_counts(num_intervals)
 

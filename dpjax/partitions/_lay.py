@@ -62,7 +62,7 @@ def lay(
         names: Names of all labels in the pilot.
         discrete: True to count every distinct number as an outcome, False for no atoms, None to
             detect atoms.
-        outcomes: Size of a finite space 0, ..., outcomes - 1; None for other spaces.
+        outcomes: Size of a finite space 0, ..., outcomes - 1; None if the space is not finite.
         ordered: Whether neighboring numbers have similar probabilities; see `Cells`.
         whole: Whether all numbers have an integer dtype.
         region: Region whose ends become ends of cells; None for all outputs.

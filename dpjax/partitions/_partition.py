@@ -218,7 +218,7 @@ class Partition(Cells):
         return np.concatenate([places[: self.num_alone], *found])
 
     def plain(self) -> Plain | None:
-        """Return the label and kind of a plot's axis; None if its axis is the output itself."""
+        """Return the label and kind of a plot's axis, or None if the axis shows outputs."""
         return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
@@ -241,9 +241,9 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add bins without outputs to an event if the nearest bins with outputs belong to the event.
+    """Add bins without outputs to an event if their surroundings belong to the event.
 
-    Both the nearest such bin before and the nearest such bin after it must belong to the event.
+    The surroundings of a bin are the nearest bins with outputs before and after the bin.
     """
     if not seen.any():
         return chosen

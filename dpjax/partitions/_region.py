@@ -121,7 +121,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
 
     Args:
         region: A `Box` or `Outcomes`; (low, high) for reals, vectors and integers; a list of
-            outcomes for a finite space; None for all of a finite space.
+            outcomes for a finite space; None, which stands for all outcomes of a finite space.
         space: The output space.
 
     Raises:
@@ -164,7 +164,7 @@ EVERYWHERE = "all outputs"
 
 
 def region_text(region: Region | None) -> str:
-    """Describe a region; None stands for all outputs."""
+    """Describe a region; a region of None contains all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 

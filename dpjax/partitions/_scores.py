@@ -28,8 +28,10 @@ _RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""A fit takes at most _STEPS Newton steps. It ends once every coefficient changes by less than
-_SETTLED."""
+"""Limits of a fit.
+
+A fit ends after _STEPS Newton steps, or once every coefficient changes by less than _SETTLED.
+"""
 
 _ROWS = 2**12
 """Outputs per block; the features of one block fit in a processor's cache."""
@@ -40,7 +42,7 @@ coefficient is negligible if it is below _NEGLIGIBLE times the largest one."""
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers, fitted once for each fold, without that fold."""
+    """A function from outputs to real numbers; there is one fit for each fold, which it omits."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, such as "0.8 x0 - 0.2 x3".

@@ -15,7 +15,7 @@ class Search(NamedTuple):
         partition: Partition that was constructed from the first outputs.
         halves: int64 [..., 2, 2, cells], counts of two halves of the outputs at both sides; the
             leading axes index runs.
-        allowed: bool [cells], the cells in the region; None if all cells lie in the region.
+        allowed: bool [cells], whether each cell lies in the region; None if all of them do.
     """
 
     partition: Partition

@@ -1,4 +1,4 @@
-"""Figures that need no display, their styles and legends, and the files that they are saved to."""
+"""Figures drawn without a display: their styles, their legends and their files."""
 
 import io
 from pathlib import Path
@@ -36,8 +36,8 @@ _LABEL = 40
 _BESIDE, _ROW = 24, 34
 """Limits on labels in a legend, in characters.
 
-A legend has several columns if every label has at most `_BESIDE` characters. It has three columns
-if its labels together have at most `_ROW` characters.
+A legend has several columns if every label has at most `_BESIDE` characters, and three columns if
+its labels together have at most `_ROW` characters.
 """
 
 _FORMATS = (".png", ".svg", ".pdf")

@@ -16,8 +16,8 @@ class Claimed:
     The level may be a claim or a lower bound.
 
     Args:
-        kind: Name of the level's notion; None if there is no level.
-        claim: The level, or the points of a curve; None if there is neither.
+        kind: Name of the level's notion; None without a level.
+        claim: The level, the points of a curve, or None.
         delta: Delta of the level, if it is an epsilon.
         order: Order of the level, if it is a Renyi divergence.
     """
@@ -35,7 +35,7 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return delta at each epsilon under Gaussian DP; None for any other notion."""
+        """Return delta at each epsilon if the notion is Gaussian DP; otherwise return None."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
@@ -48,7 +48,7 @@ class Claimed:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].
 
         Returns:
-            Probabilities of a miss, float64 [n]; None if there is no level.
+            Probabilities of a miss, float64 [n], or None without a level.
         """
         if self.kind == "trade-off":
             return np.interp(x, self.points[:, 0], self.points[:, 1])

@@ -32,7 +32,7 @@ def plot_levels(
         title: Title of the figure.
         name: Name of the level that is bounded, such as "epsilon".
         low: Lower bound.
-        high: Upper bound; None if there is only a lower bound.
+        high: Upper bound, or None.
         estimate: Estimate of the level, or None.
         claim: Claimed level, or None.
         sure: Confidence of the bounds, in words.

@@ -106,8 +106,8 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
 
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
-        num_samples: Draws per side, or None. If it is given and there are too many cells for bars,
-            adjacent cells are merged until their shares and losses are precise enough to draw.
+        num_samples: Draws per side. If there are too many cells for bars, adjacent cells are merged
+            until their shares and losses are precise enough to draw. If None, no cells are merged.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -315,7 +315,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of an axis of numbers; None if cells have several names.
+    """Return the visible range of an axis of numbers, or None for cells with names.
 
     The first and the last cell may be cut off, because they contain the tails and may be very wide.
     """

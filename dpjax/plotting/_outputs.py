@@ -73,7 +73,7 @@ class Outputs(NamedTuple):
         discrete: Whether the points are outcomes or cells; if False, they are floats with
             densities.
         num_samples: Draws per side from which the curve was computed, if known.
-        score: Name of the score to which vectors were reduced; None if outputs are not vectors.
+        score: Name of the score to which vectors were reduced; None for outputs of another kind.
     """
 
     curve: JsonObject

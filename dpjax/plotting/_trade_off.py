@@ -85,7 +85,7 @@ class Errors(NamedTuple):
 
     Attributes:
         claim: The claim, converted to the number of records in which this pair differs.
-        lower: The lower bound, converted in the same way; it is not drawn if there is a band.
+        lower: The lower bound, converted like the claim; it is not drawn if there is a band.
         claimed: The claim, in words.
         bound: The lower bound, in words.
         seen: Counts of the witness, or None.

@@ -23,7 +23,7 @@ _TAIL_SCALES = 50.0
 _GRID, _MIXED_GRID = 129, 17
 """Number of grid points between two kinks of the loss.
 
-`_MIXED_GRID` is for mixed outputs. It is smaller, since the density of a mixed output is an
+`_MIXED_GRID`, the number for mixed outputs, is smaller, since the density of a mixed output is an
 integral, which takes longer to compute.
 """
 

@@ -1,8 +1,8 @@
 """Exact privacy of the truncated Laplace and Gaussian mechanisms on [0, 1].
 
 Inputs and outputs lie in [0, 1]. The density of the output is a Laplace or Gaussian kernel around
-the input, truncated to [0, 1] and normalized. It is Lipschitz in the output and in the input, as
-the histogram estimators require.
+the input, truncated to [0, 1] and normalized. The density is Lipschitz in the output and in the
+input, as the histogram estimators require.
 
 Notation: x is the input, y the output, B the scale of Laplace noise, sigma the standard deviation
 of Gaussian noise, C the value of `lipschitz`, D the value of `input_lipschitz`, alpha the order,

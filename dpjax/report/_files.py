@@ -15,7 +15,7 @@ def check_report_path(path: str | Path) -> Path:
 
     Raises:
         ValueError: When the path ends in neither .html nor .md.
-        OSError: When its folder does not exist, or no file can be written there.
+        OSError: When the folder of the report does not exist, or takes no new files.
         ModuleNotFoundError: When jinja2 is missing; the message says how to install it.
     """
     path = Path(path)

@@ -21,7 +21,7 @@ def notebook_html(
         headline: The verdict in a few words.
         sentence: The verdict in full.
         rows: Name and text of each number.
-        svg: The figure; None if matplotlib is missing.
+        svg: The figure, or None if matplotlib is missing.
     """
     line = "solid" if kind in _TONES else "dashed"
     edge = f"border-left: .4em {line} {_TONES.get(kind, 'currentColor')}; padding-left: .8em"

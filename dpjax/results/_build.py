@@ -50,7 +50,7 @@ class Finding:
         evidence: Draws and counts.
         notes: Further notes for the reader.
         witness: Witness of the largest loss; None without pairs.
-        pairs: Pairs that were compared; None for a method without pairs.
+        pairs: Pairs that were compared, or None if the method has no pairs.
     """
 
     statement: Conclusion
@@ -182,7 +182,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Return databases and labels; None if they are too many, or JSON cannot hold them all.
+    """Return databases and labels; None if there are too many pairs, or JSON cannot hold them.
 
     Args:
         pairs: Pairs that were compared.

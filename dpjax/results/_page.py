@@ -213,7 +213,7 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
 
 _CAPTIONS = {
     "profile": "For each epsilon, a delta that is refuted.",
-    "errors": "Misses of the best test at each rate of false alarms are at most these.",
+    "errors": "For each rate of false alarms, an upper bound on the best test's rate of misses.",
     "divergences": "For each order, a Renyi divergence that is refuted.",
 }
 """Captions of the panels of `notions_figures`, by name."""

@@ -80,7 +80,7 @@ class Witness:
         event_counts: Counts of the event at the database and at the neighbor.
         on_floor: Whether a density estimated from the search set was at or below the floor.
         floor: Floor tau, to which smaller densities are raised.
-        bandwidth: Bandwidth h of the confirm stage; None for events and outcomes.
+        bandwidth: Bandwidth h of the confirm stage; None unless densities were estimated.
         difference: Differences of the databases in words; None if the databases are short.
     """
 
@@ -124,7 +124,7 @@ class Observed:
             result.
         num_samples: Search draws per side of the witness's pair; for histograms, draws at each
             input.
-        num_confirm: N, the number of confirmation draws per side; None without a confirmation set.
+        num_confirm: N, the number of confirmation draws per side, or None if there are none.
             If the event decides how the draws are divided between the sides, N is the average of
             both numbers, which `trials` returns.
         region: Outputs that were compared, in words; None if the source has no region.

@@ -75,7 +75,7 @@ class AuditResult(Parts, Shown):
         """Read the result that `to_json` wrote.
 
         Raises:
-            ValueError: When `to_json` cannot have written the text.
+            ValueError: When the text is not a result that `to_json` wrote.
         """
         try:
             content = json.loads(text)

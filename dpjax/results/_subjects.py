@@ -6,7 +6,7 @@ from dpjax.sources import SOURCES, Source, Trust
 
 
 def subject_to_plain(source: Source) -> JsonObject | None:
-    """Return the kind, name and options of a source; None if it has no name.
+    """Return the kind, name and options of a source, or None if the source has no name.
 
     The name is that of a mechanism of the catalogue, the MODULE:NAME of an importable object, the
     command of a program, or the path of a file.
@@ -30,5 +30,7 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
     options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)
     if not isinstance(kind, str) or kind not in SOURCES:
-        raise ValueError(f"the recipe's subject has the unknown kind {kind!r}.")
+        raise ValueError(
+            f"the recipe's subject has the unknown kind {kind!r}: pass the subject itself."
+        )
     return SOURCES[kind].from_plain(options, database, trust)

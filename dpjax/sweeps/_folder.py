@@ -20,7 +20,8 @@ class Contents(NamedTuple):
 
     Attributes:
         finished: Complete files, by the names of their blocks.
-        broken: Files with the name of a block whose bytes do not match the hash in the name.
+        broken: Files that are named like a block, but whose bytes do not match the hash in their
+            name.
         strange: All other files, each with the reason why it is not a block of this sweep. These
             files are never changed or deleted.
         beginnings: Incomplete files, which are being written or were left by killed processes.

@@ -85,8 +85,8 @@ def run_sweep(
     contents = store.contents()
     if contents.broken:
         report(
-            f"{len(contents.broken)} stored blocks are truncated or corrupt and are computed anew, "
-            f"first {contents.broken[0].name}."
+            f"{len(contents.broken)} stored blocks are truncated or corrupt (the first is "
+            f"{contents.broken[0].name}); they are computed again."
         )
     for path, reason in contents.strange.items():
         report(f"{path} is not used, and left where it is: {reason}.")
@@ -110,7 +110,9 @@ def run_sweep(
     if executor is None:
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
     elif execution is not None and execution.devices is not None:
-        raise ValueError("devices are those of this process; an executor's workers have their own.")
+        raise ValueError(
+            "devices must be left out with an executor, whose workers use their own devices."
+        )
     else:
         _run_on(executor, store, todo, execution, done, should_stop)
     return state

@@ -51,8 +51,8 @@ class SweepSpec:
         key: Integer seed of all draws; the key of a run is derived from (key, entry, run number).
         block_runs: Number of runs per block, which does not affect the rows.
         more: Additional draws per side for the runs of all sequential entries. The runs continue
-            from the states in the store. Their rows equal those of runs that have had the larger
-            number of draws from the start.
+            from the states in the store. The rows of continued runs equal the rows of runs that
+            have the larger number of draws from the start.
 
     Raises:
         ValueError: When there is no entry, two entries are equal, or a value is out of range.

@@ -2,9 +2,9 @@
 
 The name of a block's file includes the hash of the file's bytes. A file gets this name only when it
 is complete, so incomplete files are recognized. The binding in a file says which runs the file
-holds (`_binding.py`). The folder holds no other state: every block of the spec that is not stored
-remains to be computed. A file is deleted only if it has the name of a block and is broken or
-incomplete.
+holds (`_binding.py`). The folder holds no other state: the blocks that remain to be computed are
+those of the spec that are not stored. A file is deleted only if it has the name of a block and is
+broken or incomplete.
 """
 
 import hashlib
@@ -145,7 +145,8 @@ class Store:
             raise ValueError(f"{folder / MANIFEST} cannot be read: {error!r}.") from None
         if found != FORMAT:
             raise ValueError(
-                f"{folder} has the store format {found}, but this version of dpjax reads {FORMAT}."
+                f"{folder} has the store format {found}, but this version of dpjax reads {FORMAT}: "
+                "install the version that wrote the store."
             )
         try:
             store = cls(folder, manifest, allow_import)
@@ -239,7 +240,7 @@ class Store:
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
-        """Return stored states from which a block's runs can continue; None if there are none.
+        """Return stored states from which a block's runs can continue, or None.
 
         Several stored blocks may hold the same runs with fewer draws; the one with the most draws
         is used.
@@ -331,7 +332,7 @@ class Store:
                 "run the sweep again, which computes them anew."
             )
         if not whole:
-            raise ValueError(f"{self.folder} holds no finished block yet.")
+            raise ValueError(f"{self.folder} holds no finished block yet: run the sweep first.")
         order = [block.name for block in self.spec.blocks() if block.name in whole]
         names = [name for name in COLUMNS if name != "state"]
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])

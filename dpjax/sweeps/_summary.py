@@ -52,7 +52,7 @@ class EntrySummary:
 
     @property
     def margin(self) -> float | None:
-        """Median bound minus the claim; None if either is missing."""
+        """Median bound minus the claim; None without a bound or without a claim."""
         median = self.quantiles()[1]
         return None if median is None or self.claim is None else median - self.claim
 
@@ -74,7 +74,7 @@ class EntrySummary:
         )
 
     def quantiles(self) -> tuple[float | None, ...]:
-        """Return the 5%, 50% and 95% quantiles of the bounds; None if no run is stored."""
+        """Return the 5%, 50% and 95% quantiles of the bounds; all are None if no run is stored."""
         if not self.bounds:
             return (None,) * len(_SHARES)
         return tuple(np.quantile(self.bounds, _SHARES).tolist())

@@ -11,7 +11,7 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs that the code lists; if there are more, it has `...` instead."""
+"""Maximum number of pairs that the code lists; more pairs are replaced by `...`."""
 
 _LONGEST = 2000
 """Maximum number of characters of an argument in the code; a longer one becomes `...`."""

@@ -63,7 +63,7 @@ class Session:
     shared equally among the expected audits.
 
     Attributes:
-        budget: Time for all audits of the process in seconds; None if there is no limit.
+        budget: Time for all audits of the process in seconds; None means no limit on the time.
         known: For each test, by id, the number of audits in its last run and their minimum time in
             seconds.
         spent: Time that audits took so far, in seconds.

@@ -247,8 +247,8 @@ def watch(
         key: As in `dpjax.audit`.
         discrete: As in `dpjax.Recorded`.
         independent: As in `dpjax.Recorded`.
-        state: File for the complete state of the watch. It is written after every chunk, and a
-            later watch continues from it. If None, the state is only kept in memory.
+        state: File for the complete state of the watch, which is written after every chunk. A later
+            watch continues from this file. If None, the state is only kept in memory.
 
     Yields:
         First the result in the state file, if the file has one; then the result after every new
@@ -283,7 +283,7 @@ def _results(watched: Watch, chunks: Iterable[object]) -> Iterator[AuditResult]:
             raise BadType(f"chunks must hold pairs (x, y) or (name, x, y), but held {chunk!r:.80}.")
         name, x, y = chunk if len(chunk) == 3 else (None, *chunk)
         if name is not None and not isinstance(name, str):
-            raise BadType(f"chunks must have names that are texts, but one had {name!r}.")
+            raise BadType(f"names of chunks must be strings, but one was {name!r}.")
         if watched.take(name, x, y) and watched.result is not None:
             yield watched.result
         if watched.is_over:

@@ -80,7 +80,7 @@ def test_text_is_for_people(run):
         ([*WORKED, "--num-inputs", "1"], "--num-inputs must be an integer >= 2"),
         (
             [*WORKED, *"--input-lipschitz 1 --input-width 1 --num-inputs 3".split()],
-            "--num-inputs follows from --input-lipschitz",
+            "--num-inputs must be left out with --input-lipschitz",
         ),
         ([*WORKED, "--num-samples", "10"], "exactly two of --precision"),
         ([*WORKED, "--rate", "0"], "--rate must be a number > 0"),

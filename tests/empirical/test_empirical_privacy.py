@@ -428,7 +428,7 @@ def test_dependent_databases_look_dependent():
 def test_coverage_in_words():
     check = check_coverage(np.array([4, 4, 1, 0]), 4)
     assert (check.fewest, check.num_everywhere, check.num_rare) == (0, 2, 2)
-    assert "2 appear in fewer than half" in str(check)
+    assert "2 individuals appear in fewer than half" in str(check)
 
 
 @pytest.mark.parametrize("dependent", [False, True])

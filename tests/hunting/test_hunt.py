@@ -139,14 +139,14 @@ HEAD = {"database": [0], "neighbor": [1], "labels": ["pair 0"], "draws": 300}
     [
         (HEAD, "1\n" * 50, "it ends too early"),
         (HEAD, "1\n" * 50 + "1", "it ends too early"),
-        (HEAD, "1\nnonsense\n" * 300, "damaged: Expecting value"),
-        (HEAD, "[" * 10**5 + "\n", "damaged: maximum recursion"),
+        (HEAD, "1\nnonsense\n" * 300, "(Expecting value"),
+        (HEAD, "[" * 10**5 + "\n", "(maximum recursion"),
         (HEAD, "1" * 2**24 + "\n", "a line is long"),
         ({**HEAD, "draws": float("nan")}, "1\n", "its head names no pairs"),
         ({**HEAD, "draws": 10**12}, "1\n", "num_draws must be below"),
         ({**HEAD, "labels": []}, "1\n", "its head names no pairs"),
-        ({}, "1\n", "damaged: KeyError"),
-        ([], "1\n", "damaged: TypeError"),
+        ({}, "1\n", "is damaged (KeyError"),
+        ([], "1\n", "is damaged (TypeError"),
     ],
 )
 def test_a_damaged_record_is_a_row_and_its_lines_are_no_outcomes(tmp_path, head, lines, message):

@@ -127,7 +127,7 @@ def test_what_is_twice_changed_out_of_order_or_of_another_form_is_refused():
         "of the shape": ("d", np.zeros((3, 2, 2)), y3),
         "chunks must hold only numbers, only vectors": ("d", [1, "a", None], y3),
         "chunks must hold pairs": (x3,),
-        "chunks must have names": (4, x3, y3),
+        "names of chunks must be strings": (4, x3, y3),
     }
     for message, chunk in wrong.items():
         found = dpjax.watch([*first, chunk], claim=1.0)

@@ -89,7 +89,7 @@ class Domain:
         """Return distinct values of one field that are worth trying.
 
         Args:
-            seen: Values of the field in the example. Their type decides which values are worth
+            seen: Values of the field in the example, whose type decides which values are worth
                 trying.
             field: Index of the field.
         """
