@@ -104,8 +104,7 @@ def _expected(
     """Return `expected_bound` for given numbers of draws at both sides."""
     quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
     counts = np.multiply(larger, trials[0]), np.multiply(smaller, trials[1])
-    middle = hypothesis.order(*counts, trials, quantile)
-    error = hypothesis.error(*counts, trials, quantile)
+    middle, error = hypothesis.order_and_error(*counts, trials, quantile)
     z = np.clip(middle / np.maximum(error, 1e-300), -1e3, 1e3)
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     return np.maximum(middle * scipy.special.ndtr(z) + error * density, 0.0)

@@ -85,10 +85,10 @@ class Hypothesis(Protocol):
         """Return s for counts at the likelier side and at the other side."""
         ...
 
-    def error(
+    def order_and_error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
-        """Return the approximate standard error of an estimate of t."""
+    ) -> tuple[Floats, Floats]:
+        """Return s, and the approximate standard error of an estimate of t."""
         ...
 
     def likelier(self, level: float, smaller: Floats) -> Floats:
@@ -107,7 +107,7 @@ class Hypothesis(Protocol):
         ...
 
 
-class _Estimates(NamedTuple):
+class Estimates(NamedTuple):
     """Agresti and Coull's estimates of p and q, and the variances of these estimates."""
 
     p: Floats
@@ -116,14 +116,14 @@ class _Estimates(NamedTuple):
     v2: Floats
 
 
-def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float) -> _Estimates:
+def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float) -> Estimates:
     added, found = quantile**2, []
     for count, most in zip((larger, smaller), trials, strict=True):
         total = most + added
         share = (np.minimum(np.asarray(count, np.float64), most) + added / 2) / total
         found.append((share, share * (1 - share) / total))
     (p, v1), (q, v2) = found
-    return _Estimates(p, q, v1, v2)
+    return Estimates(p, q, v1, v2)
 
 
 class _Straight:
@@ -140,6 +140,27 @@ class _Straight:
     def most(self, p: Floats, q: Floats) -> Floats:
         """See `Lines`."""
         raise NotImplementedError
+
+    def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
+        """See `Hypothesis`."""
+        raise NotImplementedError
+
+    def ordered(self, found: Estimates, quantile: float) -> Floats:
+        """Return s for estimates from the counts."""
+        raise NotImplementedError
+
+    def order(
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> Floats:
+        """See `Hypothesis`."""
+        return self.ordered(estimates(larger, smaller, trials, quantile), quantile)
+
+    def order_and_error(
+        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
+    ) -> tuple[Floats, Floats]:
+        """See `Hypothesis`."""
+        found = estimates(larger, smaller, trials, quantile)
+        return self.ordered(found, quantile), self.shown(*found)[1]
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
         """See `Hypothesis`."""
@@ -199,15 +220,13 @@ class Ratio(_Straight):
         error = np.sqrt(v1 / np.maximum(excess, np.sqrt(v1)) ** 2 + v2 / q**2)
         return ratio / self.distance, error / self.distance
 
-    def order(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
+    def ordered(self, found: Estimates, quantile: float) -> Floats:
         """Return the logarithm of Fieller's lower bound on e / q, where e = p - delta.
 
         The bound is C / (B + sqrt(B^2 - A C)), the smaller root of A x^2 - 2 B x + C with
         A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1.
         """
-        p, q, v1, v2 = estimates(larger, smaller, trials, quantile)
+        p, q, v1, v2 = found
         e, z2 = p - self.delta * self.distance, quantile**2
         b, c = e * q, e**2 - z2 * v1
         hopeless = (e <= 0) | (c <= 0)
@@ -216,12 +235,6 @@ class Ratio(_Straight):
             root = np.sqrt(z2 * (v1 * q**2 + v2 * c))
             log_ratio = np.log(np.where(hopeless, 1.0, c / (b + root))) / self.distance
         return np.where(hopeless, _HOPELESS + e / np.sqrt(v1), log_ratio)
-
-    def error(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
-        """See `Hypothesis`."""
-        return self.shown(*estimates(larger, smaller, trials, quantile))[1]
 
 
 @dataclass(frozen=True)
@@ -252,15 +265,7 @@ class Difference(_Straight):
         """See `Hypothesis`."""
         return (p - q) / self.distance, np.sqrt(v1 + v2) / self.distance
 
-    def order(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
+    def ordered(self, found: Estimates, quantile: float) -> Floats:
         """Return the normal lower bound on p - q."""
-        p, q, v1, v2 = estimates(larger, smaller, trials, quantile)
+        p, q, v1, v2 = found
         return (p - q - quantile * np.sqrt(v1 + v2)) / self.distance
-
-    def error(
-        self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
-        """See `Hypothesis`."""
-        return self.shown(*estimates(larger, smaller, trials, quantile))[1]

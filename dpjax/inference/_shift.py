@@ -40,14 +40,14 @@ class Shift:
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
         """Return the normal lower bound on t = (Phi^-1(p) - Phi^-1(q)) / k."""
-        shift, error = self.shown(*estimates(larger, smaller, trials, quantile))
-        return shift - quantile * error
+        return self.order_and_error(larger, smaller, trials, quantile)[0]
 
-    def error(
+    def order_and_error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
-    ) -> Floats:
+    ) -> tuple[Floats, Floats]:
         """See `Hypothesis`."""
-        return self.shown(*estimates(larger, smaller, trials, quantile))[1]
+        shift, error = self.shown(*estimates(larger, smaller, trials, quantile))
+        return shift - quantile * error, error
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
         """See `Hypothesis`."""

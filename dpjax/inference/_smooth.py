@@ -43,6 +43,10 @@ _FLAT, _STEEP = 1e-6, 1e-2
 _STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
 """Maximum number of Newton steps, change of the log odds in a step, and absolute log odds."""
 
+_SETTLED = 1e-8
+"""Change of the log odds in a step below which a fit needs no further step, whose change would be
+about the square of this one."""
+
 _PARAMETERS = 6
 """About the number of parameters that a fit uses."""
 
@@ -50,16 +54,29 @@ _MOST_WORTH = 1e3
 """Largest number of draws that one smoothed draw may replace."""
 
 
-@cache
-def _terms() -> tuple[Floats, Floats]:
-    """Return a constant, the normal score and the bends in each group, [groups, terms].
+class _Terms(NamedTuple):
+    """Terms of the log odds, and products of each two terms.
 
-    Also returns the products of each two terms, [groups, terms * terms].
+    Attributes:
+        of_group: A constant, the normal score and the bends in each group, [groups, terms].
+        products: Products of each two terms, in one order only, [groups, products].
+        place: Index of the product of each two terms, [terms * terms].
     """
+
+    of_group: Floats
+    products: Floats
+    place: NDArray[np.int64]
+
+
+@cache
+def _terms() -> _Terms:
     ends = np.concatenate([[0.0], _ENDS, [1.0]])
     score = scipy.special.ndtri((ends[1:] + ends[:-1]) / 2)[:, None]
     terms = np.concatenate([np.ones_like(score), score, np.abs(score - _KNOTS)], axis=1)
-    return terms, (terms[:, :, None] * terms[:, None, :]).reshape(len(terms), -1)
+    first, second = np.triu_indices(terms.shape[1])
+    place = np.empty((terms.shape[1],) * 2, np.int64)
+    place[first, second] = place[second, first] = np.arange(len(first))
+    return _Terms(terms, terms[:, first] * terms[:, second], place.ravel())
 
 
 class HalfLines(NamedTuple):
@@ -105,7 +122,7 @@ class Smooth(NamedTuple):
         return cls(
             _running(pooled),
             _running(pooled * share),
-            _running(spread[..., None] * _terms()[0]),
+            _running(spread[..., None] * _terms().of_group),
             covariance * excess[:, None, None],
         )
 
@@ -169,28 +186,37 @@ def _fitted(counts: Floats) -> tuple[Floats, Floats]:
     first, pooled = counts[:, 0], counts.sum(axis=1)
     draws = np.maximum(counts.sum(axis=-1), 0.5)
     start = np.log(draws[:, 0] / draws[:, 1])[:, None]
-    terms, products = _terms()
-    precision = np.empty((len(_SCALES), 1, terms.shape[1]))
-    precision[..., 0], precision[..., 1] = _FLAT, _STEEP
-    precision[..., 2:] = 1 / _SCALES[:, None, None] ** 2
-    beta = np.zeros((len(_SCALES), len(counts), terms.shape[1]))
-    odds = np.broadcast_to(start, (*beta.shape[:2], len(terms)))
+    terms = _terms().of_group
+    num_terms, num_runs = terms.shape[1], len(counts)
+    # A row is a scale and a run.
+    run = np.tile(np.arange(num_runs), len(_SCALES))
+    precision = np.empty((len(run), num_terms))
+    precision[:, 0], precision[:, 1] = _FLAT, _STEEP
+    precision[:, 2:] = np.repeat(1 / _SCALES**2, num_runs)[:, None]
+    beta, odds = np.zeros((len(run), num_terms)), np.tile(start, (len(_SCALES), len(terms)))
+    rows = np.arange(len(run))
     for _ in range(_STEPS):
-        share = scipy.special.expit(odds)
-        hessian = _hessian(pooled * share * (1 - share), products, precision)
-        gradient = _stacked(first - pooled * share, terms) - precision * beta
+        share, weight = scipy.special.expit(odds[rows]), pooled[run[rows]]
+        hessian = _hessian(weight * share * (1 - share), precision[rows])
+        gradient = _stacked(first[run[rows]] - weight * share, terms)
+        gradient -= precision[rows] * beta[rows]
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        leap = np.abs(_stacked(step, terms.T)).max(axis=-1, keepdims=True)
-        beta = beta + step * np.minimum(1, _LEAP / np.maximum(leap, 1e-300))
-        odds = np.clip(_stacked(beta, terms.T) + start, -_EXTREME, _EXTREME)
-    share = scipy.special.expit(odds)
-    hessian = _hessian(pooled * share * (1 - share), products, precision)
-    likelihood = (first * odds - pooled * np.logaddexp(0, odds)).sum(axis=-1)
+        leap = np.abs(_stacked(step, terms.T)).max(axis=-1)
+        beta[rows] += step * np.minimum(1, _LEAP / np.maximum(leap, 1e-300))[:, None]
+        fitted = _stacked(beta[rows], terms.T) + start[run[rows]]
+        odds[rows] = np.clip(fitted, -_EXTREME, _EXTREME)
+        # Whether a row goes on does not depend on the other rows.
+        rows = rows[leap > _SETTLED]
+        if not rows.size:
+            break
+    share, weight = scipy.special.expit(odds), pooled[run]
+    hessian = _hessian(weight * share * (1 - share), precision)
+    likelihood = (first[run] * odds - weight * np.logaddexp(0, odds)).sum(axis=-1)
     likelihood -= (precision * beta**2 - np.log(precision)).sum(axis=-1) / 2
     likelihood -= np.linalg.slogdet(hessian)[1] / 2
-    best, runs = np.argmax(likelihood, axis=0), np.arange(len(counts))
-    inverse = np.linalg.inv(hessian[best, runs]).astype(np.float64)
-    return odds[best, runs], inverse
+    best = np.argmax(likelihood.reshape(len(_SCALES), num_runs), axis=0)
+    best = best * num_runs + np.arange(num_runs)
+    return odds[best], np.linalg.inv(hessian[best])
 
 
 def _stacked(rows: Floats, matrix: Floats) -> Floats:
@@ -198,9 +224,9 @@ def _stacked(rows: Floats, matrix: Floats) -> Floats:
     return (rows[..., None, :] @ matrix)[..., 0, :]
 
 
-def _hessian(weight: Floats, products: Floats, precision: Floats) -> Floats:
-    """Return the negative second derivatives of the penalized likelihood."""
-    terms = precision.shape[-1]
-    found = _stacked(weight, products).reshape(*weight.shape[:-1], terms, terms)
-    found[..., range(terms), range(terms)] += precision
+def _hessian(weight: Floats, precision: Floats) -> Floats:
+    """Return the negative second derivatives of the penalized likelihood, [rows, terms, terms]."""
+    terms, (_, products, place) = precision.shape[-1], _terms()
+    found = _stacked(weight, products)[:, place].reshape(-1, terms, terms)
+    found[:, range(terms), range(terms)] += precision
     return found

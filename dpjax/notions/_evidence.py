@@ -128,10 +128,12 @@ class Evidence:
         if claim is None:
             return stated
         error = smallest_error(lambda own: self.compare(notion, own, claim, distance)[0], 0.0)
+        # Only a curve can be crossed; for a number, the comparison would repeat an exact bound.
+        is_curve = isinstance(claim, tuple)
         return replace(
             stated,
             smallest_error=None if error is None else min(error * num_claims, 1.0),
-            crossing=self.compare(notion, confidence, claim, distance)[1],
+            crossing=self.compare(notion, confidence, claim, distance)[1] if is_curve else None,
         )
 
     def quantile(self, error: float, draws: int) -> float:

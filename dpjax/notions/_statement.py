@@ -92,9 +92,10 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
 
     # A bound is nearly a straight line in the normal quantile of its confidence.
     low, high = 0.0, -_NORMAL.inv_cdf(_LEAST_ERROR)
-    above, below = margin(low), margin(high)
+    above = margin(low)
     if above <= 0:
         return None
+    below = margin(high)
     if below > 0:
         return _LEAST_ERROR
     kept_high = False

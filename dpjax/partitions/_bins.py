@@ -13,6 +13,9 @@ _FEW_EDGES, _FEW_VALUES = 8, 512
 """With at most this many edges, or this many values, binary search is as fast and is used
 instead."""
 
+_FEWEST_EDGES = 4
+"""With at most this many edges, comparisons with all of them are fastest."""
+
 
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Compute `np.searchsorted(edges, values, side="right")`, several times faster.
@@ -28,6 +31,11 @@ def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[
     Returns:
         int64 [n]; for each value, the number of edges less than or equal to it.
     """
+    if len(edges) <= _FEWEST_EDGES:
+        found = np.zeros(len(values), np.int8)
+        for edge in edges:
+            found += values >= edge
+        return found.astype(np.int64)
     if len(edges) <= _FEW_EDGES or len(values) <= _FEW_VALUES:
         return np.searchsorted(edges, values, side="right")
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,5 +1,6 @@
 """Data for a plot of the counts in each cell."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -41,11 +42,15 @@ def curve_of(
     labels = labels[np.argsort(-(loss * shares.max(axis=0))[labels], kind="stable")[:_LABELS]]
     numbers = numbers[np.argsort(-counts[:, numbers].max(axis=0), kind="stable")[:_NUMBERS]]
     kept: list[int] = sorted([*numbers.tolist(), *labels.tolist()])
+    ends: list[list[float]] = bounds[kept].tolist()
     return {
-        "points": [_point(bounds[cell], name_of, cell) for cell in kept],
+        "points": [
+            name_of(cell) if math.isnan(low) else _point(low, high)
+            for cell, (low, high) in zip(kept, ends, strict=True)
+        ],
         "bounds": [
-            None if np.isnan(bounds[cell, 0]) else [finite_or_none(float(b)) for b in bounds[cell]]
-            for cell in kept
+            None if math.isnan(low) else [finite_or_none(low), finite_or_none(high)]
+            for low, high in ends
         ],
         "density": (counts[0, kept] / counts[0].sum()).tolist(),
         "neighbor_density": (counts[1, kept] / counts[1].sum()).tolist(),
@@ -74,10 +79,8 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
     return bounds
 
 
-def _point(bound: np.ndarray, name_of: Callable[[int], str], cell: int) -> float | str:
-    low, high = bound.tolist()
-    if np.isnan(low):
-        return name_of(cell)
-    if np.isinf(low) or np.isinf(high):
-        return high if np.isinf(low) else low
+def _point(low: float, high: float) -> float:
+    """Return the middle of an interval, or its only finite end."""
+    if math.isinf(low) or math.isinf(high):
+        return high if math.isinf(low) else low
     return (low + high) / 2

@@ -7,6 +7,7 @@ atoms.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -77,8 +78,8 @@ def lay(
             "the labels."
         )
     labels = np.concatenate([side.labels[~side.alone] for side in pilot])
-    sides = [side.values[~side.alone] for side in pilot]
-    boxed = np.unique(labels)
+    sides = [side.values[~side.alone] if side.alone.any() else side.values for side in pilot]
+    boxed = np.flatnonzero(np.bincount(labels))
     dimension = pilot[0].values.shape[1]
     if dimension not in _QUANTILES:
         raise ValueError(
@@ -155,10 +156,16 @@ def _edges(
     steps, tails = _QUANTILES[dimension], _TAILS[dimension]
     halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
     levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
-    sides = [side for side in numbers if len(side)]
+    sides = [np.sort(side) for side in numbers if len(side)]
     # Quantiles are observed values, so that no edge lies between two adjacent floats.
-    quantiles = [np.quantile(side, levels, method="nearest") for side in sides]
+    quantiles = [side[_places(len(side), tuple(levels))] for side in sides]
     return np.unique(np.concatenate([*quantiles, atoms, after(atoms, whole)]))
+
+
+@lru_cache(maxsize=64)
+def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
+    """Return the places of quantiles among sorted values; sorting is faster than `np.quantile`."""
+    return np.quantile(np.arange(size), levels, method="nearest")
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:

@@ -67,6 +67,8 @@ class Lookup:
         boxed: int32 [codes], 1 if outputs with this code also have a number that selects a cell.
         size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
         num_labels: Number of labels of mixed outputs; 0 for other outputs.
+        consecutive: Whether all edges of all entries are successive integers, as for the outcomes
+            of a finite space; a subtraction then replaces comparisons.
     """
 
     edges: tuple[AnyArray, ...]
@@ -75,6 +77,7 @@ class Lookup:
     boxed: AnyArray
     size: int = field(metadata={"static": True})
     num_labels: int = field(default=0, metadata={"static": True})
+    consecutive: bool = field(default=False, metadata={"static": True})
 
     def index(self, outputs: Array) -> Array:
         """Return the cell of each output, int32 [n], for outputs of shape [n] or [n, d]."""
@@ -90,8 +93,13 @@ class Lookup:
                 code = code * len(_STANDS_FOR) + _value_code(column)
         place = jnp.zeros_like(code)
         for number, (column, edges) in enumerate(zip(columns, self.edges, strict=True)):
-            found = jnp.minimum(_edges_up_to(edges, column), self.bins[number] - 1)
-            place = place * self.bins[number] + found
+            bins = self.bins[number]
+            if self.consecutive:
+                # Clip before subtracting, since the difference of two integers may overflow.
+                found = jnp.clip(column, edges[0] - 1, edges[0] + bins - 2) - (edges[0] - 1)
+            else:
+                found = jnp.minimum(_edges_up_to(edges, column), bins - 1)
+            place = place * bins + found
         if len(self.base) == 1:
             return self.base[0] + self.boxed[0] * place
         return self.base[code] + self.boxed[code] * place
@@ -124,6 +132,19 @@ def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike
         np.stack([boxed for _, boxed in rows]).astype(np.int32),
         _padded(max(cells.size for cells in partitions)),
         space.num_labels if isinstance(space, MixedSpace) else 0,
+        dtype == np.int32 and all(map(_is_consecutive, partitions)),
+    )
+
+
+def _is_consecutive(cells: Partition) -> bool:
+    """Return whether the edges of each entry are successive integers that fit in an int32."""
+    return all(
+        len(edges) > 0
+        and float(edges[0]).is_integer()
+        and np.array_equal(edges, edges[0] + np.arange(len(edges)))
+        and -(2**31) < edges[0]
+        and edges[-1] < 2**31
+        for edges in cells.edges
     )
 
 

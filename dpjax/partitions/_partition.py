@@ -31,9 +31,17 @@ _MANY_BINS = 64
 class Partition(Cells):
     """A partition of `Outputs` into `Cells`, made by `dpjax.partitions.lay`."""
 
+    @property
+    def cross_fitted(self) -> bool:
+        """Whether `index_held_out` differs from `index`."""
+        return type(self).index_held_out is not Partition.index_held_out
+
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
         labels, values, alone = outputs
+        if len(self.boxed) == 1 and not (self.boxed[0] or labels.any() or alone.any()):
+            # All outputs are numbers without a label, as most are.
+            return self.num_alone + self._box(np.int64(0), values)
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
         known = np.minimum(labels, len(self.names))
@@ -47,8 +55,8 @@ class Partition(Cells):
         cell[boxes] = self.num_alone + self._box(place[boxes], values[boxes])
         return cell
 
-    def _box(self, place: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return box indices for values [n, d], given each label's index in `boxed`."""
+    def _box(self, place: np.ndarray | np.int64, values: np.ndarray) -> np.ndarray:
+        """Return box indices for values [n, d], given the index in `boxed` of their labels."""
         for column, edges in enumerate(self.edges):
             place = place * (len(edges) + 1) + bins_of(edges, values[:, column])
         return place

@@ -94,7 +94,7 @@ class OpenedDrawn:
         self._mechanism, self._stacked, self._request = mechanism, pairs, request
         self._streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, request.key)
         self._words = random.words_of(request.key)
-        self._streams_by_place: dict[tuple[int, int, int, int], np.ndarray] = {}
+        self._streams_by_run: dict[int, NDArray[np.uint32]] = {}
         self._space = mechanism.output_space
         self._width = self._space.dimension if isinstance(self._space, VectorSpace) else 1
         self._region: Region | None = None
@@ -330,9 +330,9 @@ class OpenedDrawn:
     ) -> np.ndarray:
         """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`."""
         place = run, int(pair), side, stage
-        if place not in self._streams_by_place:
-            self._streams_by_place[place] = stream_words(self._words, *place)
-        stream = self._streams_by_place[place]
+        if run not in self._streams_by_run:
+            self._streams_by_run[run] = stream_words(self._words, run, len(self.pairs))
+        stream = self._streams_by_run[run][place[1:]]
         database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
         number, last = self._last.pop(place, (-1, None))
         blocks = [last] if last is not None and number == first else []

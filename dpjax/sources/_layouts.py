@@ -27,7 +27,7 @@ from dpjax.core.threads import side_by_side
 from dpjax.mechanisms import Mechanism
 from dpjax.partitions import Lookup
 from dpjax.sources._rounds import Rounds
-from dpjax.sources.streams import CONFIRM, DrawnStreams
+from dpjax.sources.streams import CONFIRM, NUM_STAGES, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
@@ -65,9 +65,16 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
     return np.stack([number, stops - (number - 1) * size], axis=-1).astype(np.int32)
 
 
-def stream_words(words: np.ndarray, *parts: int) -> np.ndarray:
-    """Fold integers into the words of a key, uint32 [2], like `jax.random.fold_in` but by NumPy."""
-    return reduce(random.fold_words, parts, words)
+def stream_words(words: np.ndarray, run: int, num_pairs: int) -> NDArray[np.uint32]:
+    """Return the words of the keys of all streams of a run, uint32 [pairs, 2 sides, stages, 2].
+
+    Args:
+        words: Words of the key of the batch of runs, uint32 [2].
+        run: Number of the run.
+        num_pairs: Number of pairs.
+    """
+    parts = np.ogrid[:num_pairs, :2, :NUM_STAGES]
+    return reduce(random.fold_words, parts, random.fold_words(words, run))
 
 
 def blocks_at_once(size: int, width: int) -> int:

@@ -52,17 +52,16 @@ def notes_of_order(
             event occurred.
         values: Values [n] that can be ranked, such as the positions of cells on a line, or None.
     """
-    ways: list[tuple[np.ndarray, Callable[[np.ndarray, int], float]]]
-    ways = [(split, _chance_of_runs) for split in splits]
+    ways: list[tuple[np.ndarray, Callable[[np.ndarray, list[int]], list[float]]]]
+    ways = [(split, _chances_of_runs) for split in splits]
     if values is not None and len(values) >= _LEAST_RANKS:
         ranks = _ranks(values[:_FARTHEST])
-        ways += [(ranks, _chance_of_ranks)] if ranks.var() >= _LEAST_VARIANCE else []
-    found = [
-        (chance_of(sequence, distance), distance, number)
-        for number, (sequence, chance_of) in enumerate(ways)
-        for distance in _DISTANCES
-        if 4 * distance <= sequence.size
-    ]
+        ways += [(ranks, _chances_of_ranks)] if ranks.var() >= _LEAST_VARIANCE else []
+    found = []
+    for number, (sequence, chances_of) in enumerate(ways):
+        distances = [distance for distance in _DISTANCES if 4 * distance <= sequence.size]
+        chances = chances_of(sequence, distances)
+        found += [(c, distance, number) for c, distance in zip(chances, distances, strict=True)]
     if not found or min(found)[0] > _CHANCE / (2 * len(found)):
         return []
     if any(_num_runs(split) + _num_runs(~split) <= _TWO_RUNS for split in splits):
@@ -116,30 +115,39 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return ((np.cumsum(counts) - counts / 2) / len(values))[places]
 
 
-def _chance_of_ranks(ranks: np.ndarray, distance: int) -> float:
+def _chances_of_ranks(ranks: np.ndarray, distances: list[int]) -> list[float]:
     """Approximate how likely so large a sum of products of ranks is for independent outputs.
 
-    The sum is over all pairs of outputs at the given distance.
+    The sum is over all pairs of outputs at a distance; there is one probability per distance.
     """
-    centred = ranks - ranks.mean()
-    size, pairs, variance = len(ranks), len(ranks) - distance, centred.var()
-    products = float(centred[:-distance] @ centred[distance:])
-    mean = -pairs * variance / (size - 1)
-    return NormalDist().cdf(-(products - mean) / (variance * math.sqrt(pairs)))
+    centred, found = ranks - ranks.mean(), []
+    size, variance = len(ranks), centred.var()
+    for distance in distances:
+        pairs = size - distance
+        products = float(centred[:-distance] @ centred[distance:])
+        mean = -pairs * variance / (size - 1)
+        found.append(NormalDist().cdf(-(products - mean) / (variance * math.sqrt(pairs))))
+    return found
 
 
 def _num_runs(happened: np.ndarray) -> int:
     return int(happened[:1].sum() + np.count_nonzero(happened[1:] & ~happened[:-1]))
 
 
-def _chance_of_runs(happened: np.ndarray, distance: int) -> float:
-    """Return how likely so few runs of 1s are if every `distance`-th output is made adjacent."""
-    size = happened.size // distance * distance
-    ordered = happened[:size].reshape(-1, distance).T.ravel()
-    ones = int(ordered.sum())
-    if ones in (0, size):
-        return 1.0
-    # Import here, since importing SciPy takes long.
-    from scipy.stats import hypergeom
+def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
+    """Return how likely so few runs of 1s are if every k-th output is made adjacent, for each k."""
+    asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
+    for distance in distances:
+        size = happened.size // distance * distance
+        ordered = happened[:size].reshape(-1, distance).T.ravel()
+        ones = int(np.count_nonzero(ordered))
+        if 0 < ones < size:
+            asked[distance] = _num_runs(ordered), size, ones
+    if asked:
+        # Import here, since importing SciPy takes long.
+        from scipy.stats import hypergeom
 
-    return float(hypergeom.cdf(_num_runs(ordered), size, size - ones + 1, ones))
+        runs, sizes, ones = np.array(list(asked.values())).T
+        found = hypergeom.cdf(runs, sizes, sizes - ones + 1, ones)
+        chances.update(zip(asked, found.tolist(), strict=True))
+    return list(chances.values())

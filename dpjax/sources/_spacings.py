@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from dpjax.partitions._bins import bins_of
+
 _RATIO, _SHARE = 1e-3, 3e-3
 """Ratio of spacings below which two values count as near-copies, and its probability.
 
@@ -143,7 +145,7 @@ class _Column:
         """Return the number of the window of each value, [n]; 0 as long as all windows are kept."""
         if self._every == 1:
             return np.zeros(len(values), np.int64)
-        return np.searchsorted(self._edges, values, side="right")
+        return bins_of(self._edges, values)
 
 
 def _near_copies(x: _Column, y: _Column) -> NearCopies:

@@ -92,7 +92,9 @@ class Split:
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
-            yield chunk, words[(start + np.arange(len(chunk))) // self._block - first]
+            if self._block > 1:
+                words = words[(start + np.arange(len(chunk))) // self._block - first]
+            yield chunk, words
 
     def _placed(self) -> Iterator[tuple[int, np.ndarray]]:
         start = 0
@@ -154,16 +156,20 @@ class Split:
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3
             outputs = encoder.encode(chunk)
-            search, cell = part < 2, np.empty(len(part), np.int64)
-            seen, fresh = (Outputs(*(c[rows] for c in outputs)) for rows in (search, ~search))
-            cell[search] = cells.index_held_out(seen, _fold(words[search]))
-            cell[~search] = cells.index(fresh)
+            search = part < 2
+            if not cells.cross_fitted:
+                cell = cells.index(outputs)
+            else:
+                cell = np.empty(len(part), np.int64)
+                seen, fresh = (Outputs(*(c[rows] for c in outputs)) for rows in (search, ~search))
+                cell[search] = cells.index_held_out(seen, _fold(words[search]))
+                cell[~search] = cells.index(fresh)
             counts += np.bincount(cell + cells.size * part, minlength=4 * cells.size).reshape(4, -1)
             room = max(_ORDERED - sum(map(len, kept)), 0)
             alone = cell if self._block == 1 else cell[part == 2]
             kept.append(alone[:room].astype(np.min_scalar_type(cells.size)))
             number += len(chunk)
-            tally.searched += int((part < 2).sum())
+            tally.searched += int(search.sum())
             tally.saw(len(chunk))
         self.in_order = np.concatenate(kept)
         return counts[:3]

@@ -192,7 +192,7 @@ def test_bound_is_the_naive_one_and_never_above(hypothesis, counts, sizes, signi
     assert naive_tail(hypothesis, counts, sizes, significance, bound) <= allowed
     # By a twentieth of a standard error, at most, it could be higher.
     z = max(stats.norm.isf(significance), 0.5)
-    higher = bound + 0.05 * hypothesis.error(*counts, sizes, z)
+    higher = bound + 0.05 * hypothesis.order_and_error(*counts, sizes, z)[1]
     assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
 
 
@@ -300,9 +300,8 @@ def test_levels_at_a_distance_are_shared_among_its_records(kind):
     bound = float(event_lower_bound(*counts, *sizes, 0.95, one))
     for k in (2, 5):
         many, q = kind(k), np.linspace(0.05, 0.3, 6)
-        for name in ("order", "error"):
-            whole, share = (getattr(h, name)(*counts, sizes, 1.6) for h in (one, many))
-            assert share == pytest.approx(whole / k, rel=1e-12)
+        whole, share = (np.array(h.order_and_error(*counts, sizes, 1.6)) for h in (one, many))
+        assert share == pytest.approx(whole / k, rel=1e-12)
         np.testing.assert_allclose(many.likelier(0.1, q), one.likelier(0.1 * k, q))
         np.testing.assert_allclose(many.other(0.1, many.likelier(0.1, q)), q)
         np.testing.assert_allclose(many.lift(0.1, q), one.lift(0.1 * k, q))
@@ -337,7 +336,10 @@ def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
     for low in (0.0, 0.9 * tail.observed):
         level = _halved(tail, stats.norm.ppf(allowed), low, 0.005)
         assert naive_tail(hypothesis, counts, sizes, significance, level) <= allowed
-        higher = level + 0.05 * hypothesis.error(*counts, sizes, stats.norm.isf(significance))
+        higher = (
+            level
+            + 0.05 * hypothesis.order_and_error(*counts, sizes, stats.norm.isf(significance))[1]
+        )
         assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
 
 

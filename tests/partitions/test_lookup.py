@@ -1,5 +1,7 @@
 """Cells on a device are those on the host, for every kind of output, to the last draw."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -59,6 +61,23 @@ def test_device_and_host_agree(space):
         device = np.asarray(jax.jit(lambda t, x: t.index(x))(one, side))
         np.testing.assert_array_equal(device, host)
         assert device.max() < cells.size <= table.size < 2 * cells.size
+
+
+@pytest.mark.parametrize("size", [2, 11, 1024])
+def test_outcomes_of_a_finite_space_are_found_by_a_subtraction(size):
+    """So are the integers beyond all outcomes, up to the ends of int32."""
+    space, encoder = FiniteSpace(size), Encoder("draws")
+    raw = np.random.default_rng(size).integers(0, size, (2, 500)).astype(np.int32)
+    pilots = [encode_drawn(encoder, side, space) for side in raw]
+    cells = lay(pilots, encoder.names, outcomes=size, whole=True)
+    table = jax.tree.map(lambda leaf: leaf[0], lookup([cells], space, raw.dtype))
+    assert table.consecutive
+    ends = np.iinfo(np.int32)
+    outputs = np.array([*range(-3, size + 3), ends.min, ends.max], np.int32)
+    found = np.asarray(jax.jit(lambda t, x: t.index(x))(table, outputs))
+    np.testing.assert_array_equal(found, cells.index(encode_drawn(encoder, outputs, space)))
+    shifted = dataclasses.replace(cells, edges=(2.0 * cells.edges[0],))
+    assert not lookup([cells, shifted], space, raw.dtype).consecutive
 
 
 def test_stacked_partitions_of_other_sizes_keep_their_cells():

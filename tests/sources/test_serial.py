@@ -11,7 +11,7 @@ import dpjax
 from dpjax import Recorded
 from dpjax.sources import _serial
 from dpjax.sources._serial import (
-    _chance_of_runs,
+    _chances_of_runs,
     _correlations,
     _num_runs,
     _ranks,
@@ -41,14 +41,14 @@ def test_the_chance_of_runs_by_enumeration():
         runs.append((int(np.sum(np.diff(np.r_[0, happened]) == 1)), happened))
     counts = np.array([number for number, _ in runs])
     for number, happened in runs[:: len(runs) // 40]:
-        assert _chance_of_runs(happened, 1) == pytest.approx(np.mean(counts <= number))
+        assert _chances_of_runs(happened, [1]) == pytest.approx([np.mean(counts <= number)])
 
 
 def test_at_a_distance_outputs_are_put_beside_each_other():
     """0, 1, 0, 1, ... has one run at distance 2, and as many as there can be at distance 1."""
     happened = np.arange(40) % 2 == 1
-    assert _chance_of_runs(happened, 1) > 0.99
-    assert _chance_of_runs(happened, 2) == pytest.approx(21 / 137846528820)
+    assert _chances_of_runs(happened, [1])[0] > 0.99
+    assert _chances_of_runs(happened, [1, 2])[1] == pytest.approx(21 / 137846528820)
 
 
 @pytest.mark.parametrize(("rho", "size"), [(0.9, 2000), (0.99, 2000), (0.3, 1500)])
