@@ -11,7 +11,7 @@ from dpjax.core.wording import EVENTS, BadType, BadValue
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
 from dpjax.notions._notion import Notion
-from dpjax.notions._wealth import BetWealth
+from dpjax.notions.evidence._wealth import BetWealth
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import ClassVar, Self
 
 from dpjax.core.types import JsonObject
 from dpjax.notions._claims import Claim
-from dpjax.notions._evidence import Evidence, Rows, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement
+from dpjax.notions.evidence._evidence import Evidence, Rows, register
 
 
 @register

@@ -12,9 +12,9 @@ from dpjax.core.numerics import finite_or_none
 from dpjax.core.types import JsonObject
 from dpjax.inference import Band, Event, band
 from dpjax.notions._claims import Claim
-from dpjax.notions._evidence import Evidence, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement
+from dpjax.notions.evidence._evidence import Evidence, register
 
 
 class _OfSets(Evidence):

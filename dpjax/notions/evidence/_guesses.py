@@ -24,10 +24,10 @@ from dpjax.inference import (
 from dpjax.notions._claims import Claim
 from dpjax.notions._curves import Profile
 from dpjax.notions._epsilon import Epsilon
-from dpjax.notions._evidence import Evidence, Part, Rows, register
 from dpjax.notions._levels import Gdp, TotalVariation
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement
+from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
 """Number of bisection steps for a log p-value, and the smallest log p-value that is searched."""

@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
 from dpjax.notions._epsilon import Epsilon
-from dpjax.notions._evidence import Evidence, Part, Rows, register
 from dpjax.notions._levels import Renyi
-from dpjax.notions._local import no_events
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
+from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
+from dpjax.notions.evidence._local import no_events
 
 _REFUTED = 0.05
 """Largest p-value that refutes an assumption."""

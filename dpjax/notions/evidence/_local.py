@@ -15,9 +15,9 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import KernelSums, LocalBounds, local_bounds
 from dpjax.notions._epsilon import Epsilon
-from dpjax.notions._evidence import Evidence, Rows, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
+from dpjax.notions.evidence._evidence import Evidence, Rows, register
 
 
 @register

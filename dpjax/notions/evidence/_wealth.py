@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dpjax.core.types import JsonObject
 from dpjax.inference import Look, Wealth, look_bound
-from dpjax.notions._evidence import Evidence, History, Part, register
 from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Statement
+from dpjax.notions.evidence._evidence import Evidence, History, Part, register
 
 _PSEUDO_DRAWS = 64.0
 """Number of pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
