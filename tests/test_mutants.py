@@ -32,6 +32,7 @@ def test_every_mutant_is_a_program():
         ast.parse((ROOT / file).read_text().replace(old, new))
 
 
+@pytest.mark.slow
 def test_random_changes_are_those_of_their_seed():
     twice = [random_mutants.draw(40, 7, ["inference"]) for _ in range(2)]
     assert twice[0] == twice[1] != random_mutants.draw(40, 8, ["inference"])
@@ -40,6 +41,7 @@ def test_random_changes_are_those_of_their_seed():
     assert all(change.file.startswith("dpjax/inference/") for change in twice[0])
 
 
+@pytest.mark.slow
 def test_every_random_change_is_another_program_and_each_kind_occurs():
     texts = random_mutants.sources([])
     drawn = random_mutants.draw(400, 1, [])
@@ -118,6 +120,7 @@ def test_a_constant_is_tested_where_its_name_is_used(lines):
     assert lines.ordered(FILE, 4, 100.0) == [second, fast, far, slow]
 
 
+@pytest.mark.slow
 def test_a_worker_tells_what_failed_and_ends_what_does_not_end(tmp_path):
     (tmp_path / "test_x.py").write_text(
         "import time\ndef test_good(): pass\ndef test_bad(): assert 0\n"

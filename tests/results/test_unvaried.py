@@ -18,6 +18,7 @@ from dpjax.sources._searched import notes_of_search
 from dpjax.testing import assert_not_private, assert_private
 
 FEW = dpjax.Events(num_draws=3_000)
+DRAWS = {"num_samples": 1_000, "num_confirm": 2_000}
 PAIR = [(0.0, 1.0)]
 
 
@@ -144,8 +145,8 @@ def test_other_notions_and_assertions():
     for notion in (dpjax.Gdp(), dpjax.Zcdp(), dpjax.TotalVariation()):
         assert dpjax.audit(HOST, PAIR, method=FEW, notion=notion).verdict == "not random"
     with pytest.raises(AssertionError, match=r"is not private\. All "):
-        assert_private(HOST, 1.0, PAIR)
-    assert assert_not_private(HOST, 1.0, PAIR).verdict == "not random"
+        assert_private(HOST, 1.0, PAIR, **DRAWS)
+    assert assert_not_private(HOST, 1.0, PAIR, **DRAWS).verdict == "not random"
 
 
 def test_a_page_says_it_first(tmp_path):
