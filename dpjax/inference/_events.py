@@ -18,6 +18,10 @@ from dpjax.inference._buehler import buehler_bound
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._sizes import Shared, divided, size_ratio, tried_ratios
 
+_MOST_EVENTS = 1 << 13
+"""Maximum number of events whose expected bounds are computed at once, so that the arrays fit in a
+processor's cache."""
+
 
 class Event(NamedTuple):
     """A set of cells whose counts will be confirmed; the leading axes index runs.
@@ -68,6 +72,24 @@ def expected_bound(
         confidence: Confidence of the bound.
         hypothesis: Hypothesis whose level is bounded.
     """
+    asked = num_confirm, confidence, hypothesis
+    p, q = (np.asarray(x, np.float64) for x in (larger, smaller))
+    if p.size <= _MOST_EVENTS:
+        return _expected_bound(p, q, *asked)
+    found, flat = np.empty(p.size), (p.ravel(), q.ravel())
+    for start in range(0, p.size, _MOST_EVENTS):
+        part = slice(start, start + _MOST_EVENTS)
+        found[part] = _expected_bound(flat[0][part], flat[1][part], *asked)
+    return found.reshape(p.shape)
+
+
+def _expected_bound(
+    larger: NDArray[np.float64],
+    smaller: NDArray[np.float64],
+    num_confirm: int | Shared,
+    confidence: float,
+    hypothesis: Hypothesis,
+) -> NDArray[np.float64]:
     if isinstance(num_confirm, Shared):
         return np.max(_by_ratio(larger, smaller, num_confirm, confidence, hypothesis)[1], axis=0)
     return _expected(larger, smaller, (num_confirm, num_confirm), confidence, hypothesis)

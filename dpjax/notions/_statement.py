@@ -73,12 +73,15 @@ class Statement:
         return html_titled(type(self).__name__, self._lines())
 
 
-def smallest_error(bound: Callable[[float], float], claim: float) -> float | None:
+def smallest_error(
+    bound: Callable[[float], float], claim: float, known: tuple[float, float] | None = None
+) -> float | None:
     """Return the smallest error at which a lower bound exceeds a claim.
 
     Args:
         bound: Lower bound as a decreasing function of the confidence.
         claim: Claimed level, to which the bound is compared.
+        known: A confidence above 1/2 and its lower bound, if already computed; it saves calls.
 
     Returns:
         The error, with a relative precision of 0.01; None if it is above 1/2.
@@ -91,11 +94,18 @@ def smallest_error(bound: Callable[[float], float], claim: float) -> float | Non
         return bound(_NORMAL.cdf(quantile)) - claim
 
     # A bound is nearly a straight line in the normal quantile of its confidence.
-    low, high = 0.0, -_NORMAL.inv_cdf(_LEAST_ERROR)
+    low, high, below = 0.0, -_NORMAL.inv_cdf(_LEAST_ERROR), None
+    if known is not None and 0.5 < known[0] < _NORMAL.cdf(high):
+        if known[1] > claim:
+            below = margin(high)
+            if below > 0:
+                return _LEAST_ERROR
+        else:
+            high, below = _NORMAL.inv_cdf(known[0]), known[1] - claim
     above = margin(low)
     if above <= 0:
         return None
-    below = margin(high)
+    below = margin(high) if below is None else below
     if below > 0:
         return _LEAST_ERROR
     kept_high = False

@@ -142,6 +142,23 @@ def test_few_bounds_are_computed_for_it():
     assert len(asked) <= 10
 
 
+def test_a_known_bound_saves_calls():
+    asked = []
+
+    def bound(confidence):
+        asked.append(confidence)
+        return 2 - stats.norm.ppf(confidence) / 2
+
+    for claim, confidence, most in ((1.7, 0.999, 4), (0.7, 0.9, 6), (-9.0, 0.9, 1)):
+        known, expected = bound(confidence), stats.norm.sf(2 * (2 - claim))
+        asked.clear()
+        found = smallest_error(bound, claim, (confidence, known))
+        assert found == pytest.approx(max(expected, 1e-12), rel=0.02)
+        assert len(asked) <= most
+    # Below the range of errors that are reported, a known bound is of no use.
+    assert smallest_error(bound, 2.5, (0.4, bound(0.4))) is None
+
+
 def terms(**options):
     given = {
         "notion": dpjax.Epsilon(),

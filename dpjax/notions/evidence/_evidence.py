@@ -127,9 +127,13 @@ class Evidence:
         stated = self.answer(notion, confidence, distance, named)
         if claim is None:
             return stated
-        error = smallest_error(lambda own: self.compare(notion, own, claim, distance)[0], 0.0)
         # Only a curve can be crossed; for a number, the comparison would repeat an exact bound.
-        is_curve = isinstance(claim, tuple)
+        is_curve, known = isinstance(claim, tuple), None
+        if not isinstance(claim, tuple) and named in (None, notion):
+            known = confidence, stated.lower_bound - claim
+        error = smallest_error(
+            lambda own: self.compare(notion, own, claim, distance)[0], 0.0, known
+        )
         return replace(
             stated,
             smallest_error=None if error is None else min(error * num_claims, 1.0),
