@@ -202,7 +202,7 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
     XLA may recompute a draw, or part of it, in each operation that reads it: if two operations need
     the sign, every sample costs two Threefry calls. On GPU, an optimization barrier prevents this.
     On CPU, XLA removes barriers before it fuses operations, but keeps a branch whose condition
-    passed through a barrier. On CPU, the draw is therefore put into such a branch.
+    passed through a barrier; the draw is therefore put into a branch with such a condition.
     """
 
     def columns(block: Array) -> list[Array]:

@@ -23,13 +23,13 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """Limits of the measurement of the pace: a share of the time limit, and a number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Number of draws of the audit per draw of a restarted process, whose maximum is the second."""
+"""A restarted process draws one output per `_RESTARTED` draws, and at most `_MOST_RESTARTED`."""
 
 _RECORD = ".jsonl.gz"
 """File name suffix of a record."""
 
 _AUDITED, _LEAST = 0.5, 60
-"""Share of the time limit that the audit gets, and its minimum samples per side and pair."""
+"""The audit's share of the time limit, and its minimum number of samples per side and pair."""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class ThresholdedHistogramEncoding(_Protocol):
     """THE: add Lap(2 / epsilon) to the one-hot vector; report which entries exceed a threshold.
 
     Attributes:
-        epsilon: Level of the noisy vector. The reported bits leak less; `level` states how much.
+        epsilon: Level of the noisy vector. The level of the reported bits, `level`, is smaller.
         threshold: Threshold between 1/2 and 1.
         num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
             i of the output belongs to category i.

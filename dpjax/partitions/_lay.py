@@ -32,10 +32,9 @@ _MAX_OUTCOMES = 4096
 """Maximum number of atoms for single integers and for finite output spaces."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""For each dimension of the outputs, two numbers of quantile levels.
+"""For each dimension of the outputs, the numbers of evenly spaced quantile levels and tail levels.
 
-The levels are evenly spaced, with further levels in each tail; each further level is half of the
-level before it.
+In each tail, every further level is half of the level before it.
 """
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005

@@ -65,8 +65,8 @@ class Strip:
         low: Lower end of each cell, [cells].
         high: Upper end of each cell, [cells]; equal to `low` if the cell is a single value among
             intervals.
-        names: Names of the cells if each cell is a label or one of a few floats. Such cells are
-            drawn at equal distances. None if the cells have positions on an axis of numbers.
+        names: Names of the cells, if each cell is a label or one of a few floats, which are drawn
+            at equal distances. None if the cells have positions on an axis of numbers.
         per: Unit of the probabilities: per "label", per "number" (a float with a name), per
             "value" (an integer) or per "unit" of length.
         shares: Shares of the outputs at the database and at its neighbor, [2, cells].

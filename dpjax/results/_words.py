@@ -136,15 +136,15 @@ def _allowed(result: Parts) -> list[str]:
 
 
 def _chance(stated: Conclusion) -> str:
-    """Return a sentence on how often chance alone would give such a bound."""
+    """Return a sentence on how often chance alone would give the bound of this audit."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "The probability of such counts is known only for independent draws."
     if stated.verdict in REFUTING:
         error = stated.smallest_error or error
         return (
-            "If the claim were true, an audit would refute it as strongly at most once in "
-            f"{round(1 / error):,} times."
+            "If the claim were true, an audit would give evidence as strong as this at most once "
+            f"in {round(1 / error):,} times."
         )
     if stated.verdict == NOT_REFUTED:
         return (
@@ -152,8 +152,8 @@ def _chance(stated: Conclusion) -> str:
             "so they do not support it."
         )
     return (
-        f"If {stated.level} were below {stated.lower_bound:.4g}, an audit would give such a bound "
-        f"at most once in {round(1 / error):,} times."
+        f"If {stated.level} were below {stated.lower_bound:.4g}, an audit would give a bound as "
+        f"high as this one at most once in {round(1 / error):,} times."
     )
 
 

@@ -74,9 +74,9 @@ def read_binding(content: bytes) -> JsonObject:
             raise ValueError(f"its columns are not {', '.join(COLUMNS)}")
         table = file.read(["entry", "run"])
         if table["run"].to_pylist() != [*range(said["first"], said["stop"])]:
-            raise ValueError("its rows are not its runs, in their order")
+            raise ValueError("its rows are not the runs of the block, in order")
         if table["entry"].unique().to_pylist() != [said["entry"]]:
-            raise ValueError("its rows are of another entry")
+            raise ValueError("its rows belong to another entry")
         return said
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"it is no block of a sweep ({error!r})") from None

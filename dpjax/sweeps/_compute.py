@@ -51,7 +51,7 @@ def compute(
         execution: How the work is laid out on the machine; it never changes a row.
         more: Additional draws per side, beyond those of a sequential entry's method.
         states: Column `state` of the same runs after fewer draws, from which the runs continue.
-            If None, the runs start with their first draw. The rows are the same in both cases.
+            If None, the runs start with their first draw, which gives the same rows.
 
     Returns:
         Columns `run`, `lower_bound` (NaN if the method gives no bound), `estimate` (NaN where the

@@ -59,8 +59,8 @@ def run_sweep(
     Args:
         store: Store of the finished blocks.
         executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
-            .get_executor()`. Its workers compute blocks on their own devices and send them to this
-            process, which stores them. If None, this process computes the blocks.
+            .get_executor()`. The workers of the executor compute blocks on their own devices and
+            send them to this process, which stores them. If None, this process computes the blocks.
         shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If None, all
             blocks are computed, unless jax runs in several processes (`jax.distributed`). In that
             case, k is the number of processes, and i is the index of this process.

@@ -92,12 +92,12 @@ def test_a_block_made_otherwise_is_found(whole, copy, name, value):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda table: table.take([0, 0]), "its rows are not its runs"),
-        (lambda table: table.take([1, 0]), "its rows are not its runs"),
-        (lambda table: table.take([0]), "its rows are not its runs"),
+        (lambda table: table.take([0, 0]), "its rows are not the runs"),
+        (lambda table: table.take([1, 0]), "its rows are not the runs"),
+        (lambda table: table.take([0]), "its rows are not the runs"),
         (lambda table: table.drop_columns(["pair"]), "its columns are not entry, run"),
         (lambda table: table.append_column("more", [[1, 2]]), "its columns are not entry, run"),
-        (lambda table: table.set_column(0, "entry", [["a", "a"]]), "its rows are of another entry"),
+        (lambda table: table.set_column(0, "entry", [["a", "a"]]), "its rows belong to another"),
     ],
 )
 def test_a_block_with_other_rows_is_found(whole, copy, change, sentence):
