@@ -1,9 +1,10 @@
 """Bounds on mu from guesses in one run whose number was chosen by looking at the output.
 
 Let the output choose the number r of guesses, and let p(r, a) be the probability that r guesses are
-made and a of them are correct. Let delta(x) be the claimed profile. Consider the event that guess i
-is correct and that r and the number of correct guesses lie in a set; flip coin i, and add over i,
-as in `dpjax.inference._guesses`. For every x and every function phi(r, a) in [0, 1], this gives
+made and a of them are correct. Let delta(x) be the claimed profile. As in
+`dpjax.inference._guesses`, consider the event that guess i is correct and that (r, number of
+correct guesses) lies in some set. Compare its probability with that after coin i is flipped, and
+add over i. For every x and every function phi(r, a) in [0, 1], this gives
 
     sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
 
@@ -45,13 +46,13 @@ _PER_FACTOR = 8
 """Number of intervals of weights per factor e."""
 
 _PROFILE_SHARE = 0.75
-"""Share D / error that deltas of the profile may use."""
+"""Largest D / error: the share of the error that the deltas of the profile may use."""
 
 _LARGEST_X, _STEPS = 600.0, 50
 """Largest x, whose exponential is a float, and number of bisection steps for each x."""
 
 _TAIL, _MORE = 12, 50
-"""Standard deviations plus counts above c at which the recursion starts, from a bound on V."""
+"""The recursion starts _TAIL standard deviations plus _MORE counts above c, from a bound on V."""
 
 
 class Weights(NamedTuple):
