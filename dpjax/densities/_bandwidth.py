@@ -2,7 +2,7 @@
 
 A rule reduces a pilot sample to a *spread*; the bandwidth at any sample size is then
 spread * size^-exponent. One pilot sample thus sets the bandwidths for the search set and for the
-confirmation set, and neither depends on the samples to be smoothed.
+confirmation set, and neither bandwidth depends on the samples to be smoothed.
 """
 
 import math

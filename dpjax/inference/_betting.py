@@ -137,7 +137,7 @@ def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
 
 
 def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> Weights:
-    """Return weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
+    """Return weights for d > 0 that bet on two events, `up` and `down`; r and d have shape [N]."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
     # Probabilities of up, down and the rest at both sides, then expected draws in them.

@@ -160,7 +160,7 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
 
 
 def _quantile(log_tail: float) -> float:
-    """Return the normal quantile of a tail probability, given the log of a bound on it."""
+    """Convert the log of a bound on a tail probability to a normal quantile."""
     return float(scipy.special.ndtri(min(math.exp(min(log_tail, 0.0)), _NEARLY_ONE)))
 
 

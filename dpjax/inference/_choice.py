@@ -237,7 +237,7 @@ def _smoothed(
     candidates: _Candidates,
     quantile: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return shrunk probabilities of half-lines by a smooth loss, [half-lines, runs, sets].
+    """Return probabilities of half-lines by a smooth loss, shrunk; [half-lines, runs, sets].
 
     Args:
         total: Counts of all draws [runs, 2, cells].
@@ -265,7 +265,7 @@ def _smoothed(
 
 
 def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
-    """Count the draws in sets that were made from the other half, [side, runs, orders, sets].
+    """Count each half's draws in sets made from the other half, [side, runs, orders, sets].
 
     The counts of both halves are added. `halves` are counts [runs, half, side, cells].
     """
@@ -360,7 +360,7 @@ def shrunk(
 
     Args:
         larger: Counts of the event at the side where it is expected to be likelier.
-        draws: Draws at that side.
+        draws: Draws at the side where the event is expected to be likelier.
         smaller: Counts of the event at the other side.
         others: Draws at the other side.
         quantile: Number of standard errors.

@@ -14,8 +14,8 @@ refutes. Suppose that functions phi_k satisfy, for all numbers a of correct gues
 
     1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
 
-Multiply by p(r, a), add over a and r, and apply (1): a true profile is refuted with at most the
-probability of the error, however the output chooses r.
+Multiply by p(r, a), add over a and r, and apply (1): however the output chooses r, a true profile
+is refuted with a probability of at most the error.
 
 A recursion decides whether such phi_k exist. Let v = error - D, let S be the sum of all weights,
 and let Psi(w) be the integral from 0 to w of e^(x(u)), where x(u) = x_k on the k-th of consecutive
@@ -24,9 +24,9 @@ intervals of lengths s_k. Starting at a = r, let
     V(a) = 1[a >= c] - v + (r - a) Psi(max(V(a + 1), 0) / (a + 1)).
 
 If V(a) <= S a for all a, let s_k phi_k(a) be the length of the part of [0, V(a) / a] in the k-th
-interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwise no phi_k satisfy
-(2), because these are the least ones. V increases with the profile, so all levels below a refuted
-one are refuted.
+interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwise, no functions
+satisfy (2), because these phi_k are the smallest candidates. V increases with the profile, so all
+levels below a refuted one are refuted.
 
 For r guesses, V(a) / a runs from 1 / r down to about error / r. Therefore, the weights cover
 [error / n, 1] evenly in log(u), and all intervals contribute about equally to D. No r is favored.

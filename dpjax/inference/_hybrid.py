@@ -1,4 +1,4 @@
-"""A sequential bound with one planned exact bound, the look, for audits without a claim.
+"""Bounds of sequential audits without a claim, which add one planned exact bound, the look.
 
 A fifth of the error probability is spent on the bound that holds at any time. The rest is spent on
 an exact bound from one event, whose pair, cells and number of draws are fixed before the first draw

@@ -53,7 +53,7 @@ class Block(NamedTuple):
 
     @property
     def pooled(self) -> tuple[Counts, Counts]:
-        """Counts [pairs, cells] at both sides of all draws at the same database."""
+        """Counts [pairs, cells] at both sides, summed over all pairs with the same database."""
         return pooled(self.x, self.y, self.shared)
 
 

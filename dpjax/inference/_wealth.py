@@ -210,7 +210,7 @@ def _own(pairs: int) -> NDArray[np.int64]:
 def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     """Return the state after one more block.
 
-    The draws of each pair and side must have been chosen before the block was drawn.
+    The number of draws of each pair and side must have been chosen before the block was drawn.
 
     Args:
         state: State before the block.

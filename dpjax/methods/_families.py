@@ -104,7 +104,7 @@ class _Together(OnHost):
 
     Attributes:
         made: Members of the family, including those that the search adds.
-        used: Seconds that are already used of each member's time limit.
+        used: Seconds of each member's time limit that are already used.
     """
 
     made: list[Member] = field(repr=False)

@@ -239,9 +239,9 @@ class _Rung:
         """Return the expected bounds of the pairs.
 
         Args:
-            seconds: Time limit of the rung; None for no limit. Under a limit, pairs are drawn in
-                turn, each within its share of the remaining time. Pairs that are not reached or
-                are too slow to be audited get the score -infinity.
+            seconds: Time limit of the rung; None for no limit. With a limit, outputs are drawn at
+                one pair after another, each within its share of the remaining time. Pairs that are
+                not reached or are too slow to be audited get the score -infinity.
             whole: Time limit of all rungs in seconds.
         """
         count = len(self.alive)

@@ -34,7 +34,7 @@ class _OfAnEvent(Notion):
 class Gdp(_OfAnEvent):
     """mu of Gaussian differential privacy.
 
-    No test tells a database from its neighbor better than N(0, 1) from N(mu, 1).
+    No test tells a database from its neighbor better than a test tells N(0, 1) from N(mu, 1).
 
     References:
         Dong, Roth, Su (2022), Definition 2.6 and Theorem 2.14.

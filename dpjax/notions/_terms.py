@@ -101,7 +101,7 @@ class Terms:
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of this statement alone, so that all statements hold jointly (Bonferroni)."""
+        """Confidence that this statement alone needs so that all hold jointly (Bonferroni)."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims

@@ -41,7 +41,7 @@ With this bandwidth, the error of the density is 1.001 times the error with the 
 """
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
-"""Grid points per axis of the refinement around the best grid point, by dimension."""
+"""Number of points per axis of a finer grid around the best grid point, for each dimension."""
 
 
 class Curves(NamedTuple):
