@@ -2,7 +2,7 @@
 
 A rule reduces a pilot sample to a *spread*; the bandwidth at any sample size is then
 spread * size^-exponent. One pilot sample thus sets the bandwidths for the search set and for the
-confirmation set, and neither depends on the samples to be smoothed.
+confirmation set, and neither bandwidth depends on the samples to be smoothed.
 """
 
 import math
@@ -166,7 +166,7 @@ class CrossValidated(_NormalRate):
 
     Attributes:
         num_pilot: Number of pilot samples from which the likelihood is computed.
-        kernel: Name of the kernel of the densities in the likelihood.
+        kernel: Name of the kernel with which the densities in the likelihood are estimated.
 
     References:
         Habbema, Hermans, van den Broek (1974); Duin (1976).
@@ -232,8 +232,8 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """Return min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale robust to outliers.
 
     For d > 1, the result is the geometric mean over axes. An axis whose IQR is 0 because of ties
-    contributes its sd. Differentiation raises TypeError, because quartiles are computed from
-    counts.
+    contributes its sd. The result cannot be differentiated (TypeError), because quartiles are
+    computed from counts.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
     # The barriers keep XLA from repeating the sums in every step that uses them.

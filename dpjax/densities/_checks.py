@@ -1,6 +1,6 @@
 """Validation of the arguments of density estimates.
 
-Shapes are always validated, values only if they are not traced.
+Shapes are always validated. Values are validated only if they are not traced.
 """
 
 import jax.numpy as jnp
@@ -62,7 +62,7 @@ def checked_arrays(
 
 
 def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
-    """Raise ValueError if samples and points differ in their dimension d, 1 for vectors."""
+    """Raise ValueError if samples and points differ in dimension; a vector has dimension 1."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(

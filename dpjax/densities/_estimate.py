@@ -60,9 +60,9 @@ def truncated_kde(
         Densities of shape [p].
 
     Raises:
-        ValueError: When shapes disagree, there are fewer than two samples, a value is not finite,
-            `bandwidth` is a rule and the samples are constant on an axis, the method is "binned"
-            and d > 1, or the lattice is too coarse for the bandwidth.
+        ValueError: When shapes disagree, a value is not finite, or there are fewer than two
+            samples; when samples are constant on an axis and `bandwidth` is a rule; when d > 1 and
+            the method is "binned"; or when the lattice is too coarse for the bandwidth.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.

@@ -26,11 +26,12 @@ class Kernel:
         profile: Function that maps r^2 to k(r) in [0, 1], elementwise.
         radius: Distance beyond which k is 0 or below 2e-8.
         moment: Function that maps (d, p) to the integral of k^p over R^d, for p = 1 and 2.
-        min_nodes: Lattice nodes per bandwidth that keep the binned estimate within about 1e-3 of
-            the direct one: few for a smooth kernel, many for one with a kink or an edge.
+        min_nodes: Number of lattice nodes per bandwidth with which the binned estimate is within
+            about 1e-3 of the direct one. A smooth kernel needs few nodes; a kernel with a kink or
+            an edge needs many.
         spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
-            elementwise. None for a kernel whose transform does not vanish beyond the highest
-            frequency of a lattice: its sampled profile is transformed instead.
+            elementwise. None if the transform does not vanish beyond the highest frequency of a
+            lattice; the profile, sampled at the nodes, is then transformed instead.
     """
 
     name: str

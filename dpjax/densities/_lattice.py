@@ -126,7 +126,7 @@ def smooth_counts(
     """Return the density estimate at the nodes of a lattice, from its fine counts.
 
     The convolution is circular, so the estimate is correct only at nodes whose distance from both
-    ends is at least the kernel's reach. On a lattice from `Lattice.covering`, these include all
+    ends is at least the kernel's reach. On a lattice from `Lattice.covering`, it is correct at all
     nodes in [low, high].
 
     Args:
@@ -196,7 +196,7 @@ def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int)
     """Return the discrete Fourier transform of the kernel on the lattice, [num_nodes // 2 + 1].
 
     The kernel K(x / h) / h is continued periodically. Divisions are written as products with
-    reciprocals: XLA would rewrite only some of them, depending on the layout of runs, and the last
+    reciprocals: the layout of the runs decides which divisions XLA rewrites like this, and the last
     bits of the result must not depend on the layout.
     """
     if kernel.spectrum is not None:

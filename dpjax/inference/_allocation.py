@@ -1,8 +1,8 @@
 """Allocation of a sequential audit's next draws, given earlier counts and fresh random bits.
 
-Any choice that depends on earlier blocks alone is valid; a good one spends draws on the pair whose
-bets grow fastest. Pairs are compared on a few coarse groups of cells, since scores of many fine
-cells are mostly noise.
+The bound is valid for every allocation that depends only on earlier blocks. A good allocation
+spends most draws on the pair whose bets grow fastest. Pairs are compared on a few coarse groups of
+cells, since scores of many fine cells are mostly noise.
 """
 
 import math
@@ -15,16 +15,17 @@ from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, log_ra
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""Draws per side in the first round: the total over all pairs, the minimum per pair, and the number
-per pair if there is only one pair or draws are expensive."""
+"""Draws per side in the first round. _FIRST is the total over all pairs, and _LEAST is the minimum
+per pair. _FEWEST is the number per pair if there is only one pair, or if draws are expensive."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Size of a later round as a share of all earlier draws, in general and if draws are expensive;
-minimum number of draws of a round."""
+"""Size of a later round. _GROWTH is its share of all earlier draws; if draws are expensive, the
+share is _GROWTH_FEW. _SMALLEST is the minimum number of draws."""
 
 _NEAR, _GROWTH_NEAR = 0.5, 0.05
-"""Share of the log wealth that refutes the claim from which rounds are small, so that few draws
-follow the refutation; draws of such a round as a share of all earlier draws."""
+"""Close to a refutation, rounds are small, so that few draws are made after it. This begins when
+the log wealth reaches the share _NEAR of the log wealth that refutes the claim. The size of a small
+round is the share _GROWTH_NEAR of all earlier draws."""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
@@ -33,8 +34,8 @@ _OUTGROWN = 1.5
 """Factor by which the draws of a pair must grow before its cells are constructed again."""
 
 _GROUPS, _SAMPLES, _EVENLY = 8, 16, 0.05
-"""Number of coarse groups; number of samples for Thompson sampling; share of the draws that is
-divided evenly among all pairs."""
+"""_GROUPS is the number of coarse groups. _SAMPLES is the number of samples for Thompson sampling.
+_EVENLY is the share of the draws that is divided evenly among all pairs."""
 
 
 class Leader(NamedTuple):
@@ -65,9 +66,9 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     """Return the draws per side of the next round, [pairs].
 
     Args:
-        state: State of the audit. With a claim, pairs are sampled by how fast they refute it
-            (Thompson sampling); without one, by the level that they support.
-        random: Generator that is used for nothing else.
+        state: State of the audit. With a claim, pairs that refute it fast get more draws (Thompson
+            sampling). Without a claim, pairs that support a large level get more draws.
+        random: Random generator of this function; no other code may use it.
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
@@ -111,7 +112,7 @@ def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.in
 
 
 def phases(total: int, pairs: int) -> list[Phase]:
-    """Divide a fixed number of draws into phases: search, search again, confirm one pair.
+    """Divide a fixed number of draws into phases of search and one phase of confirmation.
 
     Args:
         total: Draws per side, summed over all pairs.
@@ -130,7 +131,7 @@ def phases(total: int, pairs: int) -> list[Phase]:
 
 
 def leader(state: Wealth) -> Leader:
-    """Return the pair and direction with the largest level minus two standard errors."""
+    """Return the pair and direction whose level, minus two standard errors, is largest."""
     level, error = _half_line_levels(state)
     scores = (level - 2 * error).max(axis=2)
     side, pair = np.unravel_index(int(scores.argmax()), scores.shape)
@@ -138,7 +139,10 @@ def leader(state: Wealth) -> Leader:
 
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
-    """Return levels and standard errors of coarse half-lines, [direction, pairs, half-lines]."""
+    """Return the levels that coarse half-lines show, and their standard errors.
+
+    Both have shape [direction, pairs, half-lines].
+    """
     first, second = state.known
     cells = first.shape[1]
     if not state.ordered:
@@ -161,9 +165,10 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return how far levels exceed the claim, in standard errors of one draw, and their errors.
+    """Return by how much levels exceed the claim, and the error of this excess.
 
-    Both have shape [pairs, 2 directions]; each excess is reduced by its own error.
+    Both have shape [pairs, 2 directions], in units of the standard error of one draw. Each excess
+    is already reduced by its error.
     """
     level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
@@ -173,7 +178,7 @@ def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
 
 
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
-    """Return the level that each pair and direction may support in the end, and its error.
+    """Predict the level that each pair and direction will support at the end, with its error.
 
     Both have shape [pairs, 2 directions].
     """

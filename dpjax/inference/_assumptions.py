@@ -4,16 +4,16 @@ No estimate has a guarantee without a lower bound on the probabilities of output
 assumptions implies such a bound:
 
 - `LipschitzOutputs`: outputs lie in an interval of width W, and every density is C-Lipschitz in the
-  output, with C < 2 / W^2. To cover an interval of inputs, densities must also be D-Lipschitz in
-  the input.
+  output, with C < 2 / W^2. If an interval of inputs is audited, densities must also be D-Lipschitz
+  in the input.
 - `FiniteOutputs`: there are finitely many outputs, each with at least a stated probability.
 
 An assumption turns a precision (and an order, for Renyi privacy) into a `Layout`: the numbers of
 intervals and inputs, the least probability of an interval, and the tolerated error of counts.
 
-Notation: C lipschitz, W width, D and W_X lipschitz and width of an `InputInterval`, tau and tau_1
-the least and greatest density, m num_intervals, w interval width, k num_inputs, gamma precision,
-alpha order.
+Notation: C is `lipschitz` and W is `width`; D and W_X are `lipschitz` and `width` of an
+`InputInterval`. tau and tau_1 are the least and greatest density, m is `num_intervals`, w is the
+width of an interval, k is `num_inputs`, gamma is the precision, and alpha is the order.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -59,9 +59,9 @@ class Layout:
         num_intervals: m, intervals (or outputs) per input.
         num_inputs: k, inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
-        deviation: Tolerated error of the logarithm of a count, as in the paper.
-        enough: Error of the logarithm of a count that may be tolerated if every count is covered,
-            as in `all_intervals`; at least `deviation`.
+        deviation: Largest error of the logarithm of a count that the paper's proof tolerates.
+        enough: Largest error of the logarithm of a count that is tolerable if the bound covers
+            every count, as `all_intervals` does; at least `deviation`.
         all_counts_used: Whether the paper's bound already covers every count, as it does for Renyi
             levels.
         all_pairs: Whether more than one pair is compared.
@@ -78,7 +78,8 @@ class Layout:
     def published(self) -> UnionBound:
         """Return the union bound in the paper's Theorem 2 (LDP) or Theorem 6 (Renyi), for one pair.
 
-        Theorem 2 requires 4 counts close to their means, Theorem 6 all 2 m counts.
+        Theorem 2 requires that 4 counts are close to their means; Theorem 6 requires it of all 2 m
+        counts.
         """
         of_one_pair = 2 * self.num_intervals
         tails = of_one_pair if self.all_counts_used else 4
@@ -221,9 +222,9 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 class FiniteOutputs:
     """Finitely many outputs, each with at least a stated probability at every input.
 
-    Outputs are not discretised, so errors of counts may use up the whole precision. If the
-    logarithm of every count has an error of at most z, a log-ratio has an error of at most 2 z, and
-    a Renyi divergence one of at most (2 alpha - 1) z / (alpha - 1).
+    Outputs are not discretised, so errors of counts may use up the whole precision. If the error of
+    the logarithm of every count is at most z, then the error of a log-ratio is at most 2 z, and the
+    error of a Renyi divergence is at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
         num_outputs: Number of outputs (at least 2).

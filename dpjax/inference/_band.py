@@ -8,11 +8,12 @@ from above:
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0)
 
 satisfy Z1^2 + Z2^2 <= r^2 at all sets i simultaneously, with a probability of at least the
-confidence. For one set, the probability of failure is at most Phi(-r) + exp(-r^2 / 2) / 4. It has
-this value for two uniform tail probabilities; those of a binomial law are stochastically larger, so
-failure is at most as likely. For all sets together, the probability of success is at least the
-product of its values for single sets, because the counts of the sets are associated: whether a draw
-is in a set is monotone in the draw's rank along the chain.
+confidence. For one set, the probability of failure is at most Phi(-r) + exp(-r^2 / 2) / 4. If both
+tail probabilities are uniform, the probability of failure has this value. The tail probabilities of
+a binomial law are stochastically larger, so failure is at most as likely. For all sets together,
+the probability of success is at least the product of its values for single sets, because the counts
+of the sets are associated: whether a draw is in a set is monotone in the draw's rank along the
+chain.
 
 The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside it, the corners. Each
 corner gives a set one pair of bounds: p, a lower bound on the set's probability at the likelier
@@ -46,8 +47,8 @@ class Band(NamedTuple):
             side: one for the sets (likelier at the database), one for their complements (likelier
             at the neighbor).
         level: Two arrays of the same shapes, of upper bounds on probabilities at the other side.
-        roc: Lower bounds at the database and upper bounds at the neighbor for all sets, including
-            those that are not usable as events.
+        roc: Lower bounds on probabilities at the database and upper bounds at the neighbor. They
+            cover all sets, including sets that are not usable as events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -47,7 +47,7 @@ def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
 
 
 def gdp_of(p: NDArray, q: NDArray) -> NDArray:
-    """Return the shift between two normal laws at which a test of level q has power p."""
+    """Return mu such that a test of N(0, 1) against N(mu, 1) with level q has power p."""
     return scipy.special.ndtri(p) - scipy.special.ndtri(q)
 
 

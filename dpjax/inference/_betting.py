@@ -12,12 +12,12 @@ level holds and if
 by the inequality of arithmetic and geometric means. The payoff that grows fastest is w = p / p0,
 v = q / q0, where (p0, q0) minimizes a KL(p | p0) + b KL(q | q0) over the laws with the level.
 
-Weights are not taken from an approximate minimiser but from its Lagrange multipliers: s and t for
-the sums of P and of Q, `above` for P(up) <= r Q(up) + d on a set `up`, and `below` for the mirrored
-constraint on a set `down`. The largest weights with a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the
-share of the other multipliers) satisfy (*) whenever s + t + d (above + below) = a + b. So bets are
-valid up to rounding even if the search for the multipliers did not converge; inexact multipliers
-only reduce the growth, to second order.
+The minimizer is found only approximately, so weights are computed from its Lagrange multipliers: s
+and t for the sums of P and of Q, `above` for P(up) <= r Q(up) + d on a set `up`, and `below` for
+the mirrored constraint on a set `down`. The weights are the largest with a w_j P_j + b v_j Q_j <= s
+P_j + t Q_j + (the terms of `above` and `below`). They satisfy (*) whenever s + t + d (above +
+below) = a + b. Bets are therefore valid, up to rounding, even if the search for the multipliers did
+not converge. The growth is then smaller, but only to second order in the error of the multipliers.
 """
 
 from typing import NamedTuple
@@ -31,15 +31,16 @@ _HALVINGS = 22
 """Number of bisection steps; the remaining error of 1e-6 costs about 1e-12 of the growth."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
-"""Maximum number of Newton steps for two constraints; maximum number of halvings of a step;
-relative rounding error of the objective."""
+"""_NEWTON_STEPS is the maximum number of Newton steps for two constraints. _SHORTER is the maximum
+number of halvings of a step. _ROUNDING is the relative rounding error of the objective."""
 
 _ENOUGH = 0.99
-"""A bet that reaches this share of the growth possible at d = 0 is not improved further."""
+"""No bet for d > 0 grows faster than the best bet for d = 0. A bet with this share of that growth
+is not improved further."""
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
-"""Largest part of the distance to the boundary that one Newton step covers; smallest probability of
-the groups outside both events, which also limits weights from below."""
+"""_BOUNDARY is the largest part of the distance to the boundary that one Newton step covers. _LEAST
+is the smallest probability of the groups outside both events, and also the smallest weight."""
 
 
 class Weights(NamedTuple):
@@ -54,14 +55,14 @@ class Weights(NamedTuple):
     second: Floats
 
     def log_payoff(self, x: NDArray, y: NDArray, fraction: Floats) -> Floats:
-        """Return the log payoff of counts [N, groups] for fractions c of shape [N]."""
+        """Return the log payoff of each row of counts [N, groups], for fractions c [N]."""
         share = fraction[:, None]
         gained = x * np.log1p(share * (self.first - 1))
         gained += y * np.log1p(share * (self.second - 1))
         return gained.sum(axis=1)
 
     def at(self, rows: NDArray) -> "Weights":
-        """Return the weights of some rows."""
+        """Return only the given rows of the weights."""
         return Weights(self.first[rows], self.second[rows])
 
 
@@ -77,9 +78,9 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
 
     Returns:
         Weights that satisfy (*) of the module's docstring; they are 1 where (p, q) has the level.
-        For d > 0, they are the better of two choices: the weights of two events with the best
-        multipliers, or those of one constraint per group, as for d = 0, scaled down to pay for the
-        most that d can add.
+        For d > 0, there are two choices, and the better one is returned. One consists of the best
+        weights for two events. The other consists of the best weights for d = 0, scaled down so
+        that they satisfy (*) for this d.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     without, s = _cells(p, q, draws, bound)
@@ -104,7 +105,7 @@ def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
 
 
 def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights, Floats]:
-    """Return the best weights for d = 0, one constraint per group, and s; r and s are [N, 1]."""
+    """Return the best weights for d = 0, and the multiplier s; r and s have shape [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -127,7 +128,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
 
 
 def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
-    """Scale weights for d = 0 down to pay for the most that d can add; s and d are [N, 1]."""
+    """Scale weights for d = 0 down until they satisfy (*) for d; s and d have shape [N, 1]."""
     a, b = draws[:, :1], draws[:, 1:]
     above = np.max(a * bet.first - s, axis=1, keepdims=True)
     below = np.max(b * bet.second - (a + b - s), axis=1, keepdims=True)
@@ -136,7 +137,7 @@ def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
 
 
 def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> Weights:
-    """Return weights for d > 0, by the events `up` and `down`; r and d have shape [N]."""
+    """Return weights for d > 0 that bet on two events, `up` and `down`; r and d have shape [N]."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
     # Probabilities of up, down and the rest at both sides, then expected draws in them.

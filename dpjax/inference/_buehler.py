@@ -2,9 +2,9 @@
 
 Two separate bounds, one per probability, must each allow for their own worst case, which adds about
 a fifth to the distance between estimate and bound. Buehler's bound allows for a single worst case.
-It orders all pairs of counts by their evidence for a large level. The bound is the smallest level
-at which, for some q, pairs at least as extreme as the observed pair have more than the allowed
-probability.
+It orders all pairs of counts by their evidence for a large level. A level is refuted if, for every
+q, counts at least as extreme as the observed ones have at most the allowed probability. The bound
+is the smallest level that is not refuted.
 
 Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, and p = g(t, q) at the level t. The
 function s orders the pairs of counts (see `_hypotheses`). The tail
@@ -43,17 +43,17 @@ _NUISANCE_SHARE = 0.005
 """Share of the error that is spent on a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Share of the error for the tails that sums leave out; counts in them are treated as extreme."""
+"""Share of the error for the tails that sums omit; counts in these tails are treated as extreme."""
 
 _WIDEST = 100.0
-"""Largest ratio of two values of q on the grid; a single bound covers all smaller q."""
+"""Ratio of the largest to the smallest q on the grid; a single bound covers all smaller q."""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
 """_FEW is the initial number of values of q. _LOOSENESS and _TOLERANCE are the tolerated errors of
 the supremum and of the level, in standard errors of the level."""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
-"""_NEAR is the distance from the goal, in normal quantiles, below which many values of q are used.
+"""Many values of q are used only where the tail's normal quantile is within _NEAR of its goal.
 _MOST_TRIES is the maximum number of steps. _NEARLY_ONE caps tail probabilities. _MANY is the number
 of values of q for bisection."""
 
@@ -144,7 +144,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
 
 
 def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
-    """Return the same as `_largest`, by bisection, after secant steps that did not converge."""
+    """Return the result of `_largest` by bisection; used if the secant steps did not converge."""
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(level: float) -> bool:
@@ -160,7 +160,7 @@ def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
 
 
 def _quantile(log_tail: float) -> float:
-    """Return the normal quantile of a tail probability, given the log of a bound on it."""
+    """Convert the log of a bound on a tail probability to a normal quantile."""
     return float(scipy.special.ndtri(min(math.exp(min(log_tail, 0.0)), _NEARLY_ONE)))
 
 
@@ -189,7 +189,7 @@ class _Bounds(NamedTuple):
         return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
-        """Return more places, with which the supremum is known to within `looseness`."""
+        """Return additional places, so that the supremum is known to within `looseness`."""
         allowed = looseness + self.highest - self.ends
         # More parts reduce the excess of the line bound quadratically, and of the corner bound
         # linearly.

@@ -50,7 +50,7 @@ class Chain(NamedTuple):
         )
 
     def event(self, number: int, larger: int) -> NDArray[np.bool_]:
-        """Return the cells of a set, or of its complement if `larger` is 1, bool [cells]."""
+        """Return the cells of a set; if `larger` is 1, those of its complement; bool [cells]."""
         return self.place <= number if larger == 0 else self.place > number
 
 
@@ -58,8 +58,8 @@ class Way(NamedTuple):
     """A way to order cells.
 
     Attributes:
-        groups: int64 [cells], group of each cell, whose ratio replaces the cell's own. If None,
-            each cell's own ratio is used.
+        groups: int64 [cells], group of each cell. Cells are ordered by the ratio of their group; if
+            None, by their own ratio.
         line: [cells], positions that order the cells, NaN for cells without a position. If None,
             cells are ordered by ratios.
     """
@@ -136,9 +136,9 @@ def expected_bands(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> list[Band]:
-    """Predict the bands of two chains, each made from one half of the search set.
+    """Predict two bands: one for a chain made from each half of the search set.
 
-    The probabilities of the chain's sets are estimated from the other half.
+    For each chain, the probabilities of its sets are estimated from the other half.
 
     Args:
         halves: int64 [2, 2, cells], counts of both halves of the search set at both sides.

@@ -1,9 +1,9 @@
 """Choice of the event to confirm: the set of cells with the largest expected bound.
 
-Candidates are initial segments of the cells in several orders. Selection makes the best set of a
-sample look better than it is, so sets are made from each half of the draws and evaluated on the
-other half. Half-lines are evaluated by a smooth loss along the line, unless their own counts
-promise much more.
+Candidates are initial segments of the cells in several orders. The best of many sets looks better
+than it is on the draws by which it was chosen. Sets are therefore made from each half of the draws,
+and evaluated on the other half. Half-lines are evaluated by a smooth loss along the line, unless
+their own counts promise much more.
 """
 
 import math
@@ -21,18 +21,20 @@ from dpjax.inference._sizes import Shared
 from dpjax.inference._smooth import Smooth
 
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
-"""Number of standard errors of the search by which the ratio of a set is shrunk.
+"""Numbers of standard errors of the search by which the ratio of a set is shrunk.
 
-Sets by position use the first number, plus the third times ln(number of rival pairs). Sets by ratio
-use the second times ln(number of cells), since selection bias grows with the number of candidates.
-Tuned on experiments (a) to (e) of the local approach and on logistic noise.
+For sets of cells ordered by position, the number is _LINE_SHRINKAGE plus _RIVAL_SHRINKAGE times
+ln(number of rival pairs). For sets of cells ordered by ratio, it is _SET_SHRINKAGE times ln(number
+of cells), since selection bias grows with the number of candidates. The constants were tuned on
+experiments (a) to (e) of the local approach and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5
-"""The first number if a single pair was searched and its draws are in only two cells.
+"""Value of _LINE_SHRINKAGE if a single pair was searched and its draws are in only two cells.
 
-Only the side of one event is then selected. With 2, the event with probabilities 0.01 and 0.00135
-is chosen in 93% of the searches with 800 draws a side; with 0.5, in 99.8%.
+In this case, the search only selects the side of one event. If the event has probabilities 0.01 and
+0.00135, the value 2 selects the right side in 93% of the searches with 800 draws per side, and the
+value 0.5 in 99.8%.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
@@ -40,12 +42,13 @@ _UNORDERED_SHRINKAGE = 0.4
 labels."""
 
 _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
-"""Half-lines are evaluated by a smooth loss if its largest predicted bound is at least this share
-of the one predicted by their own counts, and if the search has at least this number of draws, of
-both sides.
+"""Conditions under which half-lines are evaluated by a smooth loss. First, its largest predicted
+bound is at least _SMOOTH_WORTH times the bound predicted from the counts of the half-lines. Second,
+the search has at least _FEWEST_TO_SMOOTH draws, at both sides together.
 
-Fewer draws do not show whether the loss levels off in a tail: with 100 draws a side, the mean bound
-of a Gaussian would rise from 1.09 to 1.17, but that of Laplace noise would fall from 0.72 to 0.70.
+Fewer draws do not show whether the loss levels off in a tail. With a smooth loss and 100 draws per
+side, the mean bound would rise from 1.09 to 1.17 for Gaussian noise, but it would fall from 0.72 to
+0.70 for Laplace noise.
 """
 
 _MASSES = np.geomspace(1e-5, 0.99, 56)
@@ -91,7 +94,8 @@ def choose_event(
             that of the cell's own ratio.
         positions: Arrays [cells] of positions along a line, NaN for cells without a position.
             Half-lines of cells are tried from both ends of each line.
-        ordered: Whether adjacent cells on the line have similar ratios, as bins of a number do.
+        ordered: Whether adjacent cells on the line have similar ratios, for instance because they
+            are bins of numbers.
         num_rivals: Number of searched pairs, of which the best one will be confirmed.
 
     Returns:
@@ -217,7 +221,7 @@ class _Candidates(NamedTuple):
 
 
 def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
-    """Return the candidates: an order by ratios for one side, an order along a line for both."""
+    """Return orders by ratio, for one side each, and orders along lines, for both sides."""
     found = []
     for i, way in enumerate(ways):
         by_ratio = isinstance(way, ByRatio)
@@ -233,13 +237,13 @@ def _smoothed(
     candidates: _Candidates,
     quantile: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return shrunk probabilities of half-lines by a smooth loss, [half-lines, runs, sets].
+    """Return probabilities of half-lines by a smooth loss, shrunk; [half-lines, runs, sets].
 
     Args:
         total: Counts of all draws [runs, 2, cells].
         inside: Counts of the sets, as `_judged` returns them.
         ways: Ways of making orders.
-        candidates: Candidates, of which those along a line are evaluated, in their order.
+        candidates: Candidates; only those along a line are evaluated.
         quantile: Number of standard errors by which ratios are shrunk, [runs, 1].
     """
     draws, found = total.sum(axis=-1).T[..., None], []
@@ -261,7 +265,7 @@ def _smoothed(
 
 
 def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
-    """Count the draws in sets that were made from the other half, [side, runs, orders, sets].
+    """Count each half's draws in sets made from the other half, [side, runs, orders, sets].
 
     The counts of both halves are added. `halves` are counts [runs, half, side, cells].
     """
@@ -280,7 +284,7 @@ def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
 
 
 def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Return the offsets of rows of this length in a flat table."""
+    """Return where each row begins in a flat table whose rows have this length."""
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 
@@ -356,7 +360,7 @@ def shrunk(
 
     Args:
         larger: Counts of the event at the side where it is expected to be likelier.
-        draws: Draws at that side.
+        draws: Draws at the side where the event is expected to be likelier.
         smaller: Counts of the event at the other side.
         others: Draws at the other side.
         quantile: Number of standard errors.

@@ -1,9 +1,10 @@
 """Bounds on mu from guesses in one run whose number was chosen by looking at the output.
 
 Let the output choose the number r of guesses, and let p(r, a) be the probability that r guesses are
-made and a of them are correct. Let delta(x) be the claimed profile. Consider the event that guess i
-is correct and that r and the number of correct guesses lie in a set; flip coin i, and add over i,
-as in `dpjax.inference._guesses`. For every x and every function phi(r, a) in [0, 1], this gives
+made and a of them are correct. Let delta(x) be the claimed profile. As in
+`dpjax.inference._guesses`, consider the event that guess i is correct and that (r, number of
+correct guesses) lies in some set. Compare its probability with that after coin i is flipped, and
+add over i. For every x and every function phi(r, a) in [0, 1], this gives
 
     sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
 
@@ -13,8 +14,8 @@ refutes. Suppose that functions phi_k satisfy, for all numbers a of correct gues
 
     1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
 
-Multiply by p(r, a), add over a and r, and apply (1): a true profile is refuted with at most the
-probability of the error, however the output chooses r.
+Multiply by p(r, a), add over a and r, and apply (1): however the output chooses r, a true profile
+is refuted with a probability of at most the error.
 
 A recursion decides whether such phi_k exist. Let v = error - D, let S be the sum of all weights,
 and let Psi(w) be the integral from 0 to w of e^(x(u)), where x(u) = x_k on the k-th of consecutive
@@ -23,9 +24,9 @@ intervals of lengths s_k. Starting at a = r, let
     V(a) = 1[a >= c] - v + (r - a) Psi(max(V(a + 1), 0) / (a + 1)).
 
 If V(a) <= S a for all a, let s_k phi_k(a) be the length of the part of [0, V(a) / a] in the k-th
-interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwise no phi_k satisfy
-(2), because these are the least ones. V increases with the profile, so all levels below a refuted
-one are refuted.
+interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwise, no functions
+satisfy (2), because these phi_k are the smallest candidates. V increases with the profile, so all
+levels below a refuted one are refuted.
 
 For r guesses, V(a) / a runs from 1 / r down to about error / r. Therefore, the weights cover
 [error / n, 1] evenly in log(u), and all intervals contribute about equally to D. No r is favored.
@@ -45,13 +46,13 @@ _PER_FACTOR = 8
 """Number of intervals of weights per factor e."""
 
 _PROFILE_SHARE = 0.75
-"""Share D / error that deltas of the profile may use."""
+"""Largest D / error: the share of the error that the deltas of the profile may use."""
 
 _LARGEST_X, _STEPS = 600.0, 50
 """Largest x, whose exponential is a float, and number of bisection steps for each x."""
 
 _TAIL, _MORE = 12, 50
-"""Standard deviations plus counts above c at which the recursion starts, from a bound on V."""
+"""The recursion starts _TAIL standard deviations plus _MORE counts above c, from a bound on V."""
 
 
 class Weights(NamedTuple):

@@ -1,18 +1,20 @@
 """Bounds from guesses in one run whose number was chosen by looking at the output.
 
-The exact p-value of `one_run_p_value` is invalid if the number r of guesses depends on the output,
-for instance if r follows from how well the scores separate canaries whose coins were revealed: a
-mechanism may then spend its delta on outputs with small r. The p-value is a concave function f_r of
-n delta. With chances pi_r of r, and delta split among them so that delta = sum of pi_r delta_r, the
-chance of a false alarm is at most the sum of pi_r f_r(n delta_r). If all p-values are replaced by
-lines of one slope s that lie above them,
+If the number r of guesses depends on the output, the exact p-value of `one_run_p_value` is invalid,
+because a mechanism may spend its delta on outputs with small r. For instance, r may be chosen by
+how well the scores separate canaries whose coins were revealed. The p-value is a concave function
+f_r of n delta. Let pi_r be the probability of r guesses, and let a mechanism use delta_r if there
+are r guesses, so that delta = sum of pi_r delta_r. The probability of a false alarm is then at most
+the sum of pi_r f_r(n delta_r). If all p-values are replaced by lines of one slope s that lie above
+them,
 
     p_r = max over j of (t_j - s h_j) + s n delta,
 
 then the sum is at most the error for every split, because the lines are affine with a common slope.
-The slope may depend on n, epsilon, delta and the error, but not on the output. `_slope` suits many
-mechanisms: for Gaussian canaries (1,000 to a million, delta = 1e-5, confidence 0.95), the bounds on
-epsilon are at most 0.03 smaller than the exact ones for the best fixed number of guesses.
+The slope may depend on n, epsilon, delta and the error, but not on the output. The slope of
+`_slope` suits many mechanisms. For Gaussian canaries, its bounds on epsilon are at most 0.03
+smaller than the exact bounds for the best fixed number of guesses (with 1,000 to a million
+canaries, delta = 1e-5 and confidence 0.95).
 
 A claimed profile is refuted at one of its points, whose delta depends on n and the error
 (`delta_of_curves`). For Gaussian differential privacy, `dpjax.inference._chosen_curves` uses all
@@ -57,7 +59,7 @@ def _slope(n: int, epsilon: float, delta: float, error: float) -> float:
     """Return the common slope of the lines above all p-values.
 
     The term s n delta is the fraction u / (1 + u) of the error, where u = n^(3/4) delta
-    e^(-epsilon/2) / error. It is small unless delta matters.
+    e^(-epsilon/2) / error. This fraction is small unless delta has a large effect on the bound.
     """
     scale = math.exp(-epsilon / 2) * n**-0.25
     return scale / (1 + n * delta * scale / error)

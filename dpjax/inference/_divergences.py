@@ -29,8 +29,7 @@ _TOP, _LARGEST_LOG = 30.0, 600.0
 """_TOP is the largest epsilon of a node, _LARGEST_LOG the largest argument of an exponential."""
 
 ZCDP_ORDERS = np.arange(1.0, 65.0)
-"""Orders from which rho is bounded; the divergence of order 1 is the Kullback-Leibler
-divergence."""
+"""Orders of the Renyi divergences that bound rho; order 1 is the Kullback-Leibler divergence."""
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -85,7 +84,7 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
 
 
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
-    """Return nodes from 0 to the largest epsilon of any set, beyond which the integrand is 0."""
+    """Return nodes from 0 to the largest epsilon of any set; beyond it, the integrand is 0."""
     top = max(float(v.max(initial=0.0)) for v in of_sets(band, epsilon_of(0.0)))
     # If epsilon is infinite, stop before powers of the exponential overflow.
     top = min(max(top, 0.0), _TOP, _LARGEST_LOG * _INTERVALS / (_BEND * (order + 1)))
@@ -112,7 +111,7 @@ def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64
 
 
 def _growth(rates: NDArray, width: NDArray) -> NDArray[np.float64]:
-    """Return (exp(k w) - 1) / k for each rate k and width w, or w at k = 0."""
+    """Return (exp(k w) - 1) / k for each rate k and width w; for k = 0, return the limit w."""
     k = np.where(rates == 0, 1.0, rates)[:, None]
     return np.where(rates[:, None] == 0, width, np.expm1(k * width) / k)
 

@@ -62,8 +62,9 @@ def expected_bound(
 
     Let m be the value of `hypothesis.order` at the expected counts, which is about the median of
     the bound, and let s be the bound's standard error. The result is m Phi(m / s) + s phi(m / s),
-    the mean of max(X, 0) for a normal X with mean m and standard deviation s. An event with a small
-    chance of a positive bound is therefore preferred to one whose bound is certain to be 0.
+    the mean of max(X, 0) for a normal X with mean m and standard deviation s. If one event has a
+    small chance of a positive bound, and the bound of another event is certainly 0, the first event
+    is therefore preferred.
 
     Args:
         larger: p, probabilities at the likelier side.

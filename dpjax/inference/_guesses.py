@@ -15,9 +15,9 @@ coin i, and add over i. This gives
     sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
 
 With p_a = b_a u_a and b_a = binom(r, a) e^(epsilon a), this is sum a b_a (u_a - u_(a-1))_+ <= n
-delta, a linear program whose optima mix at most two of the laws of W given W >= j. Mechanisms with
-these laws exist, such as randomized response given at least j right answers, so no larger bound
-from c alone is valid for every mechanism.
+delta, a linear program whose optima mix at most two of the laws of W given W >= j. Some mechanisms
+have these laws, such as randomized response given at least j right answers. Therefore, no larger
+bound that depends only on c is valid for every mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), whose theorem has a looser term for delta.
@@ -39,17 +39,18 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""Distance from the mean beyond which a binomial law has negligible mass: a number of standard
-deviations, plus a number of counts."""
+"""Beyond this distance from its mean, a binomial law has negligible mass. The distance is a number
+of standard deviations, plus a number of counts."""
 
 _CHORDS = 60
-"""Maximum number of chords tried for an envelope. Stopping early can only make a p-value larger."""
+"""Maximum number of chords tried for an envelope. If the maximum is reached, the p-value is at most
+too large, which is safe."""
 
 _HALVINGS = 50
 """Number of bisection steps for a bound."""
 
 LARGEST_MU = 40.0
-"""Largest mu that is searched. No number of guesses can refute a larger one."""
+"""Largest mu that is searched. No number of guesses can refute a larger mu."""
 
 
 class Guessed(NamedTuple):
@@ -107,7 +108,8 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
     """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
 
-    The bound is valid for every mechanism if r was fixed in advance; no larger function of c is.
+    If r was fixed in advance, the bound is valid for every mechanism. No larger bound that depends
+    only on c has this property.
 
     Args:
         n: Number of canaries, each included by a fair coin of its own.
@@ -177,7 +179,7 @@ def conditional_laws(
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
-    """Return the upper concave envelope of increasing points at `place`; 1 beyond the last one."""
+    """Return the upper concave envelope of increasing points at `place`; after them, 1."""
     if place >= x[-1]:
         return 1.0
     if place <= 0:
@@ -193,7 +195,7 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon with a p-value of at most `error`, rounded down; 0 if none has.
+    """Return the largest epsilon that the guesses refute at this error, rounded down; 0 if none.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -209,7 +211,7 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
 
 
 def pure_epsilon(guessed: Guessed, error: float) -> float:
-    """Return the bound on epsilon at delta = 0, which no bound at another delta exceeds.
+    """Return the bound on epsilon at delta = 0; bounds at a larger delta are at most as large.
 
     The number of correct guesses must not be 0.
     """
@@ -219,7 +221,7 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta with a p-value of at most `error`, rounded down; 0 if none has.
+    """Return the largest delta that the guesses refute at this error, rounded down; 0 if none.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.

@@ -1,9 +1,9 @@
-"""A sequential bound with one planned exact bound, the look, for audits without a claim.
+"""Bounds of sequential audits without a claim, which add one planned exact bound, the look.
 
 A fifth of the error probability is spent on the bound that holds at any time. The rest is spent on
 an exact bound from one event, whose pair, cells and number of draws are fixed before the first draw
-that it counts. Until all of its draws are made, only the first bound is known. By the union bound,
-both bounds hold jointly.
+that it counts. The exact bound is known only after all of its draws; until then, only the first
+bound holds. By the union bound, both bounds hold jointly.
 
 References:
     Buehler (1957); Ville (1939).

@@ -27,16 +27,17 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number added to s at counts that are no evidence for any level, which ranks them last."""
+"""Number added to s at counts that are no evidence for any level, so that they are ranked last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Smallest probability that is treated as 1."""
 
 POSITIVE = 1e-300
-"""Smallest argument of a logarithm; it replaces smaller arguments."""
+"""Number that replaces all smaller arguments of a logarithm."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
-"""Smallest and largest level that bets test, for epsilon and mu; the same for total variation."""
+"""Smallest and largest level that bets test: RANGE for epsilon and mu, _SHARES for total
+variation."""
 
 LEVELS = 2048
 """Number of levels that bets test."""
@@ -127,7 +128,7 @@ def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: f
 
 
 class _Straight:
-    """A hypothesis with g = r q + d, r >= 1 and d >= 0, cut off at 1.
+    """A hypothesis with g(t, q) = min(r q + d, 1), where r >= 1 and d >= 0 depend on t.
 
     As a function of the log odds of q, the log odds of g have slope (1 - d / p) (1 - q) / (1 - p).
     The slope increases with q, so the curve is convex and lies below its chords.

@@ -25,7 +25,7 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
     """Return the LDP epsilon of each pair of inputs: max_j |ln(N_j / M_j)|.
 
     Args:
-        counts: Whole numbers [..., k, m], intervals last.
+        counts: Whole numbers [..., k, m], counts of m intervals at k inputs.
         pairs: int [num_pairs, 2], inputs that are compared.
 
     Returns:
@@ -52,7 +52,8 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
     One direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
 
     Args:
-        counts: Whole numbers [..., k, m], intervals last, the same sum in every row.
+        counts: Whole numbers [..., k, m], counts of m intervals at k inputs; every row has the same
+            sum.
         pairs: int [num_pairs, 2], inputs that are compared.
         order: alpha > 1, the order of the divergence.
 

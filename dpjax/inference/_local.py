@@ -53,7 +53,7 @@ class LocalBounds(NamedTuple):
         estimate: Privacy loss at the witness, from densities truncated at the floor.
         densities: [..., 2], confirmed densities at the witness, before truncation.
         standard_error: Standard error of the estimate; NaN where the bound is exact.
-        on_floor: Whether the search stage found a density at the floor, at either side.
+        on_floor: Whether a density of the search stage was at the floor, at one or both sides.
         exact: Whether the bound is the exact binomial one.
     """
 

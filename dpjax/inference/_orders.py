@@ -11,8 +11,9 @@ _SHRINKAGE = 1.0
 """Number of standard errors of the search by which the ratio of a cell is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor on the scores of cells that are likelier at this side, which ranks them before all others:
-their scores are above 2^-64, and those of the rest below 1. A power of two causes no rounding."""
+"""Factor on the scores of cells that are likelier at this side, so that these cells come first:
+without the factor, their scores are above 2^-64, and the scores of all cells are below 1. A power
+of two causes no rounding."""
 
 
 class Orders(NamedTuple):

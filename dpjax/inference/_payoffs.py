@@ -1,10 +1,10 @@
 """Payoffs of one block of draws, where pairs with a common database bet on the same draws.
 
-A pair's bet adds weights to the outputs at its two databases: u = w - 1 at the database and
-v = v' - 1 at the neighbor, where (w, v') are the pair's `weights` for n_D and n_E draws, the draws
-of the block at its databases D and E, whichever pairs they were drawn for. If the level holds, then
-n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. Any sum of such bets with coefficients c >= 0 keeps this
-property, now summed over all databases D:
+Let D and E be the two databases of a pair, and let n_D and n_E be the numbers of draws of the block
+at D and E, including draws that were made for other pairs. Let (w, v') be the `weights` of the pair
+for n_D and n_E draws. The bet of the pair is then u = w - 1 for outputs at D, and v = v' - 1 for
+outputs at E. If the level holds, then n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. If bets are added
+with coefficients c >= 0, the inequality holds for the sum, over all databases D:
 
     sum_D n_D sum_j P_D(j) U_D(j) <= 0,    U_D = the sum of c u over the pairs at D.
 
@@ -12,10 +12,10 @@ Every draw is paid once, by 1 + U_D(j) >= 0. Draws are independent, so the mean 
 all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most 1 by the inequality of
 arithmetic and geometric means.
 
-The coefficients are the expert's fractions, reduced in two ways. Bets of several pairs on the same
-outputs would add up to more than the best bet; `_damped` divides each payoff by the share of its
-variance that other payoffs have in common with it. `_room` keeps U_D above -1. A
-pair that shares no database bets as if alone.
+The coefficients are the expert's fractions, reduced in two ways. First, several pairs may bet on
+the same outputs, and the sum of their bets would be larger than the best bet. `_damped` therefore
+reduces each bet by as much as other bets have in common with it. Second, `_room` keeps U_D above
+-1. If a pair shares no database, its bet is not reduced.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
     Attributes:
         x: Counts [pairs, cells] at the database, of the draws that were made for each pair.
-        y: The same at the neighbor.
+        y: Counts [pairs, cells] at the neighbor, of the draws that were made for each pair.
         shared: IDs of the databases, int64 [pairs, 2]; see `Wealth`.
     """
 
@@ -53,7 +53,7 @@ class Block(NamedTuple):
 
     @property
     def pooled(self) -> tuple[Counts, Counts]:
-        """Counts [pairs, cells] at both sides of all draws at the same database."""
+        """Counts [pairs, cells] at both sides, summed over all pairs with the same database."""
         return pooled(self.x, self.y, self.shared)
 
 
@@ -62,8 +62,8 @@ class _Common(NamedTuple):
 
     Attributes:
         members: Side and pair of each of its places, int64 [members, 2].
-        labels: Group of each atom in each member's grouping, int64 [members, atoms]. An atom is a
-            set of cells that every member counts together.
+        labels: Group of each atom, according to each member, int64 [members, atoms]. An atom is a
+            set of cells that lie in one group of every member.
         counts: Counts of the block's draws in the atoms, [atoms].
         mass: Expected draws of the block in the atoms, [atoms].
     """
@@ -184,10 +184,10 @@ def _common(
 
 
 def _damped(bets: Floats, laws: Floats, common: list[_Common]) -> Floats:
-    """Return by how much each bet is reduced since others bet on the same draws, [pairs, levels].
+    """Return a factor for each bet, [pairs, levels], small if other bets use the same draws alike.
 
-    If C is the covariance of the bets, those with coefficients C_ii / sum_k max(C_ik, 0) grow at
-    least as fast as half of the sum of these coefficients times C_ii.
+    Let C be the covariance of the bets. Bet i has the factor c_i = C_ii / sum_k max(C_ik, 0). With
+    these factors, the bets together grow at least as fast as half of the sum of c_i C_ii.
 
     Args:
         bets: u and v, [2, pairs, levels, groups].

@@ -7,14 +7,14 @@ for finitely many outputs.
 There are two union bounds. "all-intervals" covers every count of every input, and so holds for the
 decisive intervals and pairs, those that determine the estimate. "published" is the bound in the
 paper: for LDP it covers only the 4 counts of the two decisive intervals. If several pairs are
-compared, it multiplies the confidences of two of them, the pair with the largest level and the pair
-with the largest estimate, so each of them needs the square root of the total confidence. The
-paper's proof is incomplete: the decisive intervals are known only after the draw, and pairs with a
-common input share draws.
+compared, the published bound multiplies the confidences of two pairs: the pair with the largest
+level, and the pair with the largest estimate. Each of these pairs therefore needs the square root
+of the total confidence. The paper's proof is incomplete: the decisive intervals are known only
+after the draw, and pairs with a common input share draws.
 
 - LDP, densities on an interval: the paper tolerates an error of gamma / 12 of each count, but an
-  error of gamma / 3 is small enough. This margin exceeds the cost of covering every count: at
-  gamma / 3, "all-intervals" needs a 4th to a 15th of the published number of samples. The
+  error of gamma / 3 is small enough. The larger error saves more samples than covering every count
+  costs: at gamma / 3, "all-intervals" needs a 4th to a 15th of the published number of samples. The
   published number is therefore sufficient as well.
 - Renyi, densities, one pair: the two bounds coincide.
 - Finitely many outputs: there is no margin, so it is not enough to cover four counts. With 200

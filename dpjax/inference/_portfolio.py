@@ -17,20 +17,20 @@ MOST_OUTCOMES = 16
 """Maximum number of cells at which each cell is bet on individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
-"""Values of rho in the fraction c = n / (n + rho) that is bet after n draws; pseudo-draws by which
-a binary split is shrunk to the share pooled over both sides."""
+"""After n draws, a bet uses the fraction c = n / (n + rho) with rho from PSEUDO_DRAWS. SPLIT_DRAWS
+are the pseudo-draws by which a binary split is shrunk to the share of both sides together."""
 
 _STAKES = (0.4, 0.1, 0.5)
-"""Shares of the wealth before the first draw for each rho. Small levels above the claim need the
-larger rho, and hundreds of times as many draws as large ones."""
+"""Share of the initial wealth for each rho. Levels slightly above the claim need a larger rho, and
+hundreds of times as many draws as levels far above it."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
-"""Number of groups of equal mass; if draws are expensive, depths of binary splits instead, which
-make 8 and 16 groups."""
+"""_LINE_GROUPS is the number of groups of equal mass. If draws are expensive, groups are made by
+binary splits of the depths _DEPTHS instead, which give 8 and 16 groups."""
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
-"""Number of standard errors subtracted from the level of a half-line; draws added to each cell
-before cells are sorted by ratio."""
+"""_ERRORS is the number of standard errors subtracted from the level of a half-line. _SHRINKAGE is
+the number of draws added to each cell before cells are sorted by ratio."""
 
 
 class Expert(NamedTuple):
@@ -68,7 +68,7 @@ def experts(
     Args:
         first: Counts X at the database.
         second: Counts Y at the neighbor.
-        few: Whether draws are expensive. If so, shares are shrunk, and all fractions c are 1.
+        few: Whether draws are expensive. If True, shares are shrunk, and all fractions c are 1.
         ordered: Whether adjacent cells have similar ratios; if not, cells are sorted by ratio.
         hypothesis: Hypothesis to bet against.
     """
@@ -128,8 +128,9 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
 
-    Groups 0 and 1 are half-lines. One is the half-line with the largest level minus three standard
-    errors; the other is the best one, in the opposite direction, that does not overlap the first.
+    Groups 0 and 1 are half-lines. The first half-line has the largest level minus three standard
+    errors. The second is the best half-line in the opposite direction that does not overlap the
+    first.
     """
     pairs, cells = x.shape
     n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)

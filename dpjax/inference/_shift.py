@@ -95,7 +95,7 @@ class Shift:
         return scipy.special.ndtr(x - self.distance * level)
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """See `Hypothesis`; bounded by the largest change of the slope within an interval."""
+        """See `Hypothesis`; this bound uses the largest change of the slope in an interval."""
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)

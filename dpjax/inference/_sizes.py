@@ -23,7 +23,7 @@ _PARTS = 0.5, 0.75
 """Powers of the given ratio that are tried in addition to the powers 0 and 1."""
 
 _UNIT = 1e-12
-"""Factor that makes the variances as small as those of very many draws."""
+"""Factor on variances, so that they are as small as with very many draws."""
 
 
 class Shared(NamedTuple):

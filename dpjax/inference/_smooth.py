@@ -1,8 +1,8 @@
 """A smooth privacy loss along a line of cells, fitted to the counts of a search.
 
 The counts of a half-line in a tail are small and say little about its ratio. If neighboring cells
-have similar ratios, the whole line says more: the loss of Gaussian noise grows steadily into the
-tail, whereas that of Laplace noise levels off.
+have similar ratios, the rest of the line shows how the loss continues in the tail: for Gaussian
+noise it grows steadily, and for Laplace noise it levels off.
 
 The fit is a logistic regression of the side on the position of an output. The log odds are a line
 in the normal score of the position, plus bends at fixed knots, whose common standard deviation is
@@ -23,25 +23,26 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
-"""Shares of the draws at which groups of cells end, evenly spaced in their log odds, with half the
-step in the middle."""
+"""Shares of the draws at which groups of cells end. Their log odds are equally spaced; in the
+middle, the step is half as large."""
 
 _KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
-"""Normal scores at which the log odds may bend, with half the step in the middle.
+"""Normal scores at which the log odds may bend; in the middle, the step is half as large.
 
-With the larger step everywhere, the middle of Laplace noise with epsilon 0.2, where the loss rises
-within a fifth of a standard deviation, is too smooth: its mean bound at confidence 0.999 and 20,000
-draws of the search would fall by 0.003.
+The smaller step is needed for Laplace noise with epsilon 0.2, whose loss rises within a fifth of a
+standard deviation. With the larger step everywhere, the fitted loss would be too smooth, and the
+mean bound at confidence 0.999 and 20,000 search draws would fall by 0.003.
 """
 
 _SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
 """Standard deviations of the bends to compare."""
 
 _FLAT, _STEEP = 1e-6, 1e-2
-"""Precisions of the constant and of the slope, small enough to leave both free."""
+"""Prior precisions of the constant and of the slope, so small that they hardly affect the fit."""
 
 _STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
-"""Maximum number of Newton steps, change of the log odds in a step, and absolute log odds."""
+"""_STEPS is the maximum number of Newton steps. _LEAP is the largest change of the log odds in a
+step, and _EXTREME is their largest absolute value."""
 
 _SETTLED = 1e-8
 """Change of the log odds in a step below which a fit needs no further step, whose change would be
@@ -84,8 +85,8 @@ class HalfLines(NamedTuple):
 
     Attributes:
         counts: Counts at both sides, [2, runs, sets].
-        worth: Number of draws, at least 1, that give the logarithm of the ratio the same error as
-            one smoothed draw.
+        worth: Number of draws, at least 1, that one smoothed draw replaces: with so many draws, the
+            logarithm of the ratio has the same error.
     """
 
     counts: Floats
@@ -93,7 +94,7 @@ class HalfLines(NamedTuple):
 
 
 class Smooth(NamedTuple):
-    """Smoothed counts in the first groups of a line; the draws of both sides number the groups.
+    """Cumulative smoothed counts along a line, as a function of the draws of both sides.
 
     Attributes:
         pooled: [runs, groups + 1], draws of both sides.

@@ -39,9 +39,9 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
 def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
     """Return the log-rarity at which all draws of a two-point mechanism are likely to be 0.
 
-    The mechanism outputs 0 or 1. If the probability of 1 is e^-log_rarity at one input and smaller
-    at the other, then with a probability of at least `chance`, `num_samples` draws at each input
-    are all 0, whatever the level is.
+    The mechanism outputs 0 or 1. Let the probability of 1 be e^-log_rarity at one input, and
+    smaller at the other. Then `num_samples` draws at each input are all 0 with a probability of at
+    least `chance`, however large the level is.
 
     Args:
         num_samples: n, draws at each input.

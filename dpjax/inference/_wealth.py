@@ -2,9 +2,10 @@
 
 The wealth at a level is the mean, over bets, of the product of payoffs over all blocks and pairs.
 If the level holds, its expectation is at most 1 at any stopping time, so with probability at least
-1 - error it never reaches 1 / error (Ville). The bound is the largest level of a grid, fixed before
-the first draw, such that all levels up to it were refuted at some block: it exceeds the true level
-only if the least level of the grid above the true one was refuted.
+1 - error it never reaches 1 / error (Ville). A grid of levels is fixed before the first draw. The
+bound is the largest level of the grid such that it and all smaller levels were refuted at some
+block. The bound exceeds the true level only if the smallest level of the grid above the true level
+was refuted.
 
 Weights may depend on any earlier draw, whichever pair it was drawn for. Pairs with a common
 database therefore share their counts there (`Wealth.known`) when they choose bets, and the draws of
@@ -209,7 +210,7 @@ def _own(pairs: int) -> NDArray[np.int64]:
 def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     """Return the state after one more block.
 
-    The draws of each pair and side must have been chosen before the block was drawn.
+    The number of draws of each pair and side must have been chosen before the block was drawn.
 
     Args:
         state: State before the block.
@@ -247,7 +248,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 def recounted(
     state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
 ) -> Wealth:
-    """Return the state with the same draws counted in other cells, which later bets use.
+    """Return the state after its draws were counted in other cells, for later bets.
 
     Args:
         state: State whose draws are counted again.

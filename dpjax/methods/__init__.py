@@ -28,7 +28,8 @@ class Method(Dataclass, Protocol):
 
     Attributes:
         name: Name on the command line, in recipes and in sweeps.
-        bounded: Whether the method states a bound; a method without one runs only in sweeps.
+        bounded: Whether the method states a bound. A method that states no bound runs only in
+            sweeps.
     """
 
     name: ClassVar[str]

@@ -93,7 +93,7 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of marks that a candidate of this kind can have.
+    """Return the largest number of marks that a candidate for this notion can have.
 
     With this number, all runs share a compiled program.
     """
@@ -127,7 +127,7 @@ def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | N
 
 
 def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
-    """Return the bound that is expected with a partition, computed from the counts of a pilot.
+    """Return the bound that a pilot's counts promise for a partition of the outputs into cells.
 
     The partition with the largest expected bound is used.
     """

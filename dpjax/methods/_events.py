@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""The last pair of the second round is chosen as if there were this many times as many draws."""
+"""The last pair of the second round is chosen as if draws were this many times as numerous."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -55,18 +55,18 @@ class Events:
     The search chooses the event with the largest expected bound, and counts of fresh draws give
     the bound. With more than two pairs, the search has two rounds. The first round uses 5/11 of the
     search draws for all pairs. The second round uses the rest for the best quarter of the pairs,
-    but for at least two. One of its pairs is the pair that would be best if more draws showed the
-    same shares. If several pairs contain the same database and count its outputs in the same cells,
-    as they do for a finite set of outcomes, each of these pairs uses the search draws of all of
-    them at that database. Recorded outputs are divided into the two sets by their source, so that
-    the numbers of draws below do not apply to them.
+    but for at least two. The second round also includes the pair whose bound would be largest if
+    there were more draws with the same shares. Several pairs may contain the same database. If they
+    also count its outputs in the same cells, as for a finite set of outcomes, then all search draws
+    at that database are used for each of these pairs. The numbers of draws below do not apply to
+    recorded outputs: their source divides them into search and confirmation set.
 
     Attributes:
         num_samples: n, search draws per side of a pair, averaged over the pairs; 20,000 if None.
         num_confirm: N, fresh draws of the chosen pair, per side on average; 50,000 if None. The
             side on which the event is rare gets up to eight times as many draws as the other side.
         region: Outputs that the event may contain: (low, high) for numbers and vectors, a list of
-            outcomes for a finite space; all outputs if None.
+            outcomes for a finite space. If None, it may contain all outputs.
         num_draws: Total draws per side, in place of `num_samples` and `num_confirm`. The search
             uses 44% of them if there are several pairs, and 2/7 if there is one pair. If none of
             the three numbers is given, the total is 20,000 times the number of pairs plus 50,000.
@@ -300,7 +300,8 @@ def _kept(
 
     Args:
         promised: Expected bounds [runs, pairs].
-        hoped: Bounds [runs, pairs] of `_HOPE` times as many draws with the same shares.
+        hoped: Bounds [runs, pairs] that are expected from `_HOPE` times as many draws with the same
+            shares.
         num_kept: Number of pairs to keep, at least 2.
 
     Returns:

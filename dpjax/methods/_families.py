@@ -62,7 +62,7 @@ def settled(
     Args:
         source: Source of the audit; returned unchanged unless it is a family.
         pairs: Pairs in any form that `dpjax.audit` takes; if None, each member's own pairs.
-        asked: Notion and claim for all members; if both are None, each member's own.
+        asked: Notion and claim for all members; if both are None, those of each member.
         terms: Terms of the audit. The search uses none of the audit's draws.
 
     Raises:
@@ -104,7 +104,7 @@ class _Together(OnHost):
 
     Attributes:
         made: Members of the family, including those that the search adds.
-        used: Seconds that are already used of each member's time limit.
+        used: Seconds of each member's time limit that are already used.
     """
 
     made: list[Member] = field(repr=False)
@@ -150,8 +150,8 @@ class _Members(Space):
 
     Args:
         family: Family to search.
-        pairs: Pairs for all members; if None, each member's own.
-        asked: Notion and claim for all members; if both are None, each member's own.
+        pairs: Pairs for all members; if None, each member's own pairs are used.
+        asked: Notion and claim for all members; if both are None, those of each member.
 
     Attributes:
         made: Members so far.

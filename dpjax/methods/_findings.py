@@ -77,7 +77,7 @@ def finding_of(
 
 
 def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Return the curve to plot: one point per label, whatever its numbers, and boxes by rank."""
+    """Return the curve to plot, with one point per label; boxes of vectors are sorted by rank."""
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):
         # Count a label as part of the event if all of its observed outputs are.

@@ -31,8 +31,8 @@ from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
 _PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
-"""Shares of the error that the planned guesses get; the chosen guesses get the rest. Bounds on mu
-from chosen guesses suffer less from a small error than bounds on epsilon at a delta do."""
+"""Shares of the error that the planned guesses get, in general and for mu; the chosen guesses get
+the rest. A small share lowers a bound from chosen guesses less for mu than for epsilon."""
 
 _PLANNED_FACTOR = 2.5
 """Planned guesses at each end of the scores, divided by the square root of the number of canaries.
@@ -42,11 +42,11 @@ guesses under a known distribution.
 """
 
 _ORDER, _REVEALED = 1, 2
-"""Stages of the random numbers that order equal scores, and that reveal coins."""
+"""Stages of the random numbers: _ORDER to order equal scores, and _REVEALED to reveal coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""How many sizes of the chosen set to try, the largest and smallest size as shares of the canaries,
-and the smallest number of guesses."""
+"""_SIZES is the number of sizes of the chosen set to try. Sizes range from _LEAST_SHARE to
+_LARGEST_SHARE of the canaries, but a size is at least _LEAST_GUESSES."""
 
 
 class _Numbers(NamedTuple):
@@ -66,7 +66,8 @@ class Guesses:
     If neither `num_in` nor `num_out` is given, two sets of guesses share the error, and the one
     with the larger bound is reported. The planned set guesses about 2.5 sqrt(n) of n canaries at
     each end of the scores. For the chosen set, the coins of some canaries are revealed to find the
-    numbers of guesses with the largest expected bound; it guesses only the remaining canaries.
+    numbers of guesses with the largest expected bound. The chosen set guesses only the coins of the
+    remaining canaries.
 
     Attributes:
         num_in: Number of guesses that a canary was in.
@@ -205,7 +206,7 @@ def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms)
 
 
 def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCounts:
-    """Return the set of guesses with the larger bound; their joint error permits either choice."""
+    """Return the set of guesses with the larger bound; both hold jointly, so either is allowed."""
     notion = _searched_for(terms.notion)
     bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
     # The bound for numbers fixed in advance is larger than that for chosen ones, and faster.
@@ -251,7 +252,7 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion by which sets of guesses are compared: epsilon itself, or else `Gdp`."""
+    """Return the notion to compare sets of guesses by: `Gdp`, unless the notion is epsilon."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 

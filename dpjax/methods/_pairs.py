@@ -2,8 +2,8 @@
 
 Each rung estimates the privacy loss of every remaining pair from fresh draws, by the DPL algorithm.
 It keeps the best part of the pairs for the next rung, which makes more draws at each pair. The
-search costs no confidence, because the bound rests on other draws: whatever the seed, `dpjax.audit`
-never uses the keys of a rung.
+search does not lower the confidence, because the bound rests on other draws: `dpjax.audit` never
+uses the keys of a rung, even if both get the same seed.
 """
 
 from dataclasses import dataclass
@@ -108,17 +108,18 @@ def search_pairs(
 
     Args:
         subject: As in `dpjax.audit`, including host sources and objects of libraries.
-        pairs: `dpjax.Pairs` or a list of (database, neighbor) of any length, see `dpjax.databases`
-            for designs; or `dpjax.neighbors`. If None, the own pairs of the built-in mechanism or
-            library object are searched.
+        pairs: `dpjax.Pairs`, a list of (database, neighbor) of any length, or `dpjax.neighbors`;
+            `dpjax.databases` generates pairs. If None, the search uses the standard pairs of a
+            built-in mechanism, or the neighbors that a library's object states.
         budget: Largest number of draws on both sides of all pairs together, divided equally among
             the rungs. If None, it is 1,000,000 for JAX mechanisms, and about 12,000 per rung for
             other sources.
         keep: Number of pairs to return.
         factor: Every rung keeps one in `factor` of its pairs for the next rung, but at least
             `keep` pairs.
-        region: Region, as in a method of `dpjax.audit`. No pilot determines it, so it must be given
-            for a function whose outputs are not 0 .. num_outcomes - 1.
+        region: Region of outputs, as in the methods of `dpjax.audit`. A search has no pilot that
+            could determine the region, so give it for a function whose outputs are not 0 ..
+            num_outcomes - 1.
         key: Integer seed or typed key; the audit may use the same one.
         execution: Execution options, which never change the result.
 

@@ -37,9 +37,8 @@ _VARIED = 0.5
 """Number of variations that a further rung adds per kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Confirmation draws per side that expected bounds assume: at most the first number.
-
-Pairs at which time allows fewer draws than the second number are dropped.
+"""Expected bounds assume at most _PLANNED confirmation draws per side. If the time allows fewer
+than _LEAST_PLANNED draws at a pair, the pair is dropped.
 """
 
 _AUDIT_SHARE = 1.5
@@ -49,10 +48,12 @@ _PARTS = 4
 """Number of parts into which a rung with workers and a time limit is split."""
 
 _WORTH = 300
-"""Only as many pairs are kept as leave the audit time for this many draws per side of each pair."""
+"""The search keeps so few pairs that the audit has time for this many draws per side of each
+pair."""
 
 _SLOWER = 4.0
-"""A pair is not audited if its time per output is above this multiple of the best pair's."""
+"""A pair is not audited if it takes more than this many times as long per output as the best
+pair."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ def _next(
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the indices of some pairs, found by identity, since databases may not support ==."""
+    """Return the indices of some pairs, compared by `is` because databases may not support ==."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
@@ -238,9 +239,9 @@ class _Rung:
         """Return the expected bounds of the pairs.
 
         Args:
-            seconds: Time limit of the rung; None for no limit. Under a limit, pairs are drawn in
-                turn, each within its share of the remaining time. Pairs that are not reached or
-                are too slow to be audited get the score -infinity.
+            seconds: Time limit of the rung; None for no limit. With a limit, outputs are drawn at
+                one pair after another, each within its share of the remaining time. Pairs that are
+                not reached or are too slow to be audited get the score -infinity.
             whole: Time limit of all rungs in seconds.
         """
         count = len(self.alive)

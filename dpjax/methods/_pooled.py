@@ -12,8 +12,9 @@ class Pools:
     """Groups of sides of different pairs that have the same database and use the same cells.
 
     Many designs compare one database with several neighbors. All search draws at that database
-    estimate the probability of an event there, whichever pair they were drawn for. If all pairs use
-    them, fewer draws suffice to rank neighbors that differ little.
+    estimate the probability of an event there, whichever pair they were drawn for. If all pairs
+    with this database use all of these draws, fewer draws suffice to rank neighbors that differ
+    little.
     """
 
     def __init__(self, searches: Sequence[Search], pairs: AnyPairs):

@@ -23,7 +23,7 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""If the total number of draws is at most this number, an audit treats draws as expensive."""
+"""Draws are treated as expensive if their total number is at most this number."""
 
 _BLOCK = 4096
 """Draws per block of a mechanism in JAX."""

@@ -35,7 +35,8 @@ _PLACES = (
     ("notion=", "", [*NOTIONS.values()]),
     ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
-"""Places of options: text before and after a suggested call, and the classes to suggest."""
+"""For each place of options: the text before a suggested call, the text after it, and the classes
+whose calls are suggested."""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:

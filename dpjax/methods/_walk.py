@@ -44,10 +44,11 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
-"""Limit on draws per side that stands for no limit."""
+"""Limit on draws per side that means "no limit"."""
 
 _GROWTH, _LEAST = 0.12, 40
-"""Size of a block without a claim: a share of all draws so far, and a minimum per side."""
+"""If there is no claim, a block has _GROWTH times all draws so far, but at least _LEAST per
+side."""
 
 _COARSE = 4
 """With a claim, an audit bets only on every fourth level of the grid and on the claim itself."""
@@ -66,7 +67,8 @@ class Walk:
         few: Whether draws are few or expensive.
         run: Index of the run.
         redraws: Whether a block that a limit cut short can be drawn again in full.
-        compiles: Whether the first count takes longer than others, and tells nothing about them.
+        compiles: Whether the first count includes compilation, so that its time says nothing about
+            later counts.
 
     Attributes:
         ended: Reason for the end of the audit, in words.
@@ -248,7 +250,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Renew cells that draws have outgrown, and recount all draws so far in the new cells.
+        """Construct new cells for pairs with many new draws, and recount all of their draws.
 
         Later bets still depend only on earlier blocks, so they stay valid.
         """
@@ -360,7 +362,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return each pair's expected bound from the same number of fresh draws, best first."""
+        """Return the expected bound of each pair, for equally many fresh draws, best first."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted

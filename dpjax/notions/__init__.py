@@ -1,4 +1,4 @@
-"""Notions of privacy, evidence, and the statements that follow from it."""
+"""Notions of privacy, evidence from an audit's draws, and statements that follow from evidence."""
 
 from dpjax.notions._claims import Claim as Claim
 from dpjax.notions._curves import Profile as Profile

@@ -133,7 +133,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
 
 def _delta_of(claim: object) -> _Function | None:
-    """Return delta as a function of epsilon; None for a list of points."""
+    """Return a claimed curve as a function of epsilon; None if the claim is a list of points."""
     names = ("get_delta_for_epsilon", "delta")
     asked = next((found for name in names if callable(found := getattr(claim, name, None))), claim)
     if not callable(asked):

@@ -19,7 +19,7 @@ _POINTS = 101
 
 
 class _Curve(Notion):
-    """A notion that is a curve; as one number, it is the total variation per record."""
+    """A notion that is a curve; its level as one number is the total variation per record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -30,7 +30,8 @@ class _Curve(Notion):
 
         Args:
             band: Band of a chain.
-            claim: Points of the claimed curve, [points, 2], at which both are evaluated.
+            claim: Points of the claimed curve, [points, 2]; the bound is evaluated at the same
+                places.
             distance: Number of records in which the pair differs.
         """
         raise NotImplementedError

@@ -23,7 +23,7 @@ from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
-    """A notion whose level can be bounded by one event and grows at most linearly with distance."""
+    """A notion whose level one event can bound; it grows at most linearly with distance."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -34,7 +34,7 @@ class _OfAnEvent(Notion):
 class Gdp(_OfAnEvent):
     """mu of Gaussian differential privacy.
 
-    No test tells a database from its neighbor better than N(0, 1) from N(mu, 1).
+    No test tells a database from its neighbor better than a test tells N(0, 1) from N(mu, 1).
 
     References:
         Dong, Roth, Su (2022), Definition 2.6 and Theorem 2.14.
@@ -120,7 +120,7 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`; for a distance of up to 2^c, divide the bound at order / 2^c by 3^c."""
+        """See `Notion`; up to a distance of 2^c, the bound at order / 2^c, divided by 3^c."""
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 
@@ -128,8 +128,8 @@ class Renyi(Notion):
         """See `Notion`.
 
         Raises:
-            ValueError: When the distance is above 1, and the order is less than twice the distance
-                rounded up to a power of two.
+            ValueError: When the distance is above 1, and the order is less than 2 * 2^c, where 2^c
+                is the smallest power of two that is at least the distance.
         """
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:

@@ -37,10 +37,10 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""If no axis has more bins than this, cells are ordered only by their own ratios."""
+"""Cells are ordered only by their own ratios if every axis has at most this many bins."""
 
 _HUGE = 1e300
-"""Number that replaces an infinite bound in a mean."""
+"""Finite number that replaces an infinite bound when bounds are averaged."""
 
 
 class Notion:
@@ -203,7 +203,7 @@ class Notion:
         Args:
             larger: Counts of the event, integers [...], at the side where it should be likelier.
             smaller: Counts of the event, integers [...], at the other side.
-            trials: Numbers of confirmation draws at the first of these sides and at the second.
+            trials: Numbers of confirmation draws at the likelier side and at the other side.
             confidence: Confidence of each bound.
             distance: Number of records in which the pair differs.
 
@@ -250,7 +250,7 @@ class Notion:
 
 
 def _fresh(budget: Budget) -> int | Shared:
-    """Return the number of confirmation draws, as `Shared` if an event decides its division."""
+    """Return the number of confirmation draws; it is `Shared` if events may divide it unequally."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 

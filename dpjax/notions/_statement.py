@@ -7,7 +7,7 @@ from statistics import NormalDist
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
-"""Smallest error that is reported for a refutation, also where a smaller error would refute."""
+"""Smallest error that is reported for a refutation, even if a smaller error would also refute."""
 
 _PRECISION = 0.01
 """Relative precision to which `smallest_error` is computed."""
@@ -29,7 +29,8 @@ class Statement:
         basis: Basis of the bound: "exact binomial" or "simultaneous band" (at any sample
             size), "normal" (asymptotic) or "histogram".
         upper_bound: Upper bound on the level under an assumption; None without one.
-        standard_error: Standard error of the estimate; None if it is not used for the bound.
+        standard_error: Standard error of the estimate; None if the bound does not use a standard
+            error.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
             least 1e-12; None without a claim, or if no error below 1/2 refutes the claim.
         curve: Table of the curve, as columns by name, for a notion that is a curve; all bounds of

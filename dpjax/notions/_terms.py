@@ -27,7 +27,7 @@ class Terms:
         execution: Execution options; the backend's default if None.
         distance: Number of records in which the databases of each pair differ.
         earlier: Bets of an audit that this one continues, or None.
-        kept: Values that the source stores to reuse them in later batches of the same runs.
+        kept: Storage in which a source keeps values for later batches of the same runs.
 
     Raises:
         TypeError, ValueError: When an entry is of the wrong kind or out of range.
@@ -101,7 +101,7 @@ class Terms:
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of this statement alone, so that all statements hold jointly (Bonferroni)."""
+        """Confidence that this statement alone needs so that all hold jointly (Bonferroni)."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims

@@ -51,8 +51,8 @@ def count_outputs(
         execution: Execution options, which never change the counts.
 
     Returns:
-        WideCount [runs, k, m + 1]; the last entry counts outputs outside the interval, and the
-        draws that only fill up the last block.
+        WideCount [runs, k, m + 1]. The last entry counts outputs outside the interval, and draws
+        beyond n that complete the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -105,7 +105,7 @@ def draws_per_second() -> float:
 def output_interval_of(
     mechanism: Mechanism, plan: Plan | Unplanned, given: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Return the ends of the output interval, or None for a finite space, and check the plan."""
+    """Check the plan, and return the ends of the output interval, or None for a finite space."""
     space = mechanism.output_space
     finite = isinstance(space, FiniteSpace)
     if finite and plan.num_intervals != space.size:

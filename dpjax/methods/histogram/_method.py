@@ -43,7 +43,8 @@ class Histogram:
         least_probability: Assumed lower bound on the probability of every output; for a finite
             space.
         precision: Largest error of the estimate; 0.5 if both this and `num_samples` are None.
-        num_samples: Draws at each input; if `precision` is None, they determine it.
+        num_samples: Draws at each input. If `precision` is None, this number determines the
+            precision.
         inputs: [k, ...], inputs to compare; if None, all databases of the pairs are compared.
         input_interval: (low, high), an interval of inputs, which is covered by midpoints.
         input_lipschitz: D, assumed Lipschitz constant of every density in the input; required with
@@ -106,8 +107,8 @@ class Histogram:
 
         Args:
             source: A JAX mechanism.
-            pairs: Pairs of databases. Every database is compared with every other one. If None, the
-                standard pairs of a built-in mechanism are used.
+            pairs: Pairs of databases. Each database in the pairs is compared with every other
+                database. If None, the standard pairs of a built-in mechanism are used.
             terms: Notion, claim and confidence of the audit.
             runs: Indices of the runs, int32 [runs].
 

@@ -24,8 +24,9 @@ class Confirmation(NamedTuple):
     """Sufficient statistics of the confirm stage, each of shape [2], one entry per side.
 
     Attributes:
-        events: Number of draws in the witness's event: outputs equal to its outcome, or outputs
-            inside the region within a bandwidth of its point on every axis.
+        events: Number of draws in the witness's event. If the witness is an outcome, these are the
+            outputs equal to it. If it is a point, these are the outputs inside the region that are
+            within a bandwidth of the point on every axis.
         kernel_sum: Fixed-point sum of the kernel k at the point; None for outcomes.
         kernel_sum_of_squares: Fixed-point sum of k^2; None for outcomes.
         bandwidth: Common bandwidth of both sides; 0 for outcomes.
@@ -52,7 +53,7 @@ def confirm_pair(
         pair: int32, index of the chosen pair.
         found: Result of the search stage.
         region: Region C of outputs.
-        settings: Options, of which N, the kernel and the bandwidth rule are used.
+        settings: Options; only N, the kernel and the bandwidth rule are used.
     """
     if isinstance(region, Outcomes):
         bandwidth = jnp.zeros(())

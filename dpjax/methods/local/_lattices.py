@@ -16,7 +16,7 @@ from dpjax.methods.local._options import LocalOptions
 Statistics = TypeVar("Statistics")
 
 _TOO_COARSE = 1e-9
-"""If a lattice has less than this share of the nodes that it needs, the run is refused."""
+"""A run is refused if its lattice has less than this share of the nodes that the kernel needs."""
 
 
 def refined(

@@ -13,8 +13,8 @@ from jax import Array
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
     """Return |ln f_x - ln f_x'| elementwise for densities raised to the floor; 0 if both are 0.
 
-    The derivative with respect to a density f is +1 / f or -1 / f above the floor, 0 below the
-    floor and where the loss is 0, and -infinity at f = 0 if the other density is positive.
+    The derivative with respect to a density f is +1 / f or -1 / f above the floor. It is 0 below
+    the floor, and where the loss is 0. At f = 0, it is -infinity if the other density is positive.
 
     Args:
         density: f_x >= 0.
@@ -58,7 +58,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Return `jnp.argmax` of a vector, also with NaN, by reductions that XLA vectorizes on CPU."""
+    """Compute `jnp.argmax` of a vector, also with NaN, by reductions that are fast on CPU."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

@@ -40,28 +40,27 @@ _CONSTANT = 1e-30
 class Local(LocalOptions):
     """Lower bound from densities at one output, asymptotic (DPL and MPL).
 
-    The method supports JAX mechanisms and recorded arrays. In compiled programs, sizes and names
-    are static, while floor and bandwidth may be traced.
+    The method supports JAX mechanisms and recorded arrays. If options are passed to a compiled
+    program, sizes and names are static, and the floor and the bandwidth may be traced.
 
     Attributes:
-        num_samples: n, draws per side of each pair in the search stage. For recorded outputs, their
-            source determines n and N.
+        num_samples: n, draws per side of each pair in the search stage. For recorded outputs, the
+            source determines n and N instead.
         num_confirm: N > n, fresh draws per side of the chosen pair.
         region: Region in which outputs are compared: (low, high) for numbers and vectors, a list of
-            outcomes for a finite space. If None, the standard region of a built-in mechanism, all
-            of a finite space, or the range of a pilot's outputs.
+            outcomes for a finite space. If None, the region is the standard region of a built-in
+            mechanism, all of a finite space, or otherwise the range of a pilot's outputs.
         bandwidth: Name of a bandwidth rule, or a number, for the search stage; the confirm stage
-            applies the rule to the mean spread of both sides. Scott's rule gives a larger bandwidth
-            than Silverman's rule, which the paper uses; the error is smaller, and the bound
-            tighter.
-        floor: tau, to which smaller densities are raised. If None, the density that corresponds to
-            20 draws: q = min(20 / n, 0.01) for frequencies, and q / s^d for densities of data with
-            spread s in d dimensions.
+            applies the rule to the mean spread of both sides. The paper uses Silverman's rule.
+            Scott's rule gives a larger bandwidth, a smaller error and a tighter bound.
+        floor: tau, to which smaller densities are raised. If None, the floor corresponds to 20
+            draws. With q = min(20 / n, 0.01), it is q for frequencies, and q / s^d for densities of
+            data with spread s in d dimensions.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (d = 1), "direct", or "auto" for the first
             that applies.
-        num_nodes: Lattice nodes of the binned method. `audit` uses more if the bandwidth needs
-            them; with 512, the counts stay in a CPU's first-level cache.
+        num_nodes: Lattice nodes of the binned method. An audit uses more nodes if the bandwidth
+            needs them. With 512 nodes, the counts fit in a CPU's first-level cache.
         objective: Quantity that the search maximizes: "lower-bound" for the loss minus a multiple
             of both stages' standard errors, or "loss" for the loss alone, as in the paper. Noise
             tends to move the maximum of the loss alone to small densities. The bound is valid for
@@ -157,8 +156,9 @@ class Local(LocalOptions):
 class LocalSearch(Local):
     """DPL: the search stage of `Local` alone, for its estimate; there is no bound.
 
-    The options are those of `Local`. There is no confirm stage: `num_confirm` affects only the
-    penalty that the objective "lower-bound" subtracts for that stage's standard error.
+    The options are those of `Local`. There is no confirm stage. `num_confirm` only affects the
+    objective "lower-bound", which subtracts a penalty for the standard error that a confirm stage
+    of this size would have.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.

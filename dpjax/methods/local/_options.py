@@ -74,7 +74,7 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """Value of gamma in use.
+        """gamma: the given `undersmoothing`, or its default if None.
 
         Condition (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu).
         """

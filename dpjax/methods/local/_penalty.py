@@ -15,11 +15,11 @@ from dpjax.densities import bandwidth_at, find_kernel
 from dpjax.methods.local._options import LocalOptions
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
-"""How many standard errors of each stage to subtract, for outcomes and for kernel estimates.
+"""Numbers of standard errors of each stage to subtract, for outcomes and for kernel estimates.
 
-Both numbers were tuned on the paper's experiments. The one for kernel estimates is larger, because
-noise can peak at a continuum of points. The one for outcomes is smaller, because the best outcome
-is often rare.
+Both numbers were tuned on the paper's experiments. The number for kernel estimates is larger,
+because noise can peak at a continuum of points. The number for outcomes is smaller, because the
+best outcome is often rare.
 """
 
 
@@ -46,7 +46,7 @@ def kernel_penalty(
         densities: Density estimates of the search stage, [2, points].
         floor: tau, to which smaller densities are raised.
         spread: [2], spread of each side, according to the bandwidth rule.
-        settings: Options, of which the sizes, the kernel and the bandwidth rule are used.
+        settings: Options; only the sizes, the kernel and the bandwidth rule are used.
         dimension: Dimension d of the outputs.
     """
     roughness = find_kernel(settings.kernel).roughness(dimension)

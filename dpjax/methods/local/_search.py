@@ -32,7 +32,7 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""The default floor is the first number divided by the number of draws, but at most the second."""
+"""The default floor is _FLOOR_COUNT divided by the number of draws, but at most _LARGEST_FLOOR."""
 
 _PILOT = 2048
 """Number of draws that determine the bandwidth, with an error of about 2%.
@@ -41,7 +41,7 @@ With this bandwidth, the error of the density is 1.001 times the error with the 
 """
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
-"""Grid points per axis of the refinement around the best grid point, by dimension."""
+"""Number of points per axis of a finer grid around the best grid point, for each dimension."""
 
 
 class Curves(NamedTuple):
@@ -91,7 +91,7 @@ def search_pair(
         source: Streams of outputs.
         pair: int32, index of the pair.
         region: Region C of outputs.
-        settings: Options, of which n and those of the density estimate are used.
+        settings: Options; only n and the options of the density estimate are used.
         with_curves: Whether to return the densities at all points.
     """
     if isinstance(region, Outcomes):
@@ -177,7 +177,7 @@ def _direct_density(
 
 
 def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
-    """Return streams and first blocks of both sides, and spreads [2], bandwidths [2] and floor."""
+    """Return both sides' streams, first blocks, spreads [2] and bandwidths [2], and the floor."""
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
     pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])

@@ -18,7 +18,7 @@ from dpjax.notions.evidence._evidence import Evidence, register
 
 
 class _OfSets(Evidence):
-    """Counts of sets that the search chose by their expected bounds."""
+    """Base class of counts in sets that the search chose by their expected bounds."""
 
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -87,7 +87,7 @@ class EventCounts(_OfSets):
         return replace(self, event=event, counts=inside)
 
     def to_plain(self) -> JsonObject:
-        """See `Evidence`; the cells of the event are left out."""
+        """See `Evidence`; the JSON values do not include the cells of the event."""
         return {**super().to_plain(), "event": int(self.event.larger)}
 
     @classmethod

@@ -122,7 +122,8 @@ class Evidence:
             named: Notion that the evidence was collected for; `notion` itself if None.
 
         Raises:
-            ValueError: When the evidence says nothing about this notion; the message names others.
+            ValueError: When the evidence cannot bound this notion; the message says what to use
+                instead.
         """
         stated = self.answer(notion, confidence, distance, named)
         if claim is None:
@@ -141,7 +142,7 @@ class Evidence:
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return about how many standard errors an estimate is above a level that it just refutes.
+        """Return by about how many standard errors an estimate must exceed a level to refute it.
 
         Args:
             error: Largest probability that a true level is refuted by chance.

@@ -30,7 +30,8 @@ from dpjax.notions._statement import Crossing, Statement
 from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
-"""Number of bisection steps for a log p-value, and the smallest log p-value that is searched."""
+"""_HALVINGS is the number of bisection steps for a log p-value, and _LEAST is the smallest log
+p-value that is searched."""
 
 _Points = tuple[tuple[float, float], ...]
 
@@ -155,7 +156,7 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
         guessed: Numbers of canaries with hidden coins, of guesses and of right guesses.
         notion: Notion of the level: Epsilon, Gdp, Profile or TotalVariation.
         error: Probability that the bound is above the true level.
-        chosen: Whether the number of guesses was chosen by the coins of other canaries.
+        chosen: Whether the revealed coins of other canaries determined the number of guesses.
 
     Raises:
         ValueError: When guesses cannot bound this notion.
@@ -199,7 +200,7 @@ def _of_curve(guessed: Guessed, claim: _Points) -> float:
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """Return the gain for `refutes`; each point limits an event and its complement."""
+        """Return the gain for `refutes`; each point limits an event and the event's complement."""
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors
         return max(0.0, float(one.max()), float(other.max()))

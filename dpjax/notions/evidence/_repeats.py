@@ -44,7 +44,7 @@ class RepeatedRuns(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`; no claim is exceeded, since there is no bound."""
+        """See `Evidence`; there is no bound, so the result never exceeds a claim."""
         return -math.inf, None
 
     def rows(self, found: Statement, sure: str) -> Rows:

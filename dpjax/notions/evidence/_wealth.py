@@ -25,7 +25,7 @@ _NEARLY = 1e-9
 class BetWealth(Evidence):
     """Wealth of bets on all events of all pairs, after any number of blocks.
 
-    It holds the whole state of the audit, so that another audit can continue from it.
+    This evidence holds the whole state of the audit, so that another audit can continue it.
 
     Attributes:
         wealth: State of the bets.
@@ -36,13 +36,13 @@ class BetWealth(Evidence):
         larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
         path: One entry per block: draws per side so far (summed over all pairs), the bound, and the
             log wealth at the claim.
-        laid: Digest of the draws from which the cells were made; in a continued audit, these draws
-            must have the same digest.
+        laid: Digest of the draws from which the cells were made. A continued audit checks that
+            these draws still have the same digest.
         laid_by: int64 [pairs], draws per side from which the cells of each pair were made.
         before: State before the last block, if the limit on draws cut this block short; an audit
             that continues draws the block again in full. None if the last block was complete.
-        held: First outputs, stored if drawing them again would cost too much; see
-            `dpjax.sources.OpenedInTurn`.
+        held: First outputs of each side, or None. They are stored if drawing them again would take
+            too long; see `dpjax.sources.OpenedInTurn`.
     """
 
     wealth: Wealth
@@ -106,7 +106,7 @@ class BetWealth(Evidence):
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """See `Evidence`; return the boundary of a mixture of bets, which is valid at any time.
+        """See `Evidence`; the boundary of a normal mixture, which holds at any time.
 
         References:
             Robbins (1970), eq. (8).
