@@ -25,7 +25,8 @@ _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 
 Sets by position use the first number, plus the third times ln(number of rival pairs). Sets by ratio
 use the second times ln(number of cells), since selection bias grows with the number of candidates.
-Tuned on experiments (a) to (e) of the local approach and on logistic noise.
+Both use the third times ln(number of compared partitions) in addition. Tuned on experiments (a) to
+(e) of the local approach and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5
@@ -56,6 +57,18 @@ _MOST_ENTRIES = 1 << 15
 processor's cache."""
 
 
+class Rivals(NamedTuple):
+    """Numbers of rivals, of which the one with the largest predicted bound will be confirmed.
+
+    Attributes:
+        pairs: Searched pairs.
+        partitions: Partitions of the outputs of one pair.
+    """
+
+    pairs: int = 1
+    partitions: int = 1
+
+
 def choose_event(
     counts: ArrayLike,
     num_confirm: int | Shared,
@@ -67,7 +80,7 @@ def choose_event(
     coarser: Sequence[ArrayLike] = (),
     positions: Sequence[ArrayLike] = (),
     ordered: bool = True,
-    num_rivals: int = 1,
+    rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
 ) -> Event:
     """Choose the set of cells with the largest expected bound on fresh draws.
 
@@ -92,7 +105,7 @@ def choose_event(
         positions: Arrays [cells] of positions along a line, NaN for cells without a position.
             Half-lines of cells are tried from both ends of each line.
         ordered: Whether adjacent cells on the line have similar ratios, as bins of a number do.
-        num_rivals: Number of searched pairs, of which the best one will be confirmed.
+        rivals: Numbers of pairs and of partitions among which the predicted bounds decide.
 
     Returns:
         One event for each entry of the leading axes; no event contains all cells.
@@ -107,7 +120,7 @@ def choose_event(
     """
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
-    validate.positive_int(num_confirm=mean, num_rivals=num_rivals)
+    validate.positive_int(num_confirm=mean, pairs=rivals.pairs, partitions=rivals.partitions)
     halves = _halves(counts, judge)
     batch, cells = halves.shape[:-3], halves.shape[-1]
     halves = halves.reshape(-1, 2, 2, cells)
@@ -125,12 +138,13 @@ def choose_event(
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
-    by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None]
+    compared = _RIVAL_SHRINKAGE * math.log(rivals.partitions)
+    by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None] + compared
     num_seen = np.count_nonzero(total.any(axis=1), axis=-1)[:, None]
     by_position = np.where(
-        (num_seen == 2) & (num_rivals == 1),
+        (num_seen == 2) & (rivals.pairs == 1),
         _TWO_SHRINKAGE,
-        _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(num_rivals),
+        _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(rivals.pairs) + compared,
     )
     draws = total.sum(axis=-1).T
     shares = shrunk(
