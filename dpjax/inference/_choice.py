@@ -25,8 +25,9 @@ _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 
 For sets of cells ordered by position, the number is _LINE_SHRINKAGE plus _RIVAL_SHRINKAGE times
 ln(number of rival pairs). For sets of cells ordered by ratio, it is _SET_SHRINKAGE times ln(number
-of cells), since selection bias grows with the number of candidates. The constants were tuned on
-experiments (a) to (e) of the local approach and on logistic noise.
+of cells), since selection bias grows with the number of candidates. In addition, both are shrunk by
+_RIVAL_SHRINKAGE times ln(number of compared partitions). The constants were tuned on experiments
+(a) to (e) of the local approach and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5
@@ -59,6 +60,18 @@ _MOST_ENTRIES = 1 << 15
 processor's cache."""
 
 
+class Rivals(NamedTuple):
+    """Numbers of rivals, of which the one with the largest predicted bound will be confirmed.
+
+    Attributes:
+        pairs: Searched pairs.
+        partitions: Partitions of the outputs of one pair.
+    """
+
+    pairs: int = 1
+    partitions: int = 1
+
+
 def choose_event(
     counts: ArrayLike,
     num_confirm: int | Shared,
@@ -70,7 +83,7 @@ def choose_event(
     coarser: Sequence[ArrayLike] = (),
     positions: Sequence[ArrayLike] = (),
     ordered: bool = True,
-    num_rivals: int = 1,
+    rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
 ) -> Event:
     """Choose the set of cells with the largest expected bound on fresh draws.
 
@@ -96,7 +109,8 @@ def choose_event(
             Half-lines of cells are tried from both ends of each line.
         ordered: Whether adjacent cells on the line have similar ratios, for instance because they
             are bins of numbers.
-        num_rivals: Number of searched pairs, of which the best one will be confirmed.
+        rivals: Numbers of searched pairs and of compared partitions, of which those with the best
+            expected bound will be confirmed.
 
     Returns:
         One event for each entry of the leading axes; no event contains all cells.
@@ -111,7 +125,7 @@ def choose_event(
     """
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
-    validate.positive_int(num_confirm=mean, num_rivals=num_rivals)
+    validate.positive_int(num_confirm=mean, pairs=rivals.pairs, partitions=rivals.partitions)
     halves = _halves(counts, judge)
     batch, cells = halves.shape[:-3], halves.shape[-1]
     halves = halves.reshape(-1, 2, 2, cells)
@@ -129,12 +143,13 @@ def choose_event(
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
     total, side = halves.sum(axis=1), candidates.direction
-    by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None]
+    compared = _RIVAL_SHRINKAGE * math.log(rivals.partitions)
+    by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None] + compared
     num_seen = np.count_nonzero(total.any(axis=1), axis=-1)[:, None]
     by_position = np.where(
-        (num_seen == 2) & (num_rivals == 1),
+        (num_seen == 2) & (rivals.pairs == 1),
         _TWO_SHRINKAGE,
-        _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(num_rivals),
+        _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(rivals.pairs) + compared,
     )
     draws = total.sum(axis=-1).T
     shares = shrunk(

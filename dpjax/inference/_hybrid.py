@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
-from dpjax.inference._choice import choose_event
+from dpjax.inference._choice import Rivals, choose_event
 from dpjax.inference._events import Event, event_lower_bound
 from dpjax.inference._hypotheses import Hypothesis
 from dpjax.inference._wealth import Wealth
@@ -154,7 +154,7 @@ def best_events(
         hypothesis=state.hypothesis,
         positions=[line] if state.ordered else (),
         ordered=state.ordered,
-        num_rivals=num_rivals,
+        rivals=Rivals(num_rivals),
     )
 
 

@@ -126,10 +126,24 @@ def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | N
     return Candidate(event, Profile().chain(search, budget)[0], float(event.predicted))
 
 
-def promised(terms: Terms, cells: Partition, halves: NDArray[np.int64], num_confirm: int) -> float:
+def promised(
+    terms: Terms,
+    cells: Partition,
+    halves: NDArray[np.int64],
+    num_confirm: int,
+    num_partitions: int = 1,
+) -> float:
     """Return the bound that a pilot's counts promise for a partition of the outputs into cells.
 
-    The partition with the largest expected bound is used.
+    The partition with the largest expected bound is used. If many partitions are compared, some
+    look good by chance; the more there are, the more their ratios are shrunk.
+
+    Args:
+        terms: Terms of the audit.
+        cells: The partition.
+        halves: Counts of the pilot, int64 [2 halves, 2 sides, cells].
+        num_confirm: Fresh outputs per side.
+        num_partitions: Number of partitions that are compared.
     """
-    budget = Budget(num_confirm, terms.own_confidence)
+    budget = Budget(num_confirm, terms.own_confidence, num_partitions=num_partitions)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

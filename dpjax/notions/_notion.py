@@ -19,6 +19,7 @@ from dpjax.inference import (
     Chain,
     Event,
     Hypothesis,
+    Rivals,
     Shared,
     Way,
     chain_of,
@@ -273,7 +274,7 @@ def _chosen(
         coarser=coarser,
         positions=positions,
         ordered=partition.ordered,
-        num_rivals=budget.num_rivals,
+        rivals=Rivals(budget.num_rivals, budget.num_partitions),
     )
 
 

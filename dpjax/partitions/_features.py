@@ -10,7 +10,8 @@ _CLIP = 10.0
 """Bound to which standardized values are clipped."""
 
 _SOFT = 0.5
-"""Clipping bound of "clipped" features, which resemble the log density ratio of Laplace noise."""
+"""Clipping bound of the features of the kinds "common" and "clipped", which resemble the log
+density ratio of Laplace noise."""
 
 _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
@@ -21,7 +22,8 @@ number of atoms per entry."""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
 """A column has _KNOTS hinges, or _FEW_KNOTS if there are more than _MANY_COLUMNS columns. A column
-with at most _FEW_VALUES distinct values has no hinges."""
+with at most _FEW_VALUES distinct values has hinges at all of them but the first and the last, so
+that each value can have a score of its own."""
 
 _SQUARE = 25.0
 """Bound to which squares and products of standardized values are clipped."""
@@ -32,8 +34,8 @@ class Columns:
     """Standardized columns of outputs: numeric entries, then indicators of labels and atoms.
 
     Attributes:
-        centre: [d], medians of the numeric entries.
-        scale: [d], robust standard deviations; 1 for a constant entry.
+        centre: [d], medians of the numeric entries, without atoms.
+        scale: [d], robust standard deviations, without atoms; 1 for a constant entry.
         labels: Labels with an indicator.
         atoms: For each entry, the frequent values that have an indicator.
     """
@@ -49,17 +51,20 @@ class Columns:
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
-        low, centre, high = np.quantile(numbers, [0.25, 0.5, 0.75], axis=0)
-        scale = (high - low) / _NORMAL_IQR
-        scale = np.where(scale > 0, scale, numbers.std(axis=0))
         labels, counts = np.unique(outputs.labels, return_counts=True)
         often = labels[np.argsort(-counts, kind="stable")][:_MAX_LABELS]
-        atoms = []
+        atoms, quantiles, deviations = [], [], []
         for column in numbers.T:
             values, times = np.unique(column, return_counts=True)
             frequent = times >= max(_ATOM_SHARE * len(column), 2)
             # If all values are frequent, the column is treated as an ordinary number.
             atoms.append(values[frequent][:_MAX_ATOMS] if not frequent.all() else np.empty(0))
+            # Atoms are often codes, such as -1000 for "no answer", far from all other values.
+            usual = column if not len(atoms[-1]) else column[~np.isin(column, atoms[-1])]
+            quantiles.append(np.quantile(usual, [0.25, 0.5, 0.75]))
+            deviations.append(usual.std())
+        low, centre, high = np.array(quantiles).T
+        scale = np.where(high > low, (high - low) / _NORMAL_IQR, deviations)
         return cls(
             centre,
             np.where(scale > 0, scale, 1.0),
@@ -72,10 +77,16 @@ class Columns:
         found = outputs.values - self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
-        for column, atoms in enumerate(self.atoms):
-            if len(atoms):
-                found[np.isin(outputs.values[:, column], atoms), column] = 0.0
+        for column in range(len(self.atoms)):
+            found[self.is_atom(outputs, column), column] = 0.0
         found[outputs.alone] = 0.0
+        return found
+
+    def is_atom(self, outputs: Outputs, column: int) -> np.ndarray:
+        """Check which outputs have an atom in an entry, bool [n]."""
+        found, values = np.zeros(len(outputs.values), bool), outputs.values[:, column]
+        for atom in self.atoms[column]:
+            found |= values == atom
         return found
 
     def indicators(self, outputs: Outputs) -> np.ndarray:
@@ -91,7 +102,7 @@ class Features:
     """A map from outputs to the features of a linear score.
 
     Attributes:
-        kind: "linear", "clipped", "additive" or "products".
+        kind: "linear", "common", "clipped", "additive" or "products".
         columns: Standardized columns.
         knots: For each entry, the points at which its hinges begin; only for kind "additive".
     """
@@ -106,16 +117,20 @@ class Features:
         knots = []
         numbers = columns.numbers(outputs) if kind == "additive" else np.empty((0, 0))
         count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
-        for column in numbers.T:
-            inner = np.unique(np.quantile(column, np.arange(1, count + 1) / (count + 1)))
-            knots.append(inner if len(np.unique(column[:1000])) > _FEW_VALUES else np.empty(0))
+        for column, values in enumerate(numbers.T):
+            usual = values[~columns.is_atom(outputs, column) & ~outputs.alone]
+            if len(np.unique(usual[:1000])) > _FEW_VALUES:
+                inner = np.unique(np.quantile(usual, np.arange(1, count + 1) / (count + 1)))
+            else:
+                inner = np.unique(usual)[1:-1][: _FEW_VALUES - 2]
+            knots.append(inner)
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
         """Return the entry of each feature, int [features]; -1 for indicators and for products."""
         numbers = np.arange(len(self.columns.centre))
         indicators = len(self.columns.labels) + sum(map(len, self.columns.atoms))
-        parts = [numbers, np.full(indicators, -1)]
+        parts = [numbers if self.kind != "common" else np.full(1, -1), np.full(indicators, -1)]
         if self.kind == "additive":
             parts.append(np.repeat(numbers, [len(knots) for knots in self.knots]))
         if self.kind == "products":
@@ -125,10 +140,12 @@ class Features:
         return np.concatenate(parts)
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
-        """Return features [n, features]; the first d are the standardized entries."""
+        """Return features [n, features]: the standardized entries (or their sum) and others."""
         z = self.columns.numbers(outputs)
-        if self.kind == "clipped":
+        if self.kind in ("common", "clipped"):
             np.clip(z, -_SOFT, _SOFT, out=z)
+        if self.kind == "common":
+            z = z.sum(axis=1, keepdims=True)
         parts = [z, self.columns.indicators(outputs)]
         if self.kind == "additive":
             parts += [

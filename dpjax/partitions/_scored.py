@@ -120,9 +120,10 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
     """Fit each score that has enough outputs and partition by it; simple scores come first.
 
     Linear scores are fitted to all outputs, other scores to the first `PILOT` outputs per side.
-    With more than `PILOT` outputs per side there is also a score that is linear in clipped
-    entries. This score suits heavy tails such as those of Laplace noise, whose log density ratio is
-    a sum of clipped entries.
+    With more than `PILOT` outputs per side there are also two scores that are linear in clipped
+    entries. They suit heavy tails such as those of Laplace noise, whose log density ratio is a sum
+    of clipped entries. The first of the two has a single weight for all entries, which suits
+    repeated releases with small losses: a weight for each entry would be mostly error.
 
     Args:
         pilot: Vector outputs at the database and at its neighbor.
@@ -146,7 +147,7 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
     scores: list[Score] = []
     columns = Columns.of(few[0])
     if fewest >= _FEWEST:
-        for kind in ("linear", "clipped") if fewest > PILOT else ("linear",):
+        for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
             features = Features.of(kind, columns, few[0])
             scores.append(fit_combination(features, outputs, side, fold))
     if fewest >= _MANY:

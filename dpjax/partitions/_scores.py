@@ -24,7 +24,7 @@ from dpjax.partitions.outputs import Outputs, part_of
 FOLDS = 5
 """Number of folds of the search set."""
 
-_RIDGE = {"linear": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
+_RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
@@ -32,6 +32,11 @@ _STEPS, _SETTLED = 12, 1e-4
 
 A fit ends after _STEPS Newton steps, or once every coefficient changes by less than _SETTLED.
 """
+
+_CURVED, _CHANGED = 2**15, 0.02
+"""The curvature (Hessian) of a fit is estimated from about _CURVED outputs. It is computed again
+once the mean variance of the predicted sides has changed by this share. An inexact curvature costs
+further steps, which are cheap, but does not change where they end."""
 
 _ROWS = 2**12
 """Outputs per block; the features of one block fit in a processor's cache."""
@@ -120,6 +125,8 @@ class Combination:
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Return the kind of the score and its most important entries."""
+        if self.features.kind == "common":
+            return "a clipped sum of all entries"
         name = {"linear": "linear", "clipped": "clipped linear", "additive": "additive",
                 "products": "quadratic"}  # fmt: skip
         more = len(self.features.columns.centre) - len(self.entries)
@@ -170,7 +177,7 @@ def fit_combination(
     spread = np.where(spread > 0, spread, np.inf)
     table /= spread
     fit = _Logistic(table, side, ridge)
-    weights = np.stack([fit.without(fold == number) for number in range(FOLDS)])
+    weights = fit.without(fold[:, None] == np.arange(FOLDS))
     # The regression predicts side 1, but scores must be large where side 0 is likelier.
     weights = -weights[:, :-1] / spread
     owners, mean = features.owners(), weights.mean(axis=0)
@@ -214,35 +221,38 @@ class _Logistic:
         # A tiny penalty on the intercept keeps every linear system nonsingular.
         self._penalty[-1] = 1e-6
         self.weights = np.zeros(self._table.shape[1])
+        few = self._table[:: max(len(table) // _CURVED, 1)]
+        known = 0.0
         for _ in range(_STEPS):
-            chance = self._chance(self._table, self.weights)
-            weighted = self._table * (chance * (1 - chance))[:, None]
-            self._curvature = scipy.linalg.cho_factor(
-                weighted.T @ self._table + np.diag(self._penalty)
-            )
-            if self._stepped(self._table, side):
+            chance = scipy.special.expit(few @ self.weights)
+            spread = chance * (1 - chance)
+            if abs(spread.mean() - known) > _CHANGED * known:
+                known = float(spread.mean())
+                curvature = (few * (spread * (len(table) / len(few)))[:, None]).T @ few
+                self._curvature = scipy.linalg.cho_factor(curvature + np.diag(self._penalty))
+            step = self._step(self.weights[:, None])[:, 0]
+            self.weights = self.weights - step
+            if np.abs(step).max() < _SETTLED:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Return the weights of a fit without the outputs of `left_out`, bool [n].
+        """Return the weights [fits, features + 1] of fits without some outputs.
 
         The Newton steps use the curvature (Hessian) of the fit to all outputs, since leaving out
         one fold hardly changes it.
+
+        Args:
+            left_out: bool [n, fits], the outputs that each fit leaves out.
         """
-        table, side, whole = self._table[~left_out], self._side[~left_out], self.weights
+        weights, used = np.repeat(self.weights[:, None], left_out.shape[1], axis=1), ~left_out
         for _ in range(_STEPS):
-            if self._stepped(table, side):
+            weights = weights - (step := self._step(weights, used))
+            if np.abs(step).max() < _SETTLED:
                 break
-        found, self.weights = self.weights, whole
-        return found
+        return weights.T
 
-    def _stepped(self, table: np.ndarray, side: np.ndarray) -> bool:
-        """Take a Newton step, and return whether it was the last one."""
-        slope = table.T @ (self._chance(table, self.weights) - side)
-        step = scipy.linalg.cho_solve(self._curvature, slope + self._penalty * self.weights)
-        self.weights = self.weights - step
-        return bool(np.abs(step).max() < _SETTLED)
-
-    @staticmethod
-    def _chance(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return scipy.special.expit(table @ weights)
+    def _step(self, weights: np.ndarray, used: np.ndarray | float = 1.0) -> np.ndarray:
+        """Return Newton steps [features + 1, fits] of fits to the outputs that are used."""
+        error = (scipy.special.expit(self._table @ weights) - self._side[:, None]) * used
+        slope = self._table.T @ error + self._penalty[:, None] * weights
+        return scipy.linalg.cho_solve(self._curvature, slope)

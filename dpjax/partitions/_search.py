@@ -40,6 +40,7 @@ class Budget(NamedTuple):
             sides.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.
+        num_partitions: Number of partitions of one pair that are compared.
         shared: Whether the event decides how fresh outputs are divided between the two sides.
     """
 
@@ -47,3 +48,4 @@ class Budget(NamedTuple):
     confidence: float
     num_rivals: int = 1
     shared: bool = False
+    num_partitions: int = 1

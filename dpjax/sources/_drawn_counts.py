@@ -311,8 +311,8 @@ class OpenedDrawn:
             self.tally.saw(int(part.sum()))
             yield part
 
-    def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
-        return self._request.promise(cells, halves, self._rounds.num_confirm)
+    def _promise(self, cells: Partition, halves: NDArray[np.int64], compared: int) -> float:
+        return self._request.promise(cells, halves, self._rounds.num_confirm, compared)
 
     def _refuse_repeated(self, pair: int) -> None:
         """Refuse a sampler that ignores its key, so that both sets begin with the same draws."""

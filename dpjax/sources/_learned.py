@@ -17,8 +17,9 @@ _ENOUGH = 0.97
 _MOST_BOXES = 3
 """Maximum dimension of vectors that are divided into boxes."""
 
-Promise = Callable[[Partition, NDArray[np.int64]], float]
-"""Function from a partition and counts [2 halves, 2 sides, cells] to the expected bound."""
+Promise = Callable[[Partition, NDArray[np.int64], int], float]
+"""Function from a partition, counts [2 halves, 2 sides, cells] and the number of partitions that
+are compared, to the expected bound."""
 
 
 def lay_best(
@@ -38,7 +39,7 @@ def lay_best(
         pilots: First outputs of the search set, at the database and at its neighbor.
         folds: Fold of each output of the two pilots, int [n] each.
         names: Names of all labels in the pilots.
-        promise: Function from a partition and counts to the expected bound.
+        promise: See `Promise`.
         parts: If outputs have several parts, the path of each number within an output; events are
             described in words with these paths.
         options: Options of `dpjax.partitions.lay`.
@@ -56,12 +57,14 @@ def lay_best(
         # Try boxes directly after the linear score, since their events are as easy to describe.
         others.insert(1, lay(first, names, **options))
 
+    num_partitions = len(entries) + len(others)
+
     def promised(cells: Partition) -> float:
         halves = [
             halves_of(cells, outputs, fold, np.arange(len(fold)))
             for outputs, fold in zip(pilots, folds, strict=True)
         ]
-        return promise(cells, np.stack(halves, axis=1))
+        return promise(cells, np.stack(halves, axis=1), num_partitions)
 
     bounds = [promised(cells) for cells in entries]
     best = int(np.argmax(bounds))

@@ -344,8 +344,8 @@ class _OpenedOnHost:
             number += len(batch.labels)
             yield batch
 
-    def _promise(self, cells: Partition, halves: NDArray[np.int64]) -> float:
-        return self._request.promise(cells, halves, self._rounds.num_confirm)
+    def _promise(self, cells: Partition, halves: NDArray[np.int64], compared: int) -> float:
+        return self._request.promise(cells, halves, self._rounds.num_confirm, compared)
 
     def _used(self) -> float:
         return time.perf_counter() - self._start

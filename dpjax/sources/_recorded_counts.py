@@ -72,7 +72,7 @@ class OpenedRecorded:
             pilots,
             [part.folds for part in parts],
             encoder.names,
-            lambda cells, halves: self._promise(cells, halves, num_confirm),
+            lambda cells, halves, number: self._promise(cells, halves, num_confirm, number),
             encoder.parts,
             discrete=self._source.discrete,
             region=self._box,

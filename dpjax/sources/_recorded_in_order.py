@@ -158,7 +158,7 @@ class OpenedInOrder:
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
             self._encoder.names,
-            lambda cells, halves: self._request.promise(cells, halves, _PLANNED),
+            lambda cells, halves, number: self._request.promise(cells, halves, _PLANNED, number),
             self._encoder.parts,
             discrete=self._source.discrete,
             region=None,

@@ -24,8 +24,9 @@ from dpjax.sources.streams import Streams
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
 """Run numbers of an audit outside of a sweep: a single run with the number 0."""
 
-Promise = Callable[[Partition, NDArray[np.int64], int], float]
-"""Function from a partition, counts [2 halves, 2 sides, cells] and N to the expected bound."""
+Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
+"""Function from a partition, counts [2 halves, 2 sides, cells], N and the number of partitions that
+are compared, to the expected bound."""
 
 
 @dataclass(frozen=True)

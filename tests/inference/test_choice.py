@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.inference import Ratio, Shared, choose_event
+from dpjax.inference import Ratio, Rivals, Shared, choose_event
 from dpjax.inference._choice import _MASSES, _halves, _sizes, errors_by_ratio
 from dpjax.inference._orders import ByRatio
 
@@ -25,7 +25,7 @@ def test_a_batch_is_its_runs_one_by_one(monkeypatch):
         "coarser": [np.arange(CELLS) // 4, np.arange(CELLS) % 3],
         "positions": [np.arange(CELLS, dtype=float)],
         "allowed": np.arange(CELLS) != 5,
-        "num_rivals": 4,
+        "rivals": Rivals(4),
     }
     whole = choose_event(first, 5_000, 0.95, judge=second, **options)
     monkeypatch.setattr("dpjax.inference._choice._MOST_ENTRIES", 1)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dpjax
-from dpjax.inference import choose_event, known_band
+from dpjax.inference import Rivals, choose_event, known_band
 from dpjax.notions import (
     NOTIONS,
     ChainCounts,
@@ -222,16 +222,16 @@ def test_codes_are_chosen_as_codes_and_counts_as_counts(ordered):
     halves = np.pad(halves, [(0, 0), (0, 0), (3, 1)])
     codes = Outputs(np.zeros(12, np.int32), np.arange(12.0)[:, None], np.zeros(12, bool))
     partition = lay([codes, codes], [""], outcomes=12, ordered=ordered, whole=True)
-    terms = {"num_confirm": 9_000, "confidence": 0.95, "num_rivals": 4}
+    terms = {"num_confirm": 9_000, "confidence": 0.95}
 
     def promised(flag, **ways):
         lines = partition.positions()
-        options = {"judge": halves[1], "positions": lines, "ordered": flag, **ways, **terms}
-        return float(choose_event(halves[0], **options).predicted)
+        options = {"judge": halves[1], "positions": lines, "ordered": flag, "rivals": Rivals(4)}
+        return float(choose_event(halves[0], **options, **ways, **terms).predicted)
 
-    event = dpjax.Epsilon().choose(Search(partition, halves, None), Budget(**terms))
+    event = dpjax.Epsilon().choose(Search(partition, halves, None), Budget(**terms, num_rivals=4))
     assert event.predicted == promised(ordered, coarser=partition.coarser())
-    pair = dpjax.Epsilon().promise(Search(partition, halves, None), Budget(**terms))
+    pair = dpjax.Epsilon().promise(Search(partition, halves, None), Budget(**terms, num_rivals=4))
     assert pair == promised(ordered) != promised(not ordered)
 
 

@@ -43,12 +43,13 @@ def test_logistic_regression_is_what_a_minimiser_finds():
     table, side = rng(1).normal(size=(400, 3)), rng(2).integers(0, 2, 400)
     table[:, 1] += side
     fit, left_out = _Logistic(table, side, 3.0), np.arange(400) % 5 == 2
+    both = np.stack([left_out, np.zeros(400, bool)], axis=1)
     whole = minimize(loss, np.zeros(4), (table, side, 3.0), method="BFGS", tol=1e-8).x
     part = minimize(
         loss, np.zeros(4), (table[~left_out], side[~left_out], 3.0), method="BFGS", tol=1e-8
     ).x
     np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
-    np.testing.assert_allclose(fit.without(left_out), part, atol=2e-4)
+    np.testing.assert_allclose(fit.without(both), [part, whole], atol=2e-4)
     # The fit to all outputs is as it was.
     np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
 
@@ -70,6 +71,24 @@ def test_columns_by_hand():
     )
 
 
+def test_codes_far_away_change_neither_scale_nor_knots():
+    """Most outputs of the first entry are codes; the second entry is one of four codes."""
+    random = rng(30)
+    told = np.where(random.random(20_000) < 0.2, random.normal(5.0, 2.0, 20_000), -1000.0)
+    told[:4000] = -2000.0
+    code = random.choice([-1.0, 0.0, 1.0, 7.0], 20_000, p=[0.5, 0.2, 0.2, 0.1])
+    outputs = vectors(np.stack([told, code], axis=1))
+    columns = Columns.of(outputs)
+    assert columns.atoms[0].tolist() == [-2000.0, -1000.0] and not columns.atoms[1].size
+    rest = told[told > -1000]
+    assert columns.centre[0] == np.median(rest)
+    assert columns.scale[0] == pytest.approx(np.subtract(*np.quantile(rest, [0.75, 0.25])) / 1.349)
+    of_told, of_code = Features.of("additive", columns, outputs).knots
+    z = (rest - columns.centre[0]) / columns.scale[0]
+    np.testing.assert_allclose(of_told, np.quantile(z, np.arange(1, 8) / 8))
+    np.testing.assert_allclose(of_code * columns.scale[1] + columns.centre[1], [0.0, 1.0])
+
+
 @pytest.mark.parametrize("number", [1, 8, 9, 20])
 def test_a_number_has_at_most_eight_atoms_and_labels_at_most_sixty_four(number):
     """Each atom has a hundredth of the outputs; the lowest ones have indicators."""
@@ -81,7 +100,7 @@ def test_a_number_has_at_most_eight_atoms_and_labels_at_most_sixty_four(number):
     assert len(columns.labels) == min(8 * number, 64)
 
 
-@pytest.mark.parametrize("kind", ["linear", "clipped", "additive", "products"])
+@pytest.mark.parametrize("kind", ["linear", "common", "clipped", "additive", "products"])
 def test_features_by_hand(kind):
     outputs = vectors(rng(5).normal(size=(2000, 3)))
     columns = Columns.of(outputs)
@@ -95,7 +114,8 @@ def test_features_by_hand(kind):
                 parts.append(np.maximum(hinge, 0)[:, None])
     if kind == "products":
         parts.append(np.stack([z[:, 0] * z[:, 1], z[:, 0] * z[:, 2], z[:, 1] * z[:, 2]], 1))
-    z = np.clip(z, -0.5, 0.5) if kind == "clipped" else z
+    z = np.clip(z, -0.5, 0.5) if kind in ("common", "clipped") else z
+    z = z.sum(axis=1)[:, None] if kind == "common" else z
     np.testing.assert_allclose(table, np.concatenate([z, *parts], axis=1), atol=1e-12)
     assert len(features.owners()) == table.shape[1]
 
@@ -174,7 +194,7 @@ def test_scores_of_single_numbers_are_fitted_to_more_outputs_than_the_first(monk
     monkeypatch.setattr("dpjax.partitions._scored.PILOT", 6000)
     noise = [rng(14, side).laplace(side, 20.0, (40_000, 5)) for side in (0, 1)]
     folds = [fold_of(np.arange(40_000))] * 2
-    linear, clipped, additive, _, network = (
+    linear, common, clipped, additive, _, network = (
         cells.score for cells in score_partitions([vectors(side) for side in noise], folds)
     )
     fresh = rng(15).laplace(0.5, 20.0, (40_000, 5))
@@ -184,6 +204,14 @@ def test_scores_of_single_numbers_are_fitted_to_more_outputs_than_the_first(monk
         for score in (linear, clipped, additive, network)
     ]
     assert clipped.plain()["kind"] == "clipped" and network.plain()["kind"] == "network"
+    # One weight for all costs nothing: a sum of independent terms has their common correlation.
+    x = np.linspace(-400, 400, 400_001)
+    terms = np.clip(0.5 - x, -10.28, 10.28), np.abs(x - 1) - np.abs(x)
+    wanted = np.cov(*terms, aweights=np.exp(-np.abs(x - 0.5) / 20))
+    wanted = wanted[0, 1] / np.sqrt(wanted[0, 0] * wanted[1, 1])
+    together = np.corrcoef(common.values(vectors(fresh)), truth)[0, 1]
+    assert together > found[1] and abs(together - wanted) < 0.004
+    assert common.words(False) == "a clipped sum of all entries"
     assert abs(found[0] - 0.70) < 0.03 and abs(found[1] - 0.92) < 0.02 and max(found[2:]) < 0.89
     assert clipped.words(False).startswith("the clipped linear score of the entries ")
 
