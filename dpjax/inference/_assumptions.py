@@ -8,8 +8,8 @@ assumptions implies such a bound:
   in the input.
 - `FiniteOutputs`: there are finitely many outputs, each with at least a stated probability.
 
-An assumption turns a precision (and an order, for Renyi privacy) into a `Layout`: the numbers of
-intervals and inputs, the least probability of an interval, and the tolerated error of counts.
+From a precision (and an order, for Renyi privacy), an assumption computes a `Layout`: the numbers
+of intervals and inputs, the least probability of an interval, and the tolerated error of counts.
 
 Notation: C is `lipschitz` and W is `width`; D and W_X are `lipschitz` and `width` of an
 `InputInterval`. tau and tau_1 are the least and greatest density, m is `num_intervals`, w is the

@@ -8,9 +8,9 @@ with coefficients c >= 0, the inequality holds for the sum, over all databases D
 
     sum_D n_D sum_j P_D(j) U_D(j) <= 0,    U_D = the sum of c u over the pairs at D.
 
-Every draw is paid once, by 1 + U_D(j) >= 0. Draws are independent, so the mean of the product over
-all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most 1 by the inequality of
-arithmetic and geometric means.
+Each draw at D with output j multiplies the wealth once, by 1 + U_D(j) >= 0. Draws are independent,
+so the mean of the product over all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most
+1 by the inequality of arithmetic and geometric means.
 
 The coefficients are the expert's fractions, reduced in two ways. First, several pairs may bet on
 the same outputs, and the sum of their bets would be larger than the best bet. `_damped` therefore
@@ -100,7 +100,8 @@ def gains(
 ) -> Floats:
     """Return the gain in ln wealth from one expert's bets, [bets, pairs, levels].
 
-    A database's draws are paid once; their gain is listed at the first pair that has the database.
+    If several pairs share a database, the gain from its draws is counted once, at the first of
+    these pairs.
 
     Args:
         block: Draws of the block.

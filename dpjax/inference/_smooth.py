@@ -5,8 +5,8 @@ have similar ratios, the rest of the line shows how the loss continues in the ta
 noise it grows steadily, and for Laplace noise it levels off.
 
 The fit is a logistic regression of the side on the position of an output. The log odds are a line
-in the normal score of the position, plus bends at fixed knots, whose common standard deviation is
-the one with the largest marginal likelihood.
+in the normal score of the position, plus bends at fixed knots. All bends have the same standard
+deviation, which is chosen by the largest marginal likelihood.
 
 References:
     Ruppert, Wand, Carroll (2003), Semiparametric Regression: penalized splines as mixed models.

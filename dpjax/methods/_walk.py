@@ -1,11 +1,11 @@
 """One sequential audit in progress: draws, bets, and cells that are renewed as draws accumulate.
 
 The first draws determine the cells and are not bet on. Each later block is drawn at the most
-promising pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time:
-an audit ends once the claim is refuted, the draws or the time are spent, or the user stops it.
-While draws are few, the cells are determined again, from all draws so far, each time the number of
-draws has grown by half. Without a claim, part of the error is kept for the planned look: one exact
-bound, whose event is fixed before the draws that are counted for it.
+promising pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time.
+An audit may therefore end once the claim is refuted, the draws or the time are spent, or the user
+stops it. While draws are few, the cells are determined again, from all draws so far, each time the
+number of draws has grown by half. Without a claim, part of the error is kept for the planned look:
+one exact bound, whose event is fixed before the draws that are counted for it.
 
 
 References:
