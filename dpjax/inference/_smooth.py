@@ -178,8 +178,8 @@ def _grouped(counts: NDArray[np.int64]) -> Floats:
 def _fitted(counts: Floats) -> tuple[Floats, Floats]:
     """Return log odds of the first side, and the covariance of their coefficients.
 
-    All scales of the bends are fitted at once. Products are stacked, so that the fit of a run has
-    the same bits for any number of runs.
+    All scales of the bends are fitted at once. Matrix products are computed for each run
+    separately, so that the bits of its fit do not depend on the number of runs.
 
     Args:
         counts: [runs, 2, groups].

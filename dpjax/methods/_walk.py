@@ -280,8 +280,8 @@ class Walk:
     def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
         """Draw the given number of outputs per side of each pair, and bet on them.
 
-        The total and the deadline may cut the block short, and end the audit. Returns the number of
-        draws per side.
+        If the total or the deadline is reached, the block is cut short, and the audit ends. Returns
+        the number of draws per side.
         """
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most

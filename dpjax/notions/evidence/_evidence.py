@@ -155,7 +155,7 @@ class Evidence:
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
-        """Return the evidence with another counted event; without an event, return it unchanged.
+        """Replace the counted event; return the evidence unchanged if it counts no event.
 
         Args:
             event: An event chosen without the confirmation set, or the complement of one.
