@@ -222,9 +222,9 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 class FiniteOutputs:
     """Finitely many outputs, each with at least a stated probability at every input.
 
-    Outputs are not discretised, so errors of counts may use up the whole precision. If the error of
-    the logarithm of every count is at most z, then the error of a log-ratio is at most 2 z, and the
-    error of a Renyi divergence is at most (2 alpha - 1) z / (alpha - 1).
+    Outputs are already discrete, so the whole precision is available for errors of counts. If the
+    error of the logarithm of every count is at most z, then the error of a log-ratio is at most 2
+    z, and the error of a Renyi divergence is at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
         num_outputs: Number of outputs (at least 2).

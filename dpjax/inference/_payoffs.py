@@ -61,7 +61,7 @@ class _Common(NamedTuple):
     """A database of several pairs.
 
     Attributes:
-        members: Side and pair of each of its places, int64 [members, 2].
+        members: Side and pair of each place where the database occurs, int64 [members, 2].
         labels: Group of each atom, according to each member, int64 [members, atoms]. An atom is a
             set of cells that lie in one group of every member.
         counts: Counts of the block's draws in the atoms, [atoms].
@@ -206,7 +206,7 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common]) -> Floats:
 
 
 def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
-    """Reduce the shares [pairs, levels] of bets so that no draw loses more than allowed."""
+    """Reduce the shares [pairs, levels] of bets, so that one draw loses at most _MOST_LOST."""
     lost = np.maximum(-bets.min(axis=3), 0) * share
     least = np.ones_like(share)
     for database in common:

@@ -98,7 +98,7 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return the bound minus the claim, and for a curve the `Crossing`, if there is one."""
+        """Return the bound minus the claim; for a curve, also the `Crossing`, if there is one."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
