@@ -73,7 +73,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
 def density_of_sums(
     sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
 ) -> Array:
-    """Return the density estimate for the sums that the reducer of `kernel_sums` computed.
+    """Convert the sums from the reducer of `kernel_sums` to density estimates.
 
     Args:
         sums: Final carry of the reducer of `kernel_sums`.

@@ -8,8 +8,8 @@ assumptions implies such a bound:
   in the input.
 - `FiniteOutputs`: there are finitely many outputs, each with at least a stated probability.
 
-An assumption turns a precision (and an order, for Renyi privacy) into a `Layout`: the numbers of
-intervals and inputs, the least probability of an interval, and the tolerated error of counts.
+From a precision (and an order, for Renyi privacy), an assumption computes a `Layout`: the numbers
+of intervals and inputs, the least probability of an interval, and the tolerated error of counts.
 
 Notation: C is `lipschitz` and W is `width`; D and W_X are `lipschitz` and `width` of an
 `InputInterval`. tau and tau_1 are the least and greatest density, m is `num_intervals`, w is the
@@ -222,9 +222,9 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 class FiniteOutputs:
     """Finitely many outputs, each with at least a stated probability at every input.
 
-    Outputs are not discretised, so errors of counts may use up the whole precision. If the error of
-    the logarithm of every count is at most z, then the error of a log-ratio is at most 2 z, and the
-    error of a Renyi divergence is at most (2 alpha - 1) z / (alpha - 1).
+    Outputs are already discrete, so the whole precision is available for errors of counts. If the
+    error of the logarithm of every count is at most z, then the error of a log-ratio is at most 2
+    z, and the error of a Renyi divergence is at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
         num_outputs: Number of outputs (at least 2).

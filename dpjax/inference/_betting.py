@@ -77,10 +77,10 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         start: [N], the intercept d >= 0 of each level, which is delta.
 
     Returns:
-        Weights that satisfy (*) of the module's docstring; they are 1 where (p, q) has the level.
-        For d > 0, there are two choices, and the better one is returned. One consists of the best
-        weights for two events. The other consists of the best weights for d = 0, scaled down so
-        that they satisfy (*) for this d.
+        Weights that satisfy (*) of the module's docstring; the weights are 1 where the laws p and q
+        already have the level. For d > 0, there are two choices, and the better one is returned.
+        One consists of the best weights for two events. The other consists of the best weights for
+        d = 0, scaled down so that they satisfy (*) for this d.
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     without, s = _cells(p, q, draws, bound)
@@ -219,7 +219,7 @@ def _one_event(
 
 
 def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tuple[Floats, Floats]:
-    """Project onto both constraints by Newton's method, and return q of `up` and p of `down`.
+    """Return q of `up` and p of `down`, projected onto both constraints by Newton's method.
 
     Args:
         first: [3, N], expected draws in up, down and rest at the database.

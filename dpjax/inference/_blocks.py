@@ -1,8 +1,8 @@
 """Upper bounds on probabilities of binomial counts, vectorized over success probabilities.
 
-For each success probability, a window contains all counts except some with a negligible total
-probability. Long windows are divided into blocks. The probability of a block is at most the number
-of its counts times the probability of the likeliest one.
+For each success probability, a window contains almost all counts: the total probability of the
+other counts is negligible. Long windows are divided into blocks. The probability of a block is at
+most the number of its counts times the probability of the likeliest one.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""An exact lower bound on a level from the counts of one event, nearly as tight as a normal one.
+"""An exact lower bound on a level from one event's counts, nearly as tight as a normal bound.
 
 Two separate bounds, one per probability, must each allow for their own worst case, which adds about
 a fifth to the distance between estimate and bound. Buehler's bound allows for a single worst case.
@@ -22,7 +22,7 @@ where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p 
 the line once the line's ends are lifted by `Hypothesis.lift`, and f is smaller on the curve than on
 the line. The added term shrinks with the square of the distance between points: points a third of a
 standard error apart change the bound by less than a hundredth of a standard error. Where p is known
-much better than q, so small a distance would need very many points. There, a second bound, the
+much better than q, such small distances would need very many points. There, a second bound, the
 corner bound, helps: between two points, f is at most f(largest p, smallest q), which is close to f
 wherever K1 is nearly certain to be large enough.
 """

@@ -13,9 +13,9 @@ from dpjax.inference._band import Band, radius
 from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
-"""_PARTS is the number of equal shares of the draws at which sets end. _TAIL_SETS is the number of
-further, smaller sets at each end of the chain. _FEWEST is the expected number of confirmation draws
-in the smallest of them."""
+"""Sets of the chain end where the draws are divided into _PARTS equal shares. At each end of the
+chain, there are _TAIL_SETS smaller sets in addition, and the smallest one has _FEWEST expected
+confirmation draws."""
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
 """Maximum number of sets of a chain."""

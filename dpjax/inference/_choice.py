@@ -358,7 +358,7 @@ def _cells(
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:
-    """Return by how many standard errors to shrink ratios, [...], for halves [..., 2, 2, cells].
+    """Return by how many standard errors to shrink ratios, [...], given counts [..., 2, 2, cells].
 
     The number grows with the number of cells that have draws in both halves. `ordered` tells
     whether the cells lie on a line.

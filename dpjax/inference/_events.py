@@ -182,7 +182,7 @@ def event_lower_bound(
 def wilson(
     counts: ArrayLike, num_samples: ArrayLike, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Wilson's bounds on probabilities, close to the exact ones even for few draws."""
+    """Return Wilson's bounds on probabilities, which are nearly exact even for few draws."""
     k, n, z = (np.asarray(x, np.float64) for x in (counts, num_samples, quantile))
     centre = k + z**2 / 2
     spread = z * np.sqrt(np.maximum(k * (1 - k / np.maximum(n, 1)), 0) + z**2 / 4)

@@ -14,10 +14,11 @@ coin i, and add over i. This gives
 
     sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
 
-With p_a = b_a u_a and b_a = binom(r, a) e^(epsilon a), this is sum a b_a (u_a - u_(a-1))_+ <= n
-delta, a linear program whose optima mix at most two of the laws of W given W >= j. Some mechanisms
-have these laws, such as randomized response given at least j right answers. Therefore, no larger
-bound that depends only on c is valid for every mechanism.
+Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities then say that sum a b_a
+(u_a - u_(a-1))_+ <= n delta. Maximizing P(C >= c) under this condition is a linear program, and its
+optima mix at most two of the laws of W given W >= j. Some mechanisms have these laws, such as
+randomized response given at least j right answers. Therefore, no larger bound that depends only on
+c is valid for every mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), whose theorem has a looser term for delta.

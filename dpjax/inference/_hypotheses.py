@@ -1,13 +1,13 @@
 """The relation between a level t of privacy and one event, and orders of counts as evidence.
 
-If the level is t then p <= g(t, q), where p and q are the event's probabilities at its likelier and
-at its other side; g increases with t and with q. An order s ranks counts by their evidence for a
-large t: it increases with the count at the likelier side and decreases with the count at the other
-side, so P(s >= observed) increases with p and decreases with q. Each order is an approximate normal
-lower bound on t.
+Let p and q be the event's probabilities at its likelier side and at the other side. If the level is
+t, then p <= g(t, q), where g increases with t and with q. An order s ranks counts by their evidence
+for a large t: it increases with the count at the likelier side and decreases with the count at the
+other side, so P(s >= observed) increases with p and decreases with q. Each order is an approximate
+normal lower bound on t.
 
-Bets instead use straight lines r q + d above g: refuting P(E) <= r P'(E) + d in either direction
-refutes the level.
+Bets use straight lines r q + d above g instead. If bets refute P(E) <= r P'(E) + d, in one of the
+two directions, they refute the level.
 
 Notation: z is the normal quantile of the confidence; v1 and v2 are the variances of the estimates
 of p and q.

@@ -75,10 +75,10 @@ def local_bounds(
 ) -> LocalBounds:
     """Return lower confidence bounds on epsilon from the confirm stage of MPL.
 
-    The search stage alone decides whether a bound is exact and which direction it has, so these
-    choices do not reduce the confidence. Where a density from the search stage is at the floor, or
-    too small for 25 expected confirmation draws, the bound is the exact binomial one for the event
-    at the witness.
+    Whether a bound is exact, and in which direction it holds, is decided by the search stage alone.
+    These choices therefore do not reduce the confidence. Where a density from the search stage is
+    at the floor, or too small for 25 expected confirmation draws, the bound is the exact binomial
+    one for the event at the witness.
 
     Args:
         search_densities: [..., 2], densities from the search stage at the witness, before

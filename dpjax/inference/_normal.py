@@ -34,8 +34,8 @@ def kernel_error(
 
     R is the integral of K^2. The formula omits the -f^2 terms of the exact variance, so it is
     slightly too large where the density is smooth: in the paper's experiments, the true error is
-    0.93 to 0.97 times the formula's value. Where mass concentrates on a scale below h, for instance
-    at an atom, the formula is too small; `kernel_exact_error` is not.
+    0.93 to 0.97 times the formula's value. Where probability is concentrated on a scale below h,
+    for instance at an atom, the result is too small; `kernel_exact_error` is not.
 
     Args:
         densities: Densities f and f', [..., 2].

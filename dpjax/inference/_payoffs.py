@@ -8,9 +8,9 @@ with coefficients c >= 0, the inequality holds for the sum, over all databases D
 
     sum_D n_D sum_j P_D(j) U_D(j) <= 0,    U_D = the sum of c u over the pairs at D.
 
-Every draw is paid once, by 1 + U_D(j) >= 0. Draws are independent, so the mean of the product over
-all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most 1 by the inequality of
-arithmetic and geometric means.
+Each draw at D with output j multiplies the wealth once, by 1 + U_D(j) >= 0. Draws are independent,
+so the mean of the product over all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most
+1 by the inequality of arithmetic and geometric means.
 
 The coefficients are the expert's fractions, reduced in two ways. First, several pairs may bet on
 the same outputs, and the sum of their bets would be larger than the best bet. `_damped` therefore
@@ -61,7 +61,7 @@ class _Common(NamedTuple):
     """A database of several pairs.
 
     Attributes:
-        members: Side and pair of each of its places, int64 [members, 2].
+        members: Side and pair of each place where the database occurs, int64 [members, 2].
         labels: Group of each atom, according to each member, int64 [members, atoms]. An atom is a
             set of cells that lie in one group of every member.
         counts: Counts of the block's draws in the atoms, [atoms].
@@ -100,7 +100,8 @@ def gains(
 ) -> Floats:
     """Return the gain in ln wealth from one expert's bets, [bets, pairs, levels].
 
-    A database's draws are paid once; their gain is listed at the first pair that has the database.
+    If several pairs share a database, the gain from its draws is counted once, at the first of
+    these pairs.
 
     Args:
         block: Draws of the block.
@@ -205,7 +206,7 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common]) -> Floats:
 
 
 def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
-    """Reduce the shares [pairs, levels] of bets so that no draw loses more than allowed."""
+    """Reduce the shares [pairs, levels] of bets, so that one draw loses at most _MOST_LOST."""
     lost = np.maximum(-bets.min(axis=3), 0) * share
     least = np.ones_like(share)
     for database in common:

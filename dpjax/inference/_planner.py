@@ -6,11 +6,11 @@ for finitely many outputs.
 
 There are two union bounds. "all-intervals" covers every count of every input, and so holds for the
 decisive intervals and pairs, those that determine the estimate. "published" is the bound in the
-paper: for LDP it covers only the 4 counts of the two decisive intervals. If several pairs are
-compared, the published bound multiplies the confidences of two pairs: the pair with the largest
-level, and the pair with the largest estimate. Each of these pairs therefore needs the square root
-of the total confidence. The paper's proof is incomplete: the decisive intervals are known only
-after the draw, and pairs with a common input share draws.
+paper: for LDP, it covers only 4 counts, those of the two decisive intervals at both inputs. If
+several pairs are compared, the published bound multiplies the confidences of two pairs: the pair
+with the largest level, and the pair with the largest estimate. Each of these pairs therefore needs
+the square root of the total confidence. The paper's proof is incomplete: the decisive intervals are
+known only after the draw, and pairs with a common input share draws.
 
 - LDP, densities on an interval: the paper tolerates an error of gamma / 12 of each count, but an
   error of gamma / 3 is small enough. The larger error saves more samples than covering every count

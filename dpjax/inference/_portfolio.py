@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_OUTCOMES = 16
-"""Maximum number of cells at which each cell is bet on individually."""
+"""Each cell is bet on individually if there are at most this many cells."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """After n draws, a bet uses the fraction c = n / (n + rho) with rho from PSEUDO_DRAWS. SPLIT_DRAWS
@@ -180,8 +180,8 @@ def shown(
 def _added(n: Counts, m: Counts) -> tuple[Floats, Floats]:
     """Return pseudo-counts for n and m draws, 1 at the side with fewer draws.
 
-    They are proportional to the draws, so that an outcome without draws has the same share at both
-    sides.
+    The pseudo-counts are proportional to the draws, so that an outcome without draws has the same
+    share at both sides.
     """
     least = np.maximum(np.minimum(n, m), 1)
     return np.maximum(n, 1) / least, np.maximum(m, 1) / least

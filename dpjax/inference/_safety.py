@@ -142,8 +142,8 @@ def safety_check(
 
     Raises:
         TypeError: When the plan assumes finitely many outputs, where there is no constant to check.
-        ValueError: When an argument is out of its range, or the plan has too few samples for the
-            probability at any beta.
+        ValueError: When an argument is out of its range, or the plan has too few samples to reach
+            the probability with any beta.
 
     References:
         Gorla et al., Theorem 3.

@@ -27,7 +27,7 @@ _UNIT = 1e-12
 
 
 class Shared(NamedTuple):
-    """Fresh draws that are divided between both sides as each event needs them.
+    """Fresh draws that may be divided unequally between both sides, depending on the event.
 
     Attributes:
         mean: N, draws per side on average.
@@ -57,8 +57,9 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return four ratios to compare, [4, ...]: 1, two values in between, and the given ratio.
 
-    The given ratio is best for many draws. If draws are few, it leaves too few of them at the
-    likelier side. The table lists exact mean bounds for the powers 0, 1/2, 3/4 and 1 of the ratio.
+    The given ratio is best for many draws. If draws are few, the given ratio leaves too few of them
+    for the likelier side. The table lists exact mean bounds for the powers 0, 1/2, 3/4 and 1 of the
+    ratio.
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34

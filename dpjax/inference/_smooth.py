@@ -5,8 +5,8 @@ have similar ratios, the rest of the line shows how the loss continues in the ta
 noise it grows steadily, and for Laplace noise it levels off.
 
 The fit is a logistic regression of the side on the position of an output. The log odds are a line
-in the normal score of the position, plus bends at fixed knots, whose common standard deviation is
-the one with the largest marginal likelihood.
+in the normal score of the position, plus bends at fixed knots. All bends have the same standard
+deviation, which is chosen by the largest marginal likelihood.
 
 References:
     Ruppert, Wand, Carroll (2003), Semiparametric Regression: penalized splines as mixed models.
@@ -178,8 +178,8 @@ def _grouped(counts: NDArray[np.int64]) -> Floats:
 def _fitted(counts: Floats) -> tuple[Floats, Floats]:
     """Return log odds of the first side, and the covariance of their coefficients.
 
-    All scales of the bends are fitted at once. Products are stacked, so that the fit of a run has
-    the same bits for any number of runs.
+    All scales of the bends are fitted at once. Matrix products are computed for each run
+    separately, so that the bits of its fit do not depend on the number of runs.
 
     Args:
         counts: [runs, 2, groups].

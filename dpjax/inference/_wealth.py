@@ -68,7 +68,7 @@ class Wealth:
 
     @property
     def place(self) -> int:
-        """Number of levels below the smallest level that is not refuted."""
+        """Number of levels of the grid below the smallest level that is not refuted."""
         return int(np.logical_and.accumulate(self.is_refuted).sum())
 
     @property

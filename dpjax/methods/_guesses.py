@@ -2,8 +2,8 @@
 
 By default, two sets of guesses are made, and each uses a part of the error. The size of the planned
 set depends only on the number of canaries. This set is judged on all canaries, and its bound is
-exact. For the chosen set, the coins of a random part of the canaries are revealed, and the size is
-computed from them. This set is judged on the remaining canaries. The set with the larger bound is
+exact. For the chosen set, the coins of a random part of the canaries are revealed, and these coins
+determine the size. This set is judged on the remaining canaries. The set with the larger bound is
 reported.
 """
 

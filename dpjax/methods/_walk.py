@@ -1,11 +1,11 @@
 """One sequential audit in progress: draws, bets, and cells that are renewed as draws accumulate.
 
 The first draws determine the cells and are not bet on. Each later block is drawn at the most
-promising pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time:
-an audit ends once the claim is refuted, the draws or the time are spent, or the user stops it.
-While draws are few, the cells are determined again, from all draws so far, each time the number of
-draws has grown by half. Without a claim, part of the error is kept for the planned look: one exact
-bound, whose event is fixed before the draws that are counted for it.
+promising pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time.
+An audit may therefore end once the claim is refuted, the draws or the time are spent, or the user
+stops it. While draws are few, the cells are determined again, from all draws so far, each time the
+number of draws has grown by half. Without a claim, part of the error is kept for the planned look:
+one exact bound, whose event is fixed before the draws that are counted for it.
 
 
 References:
@@ -280,8 +280,8 @@ class Walk:
     def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
         """Draw the given number of outputs per side of each pair, and bet on them.
 
-        The total and the deadline may cut the block short, and end the audit. Returns the number of
-        draws per side.
+        If the total or the deadline is reached, the block is cut short, and the audit ends. Returns
+        the number of draws per side.
         """
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most

@@ -221,7 +221,7 @@ class Notion:
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
 
     def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
-        """Return a band's level minus a claim, and for a curve the `Crossing`, if there is one.
+        """Return a band's level minus a claim; for a curve, also the `Crossing`, if there is one.
 
         Args:
             band: Band of a chain.

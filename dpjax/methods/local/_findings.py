@@ -95,7 +95,7 @@ def finding_of(
     """Return the finding of one run.
 
     Args:
-        statistics: Statistics of the run with curves, without the axis of runs.
+        statistics: Statistics of this run, including curves; without an axis of runs.
         settings: Options of the run.
         region: Region of the run.
         pairs: Searched pairs.

@@ -131,7 +131,7 @@ class Local(LocalOptions):
         return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
-        """Return the outputs as arrays, and the options without their region."""
+        """Return the outputs as arrays, and the options with `region` removed."""
         terms.refuse_notions("a density estimate")
         # Smooth only without a region, because a list of outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None

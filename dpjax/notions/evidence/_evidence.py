@@ -98,7 +98,7 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return the bound minus the claim, and for a curve the `Crossing`, if there is one."""
+        """Return the bound minus the claim; for a curve, also the `Crossing`, if there is one."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -155,7 +155,7 @@ class Evidence:
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
-        """Return the evidence with another counted event; without an event, return it unchanged.
+        """Replace the counted event; return the evidence unchanged if it counts no event.
 
         Args:
             event: An event chosen without the confirmation set, or the complement of one.
