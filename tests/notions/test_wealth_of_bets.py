@@ -8,7 +8,7 @@ import pytest
 
 from dpjax import Epsilon, Gdp
 from dpjax.inference import Look, look_bound, start, step
-from dpjax.notions._wealth import BetWealth
+from dpjax.notions.evidence._wealth import BetWealth
 
 ERROR = 0.05
 
