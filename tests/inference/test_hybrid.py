@@ -6,6 +6,7 @@ import pytest
 from dpjax import Epsilon
 from dpjax.inference import Difference, Ratio, Shift, choose_event, start, step
 from dpjax.inference._assumptions import FiniteOutputs
+from dpjax.inference._choice import Rivals
 from dpjax.inference._chosen_guesses import delta_of_curves
 from dpjax.inference._hybrid import Look, best_events, best_pairs, errors, look_bound, planned_look
 from dpjax.inference._ranges import _ends
@@ -68,7 +69,7 @@ def test_events_are_those_of_the_hypothesis(hypothesis, ordered):
     counts = np.stack([found.first[[2, 0]], found.second[[2, 0]]], axis=1)
     positions = [np.arange(6.0)] if ordered else ()
     expected = choose_event(counts, 3000, 0.96, hypothesis=hypothesis, positions=positions,
-                            ordered=ordered, num_rivals=2)  # fmt: skip
+                            ordered=ordered, rivals=Rivals(2))  # fmt: skip
     np.testing.assert_array_equal(events.predicted, expected.predicted)
     np.testing.assert_array_equal(events.cells, expected.cells)
     assert best_pairs(found, 2, 3000, 0.04)[0] == 2 and len(best_pairs(found, 2, 3000, 0.04)) == 2

@@ -139,7 +139,8 @@ def test_simpler_cells_are_chosen_if_nearly_as_good(monkeypatch, promised, chose
     """Entries come first, then a score, then boxes."""
     asked = []
 
-    def promise(cells, halves):
+    def promise(cells, halves, number):
+        assert number == 4
         asked.append(type(cells).__name__)
         assert halves.shape == (2, 2, cells.size) and halves.sum() == 1200
         return [0.1, promised, 0.2, 1.0, 0.5][len(asked) - 1]
@@ -158,7 +159,7 @@ def test_simpler_cells_are_chosen_if_nearly_as_good(monkeypatch, promised, chose
 def test_few_entries_are_divided_into_boxes(dimension, boxes):
     kinds = []
     pilots = [vectors(600, dimension, seed) for seed in (1, 2)]
-    promise = lambda cells, halves: kinds.append(type(cells)) or 1.0  # noqa: E731
+    promise = lambda cells, halves, number: kinds.append(type(cells)) or 1.0  # noqa: E731
     lay_best(pilots, [np.arange(600) % 5] * 2, ["a number"], promise)
     assert (Partition in kinds) is boxes and len(kinds) == dimension + 1 + boxes
 
