@@ -100,8 +100,7 @@ class Shift:
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)
         change = lifted_high / low - lifted_low / high
-        with np.errstate(invalid="ignore"):
-            return np.nan_to_num(change * np.diff(scipy.special.logit(smaller)) / 4, posinf=0.0)
+        return np.nan_to_num(change * np.diff(scipy.special.logit(smaller)) / 4, posinf=0.0)
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -107,7 +107,7 @@ class _Together(OnHost):
         used: Seconds of each member's time limit that are already used.
     """
 
-    made: list[Member] = field(repr=False)
+    made: list[Member]
     used: float = 0.0
     time_limit: float | None = None
 

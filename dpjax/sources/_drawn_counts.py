@@ -262,7 +262,7 @@ class OpenedDrawn:
                 self._request.execution,
             )
 
-        for part in self._parts(launch, 2 * searched.size, num_samples):
+        for part in self._parts(launch, 2 * searched.size, num_samples, 0):
             counts = counts + part
             self.tally.searched += int(part.sum())
         return counts.reshape(*searched.shape, 2, 2, table.size).swapaxes(2, 3)
@@ -297,7 +297,7 @@ class OpenedDrawn:
         launch: Callable[[Blocks], WideCount],
         num_streams: int,
         num_draws: int,
-        first: int = 0,
+        first: int,
     ) -> Iterator[NDArray[np.int64]]:
         """Yield the counts of successive parts of streams of up to `num_draws` draws each.
 

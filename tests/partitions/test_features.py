@@ -25,7 +25,7 @@ def test_standardized_numbers():
     values = np.concatenate([np.arange(-500, 501) / 10, np.full(99, 7.0), [1e6]])[:, None]
     outputs = vectors(values)
     columns = Columns.of(outputs)
-    low, centre, high = np.quantile(values, [0.25, 0.5, 0.75])
+    low, centre, high = np.quantile(values[values != 7.0], [0.25, 0.5, 0.75])
     assert columns.centre[0] == centre
     assert columns.scale[0] == pytest.approx((high - low) / 1.349)
     assert columns.atoms[0].tolist() == [7.0] and not len(columns.labels)
@@ -46,13 +46,17 @@ def test_values_that_are_frequent(count, size, found):
 
 
 def test_entries_that_hardly_vary():
-    """Where half is equal, the scale is the standard deviation; 1 where all is."""
-    values = np.stack([np.r_[np.zeros(800), np.arange(200)], np.full(1000, 4.0)], axis=1)
-    columns = Columns.of(vectors(values))
-    np.testing.assert_allclose(columns.scale, [values[:, 0].std(), 1.0])
-    assert columns.centre.tolist() == [0.0, 4.0]
+    """Atoms count for nothing; where half of the rest is equal, by the deviation; 1 where all is."""
+    half = np.r_[np.zeros(800), np.arange(1.0, 201)]
+    # The ninth of nine frequent values is no atom.
+    ninth = np.r_[np.repeat(np.arange(-8.0, 0), 20), np.full(640, 100.0), 1000.5 + np.arange(200)]
+    columns = Columns.of(vectors(np.stack([half, np.full(1000, 4.0), ninth], axis=1)))
+    spread = np.diff(np.quantile(half[800:], [0.25, 0.75]))[0] / 1.349
+    np.testing.assert_allclose(columns.scale, [spread, 1.0, ninth[160:].std()])
+    assert columns.centre.tolist() == [100.5, 4.0, 100.0]
     # All values are frequent in the second: an ordinary number.
     assert columns.atoms[1].size == 0 and columns.atoms[0].tolist() == [0.0]
+    assert columns.atoms[2].tolist() == list(range(-8, 0))
 
 
 def test_outputs_without_numbers():
@@ -82,12 +86,29 @@ def test_numbers_of_knots(dimension, knots):
         assert Features.of(kind, columns, outputs).knots == ()
 
 
-@pytest.mark.parametrize(("distinct", "knots"), [(8, 0), (9, True)])
-def test_entries_of_few_values_have_no_hinges(distinct, knots):
+@pytest.mark.parametrize("distinct", [2, 3, 8])
+def test_entries_of_few_values_have_hinges_between_them(distinct):
     values = (np.arange(900) % distinct).astype(float)[:, None]
     outputs = vectors(values)
-    features = Features.of("additive", Columns.of(outputs), outputs)
-    assert bool(len(features.knots[0])) is bool(knots)
+    columns = Columns.of(outputs)
+    features = Features.of("additive", columns, outputs)
+    inner = columns.numbers(vectors(np.arange(1.0, distinct - 1)[:, None]))[:, 0]
+    np.testing.assert_allclose(features.knots[0], inner)
+
+
+def test_entries_of_nine_values_have_hinges_at_quantiles():
+    outputs = vectors((np.arange(900) % 9).astype(float)[:, None])
+    columns = Columns.of(outputs)
+    expected = np.unique(np.quantile(columns.numbers(outputs)[:, 0], np.arange(1, 8) / 8))
+    np.testing.assert_allclose(Features.of("additive", columns, outputs).knots[0], expected)
+
+
+def test_common_features_are_a_sum():
+    outputs = vectors([[0.1, 5.0], [-5.0, -0.25]])
+    columns = Columns(np.zeros(2), np.ones(2), np.empty(0, int), (np.empty(0),) * 2)
+    features = Features.of("common", columns, outputs)
+    np.testing.assert_allclose(features(outputs), [[0.6], [-0.75]])
+    assert features.owners().tolist() == [-1]
 
 
 @pytest.mark.parametrize("dimension", [2, 20, 21])

@@ -15,6 +15,7 @@ from dpjax.sources._layouts import (
     stream_words,
 )
 from dpjax.sources._rounds import Rounds
+from dpjax.sources.streams import NUM_STAGES
 
 MOST = 2**13
 
@@ -61,10 +62,14 @@ def test_the_last_block_of_a_stream():
 
 
 def test_words_are_those_of_folded_keys():
-    key = random.as_key(3)
-    folded = jax.random.fold_in(jax.random.fold_in(key, 5), 2)
-    found = stream_words(random.words_of(key), 5, 2)
-    np.testing.assert_array_equal(found, random.words_of(folded))
+    """Of run, pair, side and stage, in this order."""
+    found = stream_words(random.words_of(random.as_key(3)), 5, 3)
+    assert found.shape == (3, 2, NUM_STAGES, 2)
+    for place in np.ndindex(found.shape[:-1]):
+        key = random.as_key(3)
+        for part in (5, *place):
+            key = jax.random.fold_in(key, part)
+        np.testing.assert_array_equal(found[place], random.words_of(key))
 
 
 @pytest.mark.parametrize("threads", [False, True])

@@ -180,3 +180,10 @@ def test_lists_whose_outputs_numpy_would_merge():
     for outputs in (np.array([1j]), np.array([["a", "b"]])):
         with pytest.raises(TypeError, match="x must"):
             as_outputs("x", outputs)
+
+
+@pytest.mark.parametrize(("times", "wide"), [(39, True), (40, False)])
+def test_integers_that_occur_forty_times_are_frequent(times, wide):
+    """Twenty times at each side of the search set."""
+    _, notes = outcome(np.repeat(np.arange(100), times), 10**6, lambda *_: 0.0)
+    assert ("Most of these outcomes occur fewer than 20 times" in notes) is wide

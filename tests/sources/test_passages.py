@@ -92,6 +92,14 @@ def test_passages_that_come_again():
     assert restored.chunks.dtype == np.int32
 
 
+def test_tails_are_shorter_than_a_window():
+    first = np.random.default_rng(2).integers(0, 2**63, 400).astype(np.uint64)
+    longer = dataclasses.replace(Passages.none(), tails=(first[:300], first[100:]))
+    restored = Passages.from_plain(longer.to_plain())
+    np.testing.assert_array_equal(restored.tails[0], first[300 - WINDOW + 1 : 300])
+    np.testing.assert_array_equal(restored.tails[1], first[-WINDOW + 1 :])
+
+
 def test_passages_that_are_damaged():
     rng = np.random.default_rng(2)
     first = rng.integers(0, 2**63, 2000).astype(np.uint64)

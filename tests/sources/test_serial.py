@@ -165,7 +165,7 @@ def test_ranks_of_independent_outputs_say_nothing():
 def test_distances_are_at_most_a_quarter_of_the_outputs(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        _serial, "_chance_of_runs", lambda split, distance: asked.append(distance) or 1.0
+        _serial, "_chances_of_runs", lambda split, many: asked.extend(many) or [1.0] * len(many)
     )
     for size, most in ((3, 0), (4, 1), (7, 1), (8, 2), (255, 32), (256, 64), (10**4, 64)):
         asked.clear()
@@ -179,15 +179,15 @@ def test_the_chance_of_a_doubt_is_divided_among_the_tests(monkeypatch):
     for values, number in ((None, 7), (ranks, 14)):
         for factor, is_said in ((0.99, True), (1.01, False)):
             chance = factor * 1e-6 / (2 * number)
-            monkeypatch.setattr(_serial, "_chance_of_runs", lambda s, d, c=chance: c)
-            monkeypatch.setattr(_serial, "_chance_of_ranks", lambda s, d: 0.5)
+            monkeypatch.setattr(_serial, "_chances_of_runs", lambda s, d, c=chance: [c] * len(d))
+            monkeypatch.setattr(_serial, "_chances_of_ranks", lambda s, d: [0.5] * len(d))
             assert bool(notes_of_order("x", [split], values)) == is_said
 
 
 def test_few_or_tied_values_are_not_ranked(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        _serial, "_chance_of_ranks", lambda ranks, distance: asked.append(len(ranks)) or 1.0
+        _serial, "_chances_of_ranks", lambda ranks, d: asked.append(len(ranks)) or [1.0] * len(d)
     )
     split = np.arange(1000) % 2 == 1
     notes_of_order("x", [split], np.arange(99.0))

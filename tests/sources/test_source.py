@@ -52,6 +52,15 @@ DEFAULTS = {
         "time_limit": None,
     },
     dpjax.OneRun: {"fair_coins": False, "name": "one run"},
+    LibraryMechanism: {
+        "d_in": None, "bits": "auto", "workers": 0, "time_limit": 60.0, "timeout": None,
+        "special": "outcomes",
+    },
+    dpjax.Recorded: {
+        "discrete": None, "bits": None, "search_fraction": 0.3, "blocks": None,
+        "independent": False, "name": "recorded outputs",
+    },
+    dpjax.Recording: {"column": None},
 }  # fmt: skip
 
 

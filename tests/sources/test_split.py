@@ -142,7 +142,7 @@ def test_one_output_of_each_block_confirms():
 class Told:
     """Two cells: 1 for what is counted without its fold, 0 for what is fresh."""
 
-    size = 2
+    size, cross_fitted = 2, True
 
     def index(self, outputs):
         return np.zeros(len(outputs.labels), int)

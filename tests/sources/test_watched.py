@@ -1,0 +1,104 @@
+"""Batches that begin alike at two places are refused at the pair and the side where they occur."""
+
+import numpy as np
+import pytest
+
+from dpjax.partitions import Encoder
+from dpjax.sources import AnyPairs
+from dpjax.sources._counting import Tally
+from dpjax.sources._repeats import Repeats
+from dpjax.sources._time_limit import Quota
+from dpjax.sources._watched import Watched
+from dpjax.sources.streams import CONFIRM, NUM_STAGES, SEARCH
+
+REALS = np.random.default_rng(1).laplace(size=5000)
+PAIRS = AnyPairs(([1, 2], [3, 4]), ("one", "two"))
+
+
+def watched(batches):
+    """A mechanism that gives batches one after the other, whatever is asked for."""
+    spans = []
+
+    def draw(database, span):
+        spans.append((database, span))
+        yield from batches.pop(0)
+
+    tally = Tally()
+    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), tally, {"a": 1})
+    return found, spans, tally
+
+
+def drawn(found, pair, side, stage, first=0, done=0, cut=None, seconds=None):
+    return [*found.batches(pair, side, stage, Quota(1000, cut, seconds), first, done)]
+
+
+def test_what_is_asked_for():
+    found, spans, tally = watched([[REALS[:10]], [REALS[10:20], REALS[20:50]], [REALS[50:60]]])
+    drawn(found, 1, 1, SEARCH, 300, 20, 5)
+    (database, span), words = spans[0], found.words(1, 1, SEARCH)
+    assert database == 4 and words == (7, 8, 1, 1, SEARCH + 2 * NUM_STAGES) == span.words
+    assert (span.outputs, span.cut, span.done) == (range(300, 1300), 5, 20)
+    drawn(found, 0, 0, CONFIRM)
+    drawn(found, 0, 0, SEARCH)
+    assert tally.searched == 20
+    assert found.taken[1, 1][0] == 10 and found.taken[0, 0][0] == 50
+
+
+@pytest.mark.parametrize("size", [100, 1000])
+def test_a_batch_that_begins_alike_is_refused(size):
+    again = np.concatenate([REALS[:size], REALS[3000:3010]])
+    found, _, _ = watched([[REALS[:2000]], [again]])
+    drawn(found, 1, 1, SEARCH)
+    with pytest.raises(Repeats) as refused:
+        drawn(found, 1, 1, CONFIRM)
+    error = refused.value
+    assert error.pairs.sides == ([2], [4]) and error.pairs.labels == ("two",)
+    assert (error.counted.runs, error.counted.outputs) == ("batches", 100)
+    assert "drawn at its neighbor, had the same first 100" in str(error)
+    assert error.settings == {"a": 1}
+
+
+@pytest.mark.parametrize(("pair", "side"), [(0, 1), (1, 0)])
+def test_other_sides_and_the_same_place_may_begin_alike(pair, side):
+    found, _, _ = watched([[REALS[:200]]] * 3)
+    drawn(found, 1, 1, SEARCH)
+    drawn(found, pair, side, CONFIRM)
+    drawn(found, 1, 1, SEARCH)
+
+
+def test_short_batches_and_those_that_hardly_vary_may_begin_alike():
+    for batch in (REALS[:99], np.zeros(500), np.r_[np.zeros(495), np.ones(5)]):
+        found, _, _ = watched([[batch]] * 2)
+        drawn(found, 0, 0, SEARCH)
+        drawn(found, 0, 0, CONFIRM)
+
+
+def test_constant_outputs_are_noted_where_both_sides_have_them():
+    found, _, _ = watched([[np.zeros(3)], [np.ones(4)], [np.ones(2)], [np.array([1.0, 2.0])]])
+    drawn(found, 0, 0, SEARCH)
+    assert found.notes(0) == []
+    drawn(found, 0, 1, SEARCH)
+    (note,) = found.notes(0)
+    assert "All 3 outputs at the database" in note and "all 4 at its neighbor" in note
+    drawn(found, 0, 1, CONFIRM)
+    assert len(found.notes(0)) == 1
+    drawn(found, 0, 1, CONFIRM, 2)
+    assert found.notes(0) == []
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_two_runs_that_are_the_same(side):
+    found, _, _ = watched([])
+    runs = [[list(REALS[:50]), list(REALS[50:100])] for _ in range(2)]
+    runs[0][1 - side] = list(REALS[200:250])
+    with pytest.raises(Repeats) as refused:
+        found.refuse_same(0, ("processes", runs))
+    where = ("the database", "its neighbor")[side]
+    assert f"Two processes of the function f, drawn at {where}, had" in str(refused.value)
+    runs[0][side] = [*runs[0][side][:-1], 0.5]
+    found.refuse_same(0, ("processes", runs))
+
+
+def test_a_round_ends_when_its_time_is_over():
+    found, _, _ = watched([[REALS[:10], REALS[10:20]]])
+    assert len(drawn(found, 0, 0, SEARCH, seconds=0.0)) == 1
