@@ -28,7 +28,6 @@ wherever K1 is nearly certain to be large enough.
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from numpy.typing import NDArray
 
 from dpjax.inference._binomial import one_sided_bounds
 from dpjax.inference._blocks import Blocks, Windows
+from dpjax.inference._extreme import least_larger
 from dpjax.inference._hypotheses import NEARLY_ONE, Hypothesis
 
 _NUISANCE_SHARE = 0.005
@@ -61,13 +61,8 @@ _STEEP, _MOST_PARTS = 2.0, 16
 """_STEEP is the value of the added term above which the corner bound is computed too. _MOST_PARTS
 is the maximum number of parts into which one refinement divides an interval."""
 
-_ROUNDING, _TABLE = 1e-12, 65
-"""_ROUNDING is the tolerated rounding error of s. _TABLE is the size of the table from which values
-of q are interpolated."""
-
-_SECANTS, _SURE = 3, 8.0
-"""_SECANTS is the maximum number of secant steps that guess the least K1, beyond the last one.
-_SURE is the length of a step after which no other step is needed."""
+_TABLE = 65
+"""Size of the table from which values of q are interpolated."""
 
 _MOST_CELLS = 16_384
 """Maximum number of entries of a table, so that it fits in a processor's cache."""
@@ -226,7 +221,7 @@ class _Tail:
         low, high = (float(x) for x in one_sided_bounds(counts[1], trials[1], outside / 2))
         self.least, self.range = low, (max(low, high / _WIDEST), high)
         self.smaller = Blocks(low, high, trials[1], self.negligible)
-        self.needed = _least_larger(
+        self.needed = least_larger(
             hypothesis, self.smaller.counts, self.observed, counts, trials, quantile
         )
         self.larger: Blocks | None = None
@@ -338,73 +333,3 @@ def _even(low: float, high: float, places: NDArray) -> NDArray[np.float64]:
     """Interpolate between two probabilities, linearly in the arc sine of their square roots."""
     first, last = (math.asin(math.sqrt(x)) for x in (low, high))
     return np.sin(first + places * (last - first)) ** 2
-
-
-def _least_larger(
-    hypothesis: Hypothesis,
-    smaller: NDArray[np.int64],
-    observed: float,
-    counts: tuple[int, int],
-    trials: tuple[int, int],
-    quantile: float,
-) -> NDArray[np.int64]:
-    """Return the least K1 with s >= observed for each K2; n1 + 1 if there is none.
-
-    Args:
-        hypothesis: Hypothesis whose order is s.
-        smaller: Values of K2, increasing.
-        observed: s at the observed counts.
-        counts: Observed counts K1 and K2, from which the search starts.
-        trials: n1 and n2, draws at the two sides.
-        quantile: Quantile of the order.
-    """
-    most = trials[0]
-
-    def excess(larger: NDArray, smaller: NDArray) -> NDArray[np.float64]:
-        order = hypothesis.order(np.minimum(larger, most), smaller, trials, quantile)
-        # Rounding must not exclude the observed counts.
-        return order - (observed - _ROUNDING)
-
-    def is_reached(larger: NDArray, smaller: NDArray) -> NDArray[np.bool_]:
-        return excess(larger, smaller) >= 0
-
-    guess = _guessed(excess, smaller, counts, most)
-    # The least K1 is above `below`, and at most `at`: s increases with K1, so one value of s on
-    # either side of a guess shows whether it is right.
-    at, below = np.full((2, *smaller.shape), [[most + 1], [-1]])
-    for tried in (guess, guess - 1):
-        reached = is_reached(np.maximum(tried, 0), smaller) & (tried >= 0)
-        at = np.where(reached & (tried <= most), tried, at)
-        below = np.where(~reached & (tried > below), tried, below)
-    (open_,) = np.nonzero(at - below > 1)
-    while open_.size:
-        middle = (below[open_] + at[open_]) // 2
-        reached = is_reached(middle, smaller[open_])
-        at[open_[reached]], below[open_[~reached]] = middle[reached], middle[~reached]
-        open_ = open_[at[open_] - below[open_] > 1]
-    return at
-
-
-def _guessed(
-    excess: Callable[[NDArray, NDArray], NDArray[np.float64]],
-    smaller: NDArray[np.int64],
-    counts: tuple[int, int],
-    most: int,
-) -> NDArray[np.int64]:
-    """Return about the least K1 in [0, n1] with `excess` >= 0 for each K2, by secant steps."""
-    k, m = counts
-    step, other = max(math.isqrt(k), 1), max(math.isqrt(m), 1)
-    near = excess(np.array([k, k - step, k, k]), np.array([m, m, m, m + other]))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slope, fall = (near[0] - near[1]) / step, (near[2] - near[3]) / other
-        tried = np.clip(k + (smaller - m) * (fall / slope), 0.0, most)
-        value = excess(tried, smaller)
-        for _ in range(_SECANTS):
-            later = np.clip(tried - value / slope, 0.0, most)
-            if np.all(np.abs(later - tried) < _SURE):
-                break
-            found = excess(later, smaller)
-            slope = np.where(later != tried, (found - value) / (later - tried), slope)
-            tried, value = later, found
-        tried = np.clip(tried - value / slope, 0.0, most)
-    return np.ceil(np.nan_to_num(tried, nan=k)).astype(np.int64)

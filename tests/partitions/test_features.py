@@ -46,7 +46,7 @@ def test_values_that_are_frequent(count, size, found):
 
 
 def test_entries_that_hardly_vary():
-    """Atoms count for nothing; where half of the rest is equal, by the deviation; 1 where all is."""
+    """Atoms count for nothing; the deviation is taken if half of the rest is equal, 1 if all is."""
     half = np.r_[np.zeros(800), np.arange(1.0, 201)]
     # The ninth of nine frequent values is no atom.
     ninth = np.r_[np.repeat(np.arange(-8.0, 0), 20), np.full(640, 100.0), 1000.5 + np.arange(200)]
