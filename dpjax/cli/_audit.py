@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, source_of
 from dpjax.cli._finish import Files, finish
+from dpjax.cli._importing import importing
 from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._pipelines import place_of
 from dpjax.cli._progress import progress_bar, shown_by
@@ -46,9 +47,7 @@ def command(**given: Value) -> int:
 
     with ExitStack() as stack:
         show = stack.enter_context(progress_bar(quiet=given["quiet"], announce=announce))
-        from dpjax.core.errors import signals_wait
-
-        with signals_wait():
+        with importing():
             from dpjax.audit import audit, resume
             from dpjax.methods import METHODS
             from dpjax.sources import AnyPairs

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 _PACKAGE = Path(__file__).parent.parent
 _END_OF_HEAD = re.compile(r"^(?:    def |    @|\S)", re.M)
+_END_OF_IMPORTS = re.compile(r"^(?:class |def |@)", re.M)
+_CLASS = re.compile(r"^class (\w+).*\n", re.M)
 
 
 class Option(NamedTuple):
@@ -60,15 +62,14 @@ def _source(module: str) -> str:
     return path.read_text("utf-8")
 
 
-def _imported(module: str) -> tuple[ast.Module, dict[str, tuple[str, str]]]:
-    """Return the syntax tree of a module, and where each of its imported names comes from.
-
-    The second value maps each imported name to the module it comes from and to its name there.
-    """
-    tree = ast.parse(_source(module))
-    return tree, {
+def _imported(module: str) -> dict[str, tuple[str, str]]:
+    """Return the module that each imported name of a module comes from, and its name there."""
+    source = _source(module)
+    # For speed, parse only the lines above the first class or function.
+    end = _END_OF_IMPORTS.search(source)
+    return {
         alias.asname or alias.name: (node.module or "", alias.name)
-        for node in tree.body
+        for node in ast.parse(source[: end.start() if end else None]).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -82,8 +83,8 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
         package: Package, such as "dpjax.methods".
         table: Name of the table, such as "METHODS"; its entries are imported names of classes.
     """
-    tree, places = _imported(package)
-    for node in tree.body:
+    places = _imported(package)
+    for node in ast.parse(_source(package)).body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -102,9 +103,9 @@ def declared(module: str, name: str) -> Declared:
         name: Name of the class.
     """
     source = _source(module)
-    start = re.search(rf"^class {name}\b.*\n", source, re.M)
+    start = next((each for each in _CLASS.finditer(source) if each[1] == name), None)
     if start is None:
-        return declared(*_imported(module)[1][name])
+        return declared(*_imported(module)[name])
     # For speed, parse only the docstring and fields of the class, a small part of most files.
     end = _END_OF_HEAD.search(source, start.end())
     (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
@@ -125,7 +126,7 @@ def declared(module: str, name: str) -> Declared:
         elif value is None and not kind.startswith("ClassVar"):
             required.append(field)
     if not options:
-        places = _imported(module)[1]
+        places = _imported(module)
         bases = [base.id for base in body.bases if isinstance(base, ast.Name) and base.id in places]
         options = [option for base in bases for option in declared(*places[base]).options]
     return Declared(own, title, tuple(required), tuple(options), **more)

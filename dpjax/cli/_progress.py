@@ -1,5 +1,7 @@
 """Progress on standard error: a bar on a terminal, a line every half minute in a pipe."""
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +12,8 @@ from dpjax.cli._stop import say
 from dpjax.core.errors import neutral
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dpjax.core.execution import Execution
 
 _LINE_SECONDS = 30.0
@@ -118,10 +122,8 @@ def shown_by(show: Callable[..., None]) -> "Execution":
 
 @contextmanager
 def _shown(state: _State) -> Iterator[None]:
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
+    console = _console()
+    if console is None:
         with _lines(state):
             yield
         return
@@ -138,6 +140,20 @@ def _shown(state: _State) -> Iterator[None]:
     with Progress(SpinnerColumn(), BarColumn(24), Words(), console=console, transient=True) as bar:
         bar.add_task("", total=None)
         yield
+
+
+def _console() -> "Console | None":
+    """Return a console that can show a bar; None if standard error is a pipe or a file."""
+    # For speed, import rich only where it may find a terminal or a notebook; these variables make
+    # it treat a pipe as a terminal.
+    forced = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"} & os.environ.keys()
+    piped = sys.stderr is None or not sys.stderr.isatty()
+    if piped and not forced and "IPython" not in sys.modules:
+        return None
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console if console.is_terminal or console.is_jupyter else None
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from dpjax.cli._finish import Files, finish
+from dpjax.cli._importing import importing
 from dpjax.cli._options import AS_JSON, JUNIT, PLOT, QUIET, REPORT, SARIF
 from dpjax.cli._pipelines import Place
 from dpjax.cli._progress import progress_bar
@@ -45,9 +46,7 @@ def command(**given: Value) -> int:
     of `dpjax audit`.
     """
     files = Files.of(given)
-    from dpjax.core.errors import signals_wait
-
-    with signals_wait():
+    with importing():
         from dpjax.audit import rerun as run
         from dpjax.results import AuditResult
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpjax.cli._audit_options import TABLE as _AUDIT
 from dpjax.cli._finish import Files, finish
+from dpjax.cli._importing import importing
 from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._options import AS_JSON, QUIET
 from dpjax.cli._stop import say
@@ -93,12 +94,11 @@ def command(**given: Value) -> int:
     if written.get("notion", "epsilon") not in _BETS:
         raise ValueError(f"--notion must be one of {', '.join(_BETS)} for a watch.")
     from dpjax.core import validate
-    from dpjax.core.errors import signals_wait
 
     for name in ("every", "idle"):
         if name in written:
             validate.positive(**{name: written[name]})
-    with signals_wait():
+    with importing():
         from dpjax.watching import Folder, Watch
 
     columns = [column_of(written[n]) if n in written else None for n in ("column", "column_y")]

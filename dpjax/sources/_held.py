@@ -140,9 +140,12 @@ def _array(outputs: object) -> np.ndarray:
     """Convert outputs to an array in which outputs that differ still differ."""
     if not isinstance(outputs, list | tuple):
         return as_array(outputs)
-    if any(map(_is_masked, outputs)):
+    # Most lists hold few types, so look at each type once.
+    types = {*map(type, outputs)}
+    nested = any(issubclass(kind, list | tuple | np.ma.MaskedArray) for kind in types)
+    if nested and any(map(_is_masked, outputs)):
         return as_objects([_unmasked(output) for output in outputs])
-    kinds = {next((kind for kind in (str, bytes) if isinstance(v, kind)), None) for v in outputs}
+    kinds = {next((kind for kind in (str, bytes) if issubclass(t, kind)), None) for t in types}
     if len(kinds) <= 1 and not _merged(outputs, array := np.asarray(outputs)):
         return array
     array = np.empty(len(outputs), object)

@@ -40,6 +40,35 @@ def test_help_and_refusals_load_nothing_heavy():
     assert heavy == [] and "--lipschitz is for --method histogram" in said
 
 
+IMPORTING = """
+import gc, json, sys
+from dpjax.cli._importing import importing
+found = []
+for _ in range(2):
+    frozen = gc.get_freeze_count()
+    with importing():
+        inside = gc.isenabled()
+        import jax
+    found.append([inside, gc.isenabled(), gc.get_freeze_count() > frozen + 10_000])
+print(json.dumps(found))
+"""
+
+
+def test_imports_of_a_command_collect_no_garbage():
+    done = subprocess.check_output([sys.executable, "-c", IMPORTING], text=True)
+    # The second time, jax is already imported, so a program that uses it is left alone.
+    assert json.loads(done) == [[False, True, True], [True, True, False]]
+
+
+def test_progress_in_a_pipe_does_not_wait_for_rich():
+    code = "import sys; from dpjax.cli import progress_bar\nwith progress_bar(): pass"
+    command = [sys.executable, "-c", f"{code}\nprint('rich' in sys.modules)"]
+    for forced, loaded in ({}, "False"), ({"FORCE_COLOR": "1"}, "True"):
+        clean = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
+        done = subprocess.run(command, capture_output=True, text=True, env=clean | forced)
+        assert done.stdout.split()[-1] == loaded, done.stderr
+
+
 def test_as_a_module():
     command = [sys.executable, "-m", "dpjax", "--version"]
     assert subprocess.check_output(command, text=True).strip() == dpjax.__version__

@@ -93,6 +93,7 @@ def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
     screen = io.StringIO()
     console = rich.console.Console(file=screen, force_terminal=True, width=100)
     monkeypatch.setattr(rich.console, "Console", lambda **options: console)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # standard error of a test is no terminal
     with progress_bar() as show:
         show(0, 5000)
         time.sleep(0.3)

@@ -35,7 +35,7 @@ _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
 
 def plain_chunks(
     path: Path, offset: int, delimiter: str | None, width: int, place: int | None, rows: int
-) -> Iterator[tuple[np.ndarray, int]]:
+) -> Iterator[tuple[np.ndarray, int, bool]]:
     """Yield chunks of numbers, from the byte `offset` to the first chunk that is not plain.
 
     Args:
@@ -47,7 +47,8 @@ def plain_chunks(
         rows: Number of lines per chunk.
 
     Yields:
-        Arrays int64 or float64 [n] or [n, width], and the number of bytes of their lines.
+        Arrays int64 or float64 [n] or [n, width], the number of bytes of their lines, and whether
+        the file ends after them.
     """
     # Read the content instead of relying on the file size, since a packed file may hold many lines
     # in a few bytes.
@@ -61,8 +62,11 @@ def plain_chunks(
         return
     with opened(path) as file:
         file.seek(offset)
-        for block, ends in _blocks(file, rows):
-            if block.translate(None, _PLAIN) or block.count(b"\r") != block.count(b"\r\n"):
+        for block, ends, last in _blocks(file, rows):
+            if block.translate(None, _PLAIN):
+                return
+            # Look for a single byte first, since that is much faster than counting.
+            if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
                 return
             if np.diff(ends).max() > _LONGEST:
                 return
@@ -71,28 +75,37 @@ def plain_chunks(
             if values is None:
                 return
             several = width > 1 and place is None
-            yield values.reshape(-1, width) if several else values, len(block)
+            yield values.reshape(-1, width) if several else values, len(block), last
 
 
-def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Yield blocks of `rows` lines (the last may have fewer), with the ends of their lines."""
-    rest = b""
+def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool]]:
+    """Yield blocks of `rows` lines (the last may have fewer), with the ends of their lines.
+
+    The third value tells whether the file ends after the block.
+    """
+    rest, found = b"", np.zeros(0, np.intp)
     while True:
-        parts, lines, size = [rest], len(_newlines(rest)), len(rest)
+        parts, places, lines, size = [rest], [found], len(found), len(rest)
         while lines < rows and (part := file.read(_READ)):
             parts.append(part)
-            lines += len(_newlines(part))
+            places.append(_newlines(part) + size)
+            lines += len(places[-1])
             size += len(part)
             if size > _WIDEST * rows + _READ:
                 return
-        data = b"".join(parts)
+        data, newlines = b"".join(parts), np.concatenate(places)
         if not data:
             return
-        ends = _newlines(data)[:rows] + 1
+        ends = newlines[:rows] + 1
         if len(ends) < rows and not data.endswith(b"\n"):
             ends = np.append(ends, len(data))
-        yield data[: ends[-1]], np.concatenate([[0], ends])
-        rest = data[ends[-1] :]
+        end = int(ends[-1])
+        rest, found = data[end:], newlines[rows:] - end
+        if not rest:
+            # Look ahead: to find out later, one would unpack a packed file a second time.
+            rest = file.read(_READ)
+            found = _newlines(rest)
+        yield data[:end], np.concatenate([[0], ends]), not rest
 
 
 def _newlines(data: bytes) -> np.ndarray:

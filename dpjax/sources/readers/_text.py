@@ -63,9 +63,11 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     rows = max(1, min(rows, _PART // (16 * width)))
     numeric: bool | None = None
     read = int(header)
-    for chunk, size in plain_chunks(path, offset, delimiter, width, place, rows):
+    for chunk, size, last in plain_chunks(path, offset, delimiter, width, place, rows):
         numeric = True
         yield chunk
+        if last:
+            return
         read += len(chunk)
         lines_before += len(chunk)
         offset += size

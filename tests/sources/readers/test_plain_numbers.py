@@ -32,9 +32,9 @@ def small(monkeypatch):
     fast: list[int] = []
 
     def counted(*arguments):
-        for chunk, size in _plain.plain_chunks(*arguments):
+        for chunk, size, last in _plain.plain_chunks(*arguments):
             fast.append(len(chunk))
-            yield chunk, size
+            yield chunk, size, last
 
     monkeypatch.setattr(_text, "plain_chunks", counted)
     return fast
