@@ -1,8 +1,9 @@
 """`dpjax hunt`: audit released packages, each in its own environment, with given cases."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,11 @@ TABLE: Table = {
     "cases": option(
         list[Path], "A case: a Python file with package, claim, like and draw; repeatable."
     ),
+    "bisect": option(
+        str,
+        "Find the version in which the verdict changes: all, or versions from oldest to newest.",
+        metavar="all|VERSION,...",
+    ),
     "folder": option(Path, "Folder of recorded draws and installed releases. Default: hunt."),
     "again": option(bool, "Audit the recorded draws again; nothing is installed or run."),
     "seconds": option(float, "Seconds of drawing per case and release. Default: 60."),
@@ -46,6 +52,7 @@ EXAMPLES = (
     "dpjax hunt diffprivlib==0.6.6 --cases linear_regression.py",
     "dpjax hunt pure-ldp==1.1.2 pure-ldp==1.2.0 --cases unary.py",
     "dpjax hunt --cases linear_regression.py --cases unary.py --table found.md",
+    "dpjax hunt --bisect 1.0.5,1.0.6,1.0.7,1.0.8 --cases covariance.py",
     "dpjax hunt --again --cases linear_regression.py",
 )
 
@@ -61,6 +68,8 @@ def command(**given: Value) -> int:
         raise ValueError("hunt needs --cases, a Python file for each.")
     if written.get("packages") and written.get("again"):
         raise ValueError("--again audits recorded draws of every release, so no release is named.")
+    if written.get("bisect") and (written.get("packages") or written.get("again")):
+        raise ValueError("--bisect names the versions, so no release and no --again is given.")
     from dpjax.core.files import refuse_unwritable, write_whole
     from dpjax.hunting import hunt, read_case
 
@@ -69,31 +78,68 @@ def command(**given: Value) -> int:
     folder = written.get("folder", _FOLDER)
     cases = [read_case(path) for path in written["cases"]]
     named = {case.path: _named(case, written.get("packages", [])) for case in cases}
-    if not written.get("again"):
+    if not written.get("again") and not written.get("bisect"):
         _refuse_unnamed(cases, named)
     options = {name: written[name] for name in ("seconds", "confidence", "key") if name in written}
     found: list[Caught] = []
+    changes: dict[str, str] = {}
     with _shown(quiet=bool(given["quiet"])) as tell:
 
         def environments(case: "Case") -> "list[Environment]":
             return _environments(case, named[case.path], folder, tell)
 
-        for caught in hunt(
-            cases, environments, folder / "draws", again=bool(written.get("again")), **options
-        ):
-            tell(f"{caught.spec}: {caught.case.title}: {caught.row['verdict']}")
-            found.append(caught)
+        def audited(several: "list[Case]", again: bool) -> None:
+            for caught in hunt(several, environments, folder / "draws", again=again, **options):
+                tell(f"{caught.spec}: {caught.case.title}: {caught.row['verdict']}")
+                found.append(caught)
+
+        def refuted(case: "Case", spec: str) -> bool | None:
+            named[case.path] = [spec]
+            try:
+                audited([case], again=False)
+            except ValueError as error:
+                tell(str(error))  # This version cannot be installed.
+                return None
+            verdict = str(found[-1].row["verdict"])
+            return verdict in _REFUTING if verdict in {"not refuted", *_REFUTING} else None
+
+        if written.get("bisect"):
+            for case in cases:
+                changes[case.title] = _bisected(case, written["bisect"], partial(refuted, case))
+        else:
+            audited(cases, again=bool(written.get("again")))
     rows = [caught.row for caught in found]
     if "table" in written:
         write_whole({written["table"]: _markdown(rows)})
     if written.get("as_json"):
-        print(json.dumps(rows, indent=1))
+        print(json.dumps({"rows": rows, "changes": changes} if changes else rows, indent=1))
     else:
         print(_table(rows))
+        for title, sentence in changes.items():
+            print(neutral(f"{title}: {sentence}"))
     verdicts = {str(row["verdict"]) for row in rows}
     if verdicts - {"not refuted", *_REFUTING}:
         return 2
     return int(bool(verdicts & set(_REFUTING)))
+
+
+def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]") -> str:
+    """Return a sentence on the version in which the verdict of a case changes.
+
+    Args:
+        case: The case.
+        wanted: "all", or versions from oldest to newest, separated by commas.
+        refuted: Function from a release to whether the claim is refuted; None if it cannot be
+            audited.
+    """
+    from dpjax.hunting import bisect, versions_of
+
+    given = versions_of(case.package) if wanted == "all" else wanted.split(",")
+    versions = [version.strip() for version in given]
+    if len(versions) < 2:
+        raise ValueError(f"--bisect needs at least two versions, but had {', '.join(versions)}.")
+    found = bisect(len(versions), lambda index: refuted(f"{case.package}=={versions[index]}"))
+    return found.words(versions)
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:

@@ -1,5 +1,8 @@
 """Hunts: audits of released packages, each of which draws in an environment of its own."""
 
+from dpjax.hunting._bisect import Bisection as Bisection
+from dpjax.hunting._bisect import bisect as bisect
+from dpjax.hunting._bisect import versions_of as versions_of
 from dpjax.hunting._case import Case as Case
 from dpjax.hunting._case import read_case as read_case
 from dpjax.hunting._environment import Environment as Environment

@@ -45,9 +45,7 @@ def environment_of(
         ValueError: When a specification is malformed, or the release cannot be installed.
     """
     for each in (spec, *requires):
-        # Reject options of pip, URLs and paths.
-        if not re.match(r"[A-Za-z0-9]", each) or "/" in each or "@" in each:
-            raise BadValue(f"packages must be PACKAGE==VERSION, but one was {each!r}.")
+        refuse_unsafe(each)
     if not _SPEC.fullmatch(spec):
         raise BadValue(f"packages must be PACKAGE==VERSION, but one was {spec!r}.")
     wanted = [spec, *sorted(requires), *([] if dependencies else ["alone"])]
@@ -65,6 +63,12 @@ def environment_of(
                 _run([str(python), *quiet, *requires], spec)
         (home / _DONE).write_text(json.dumps(wanted))
     return Environment(spec, python)
+
+
+def refuse_unsafe(requirement: str) -> None:
+    """Raise a ValueError for options of pip, URLs and paths."""
+    if not re.match(r"[A-Za-z0-9]", requirement) or "/" in requirement or "@" in requirement:
+        raise BadValue(f"packages must be PACKAGE==VERSION, but one was {requirement!r}.")
 
 
 def _run(command: list[str], spec: str) -> None:

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpjax.partitions.outputs import Outputs
+from dpjax.partitions.outputs import Outputs, part_of
+
+BLOCK = 2**12
+"""Number of outputs whose features fit in a processor's cache."""
 
 _CLIP = 10.0
 """Bound to which standardized values are clipped."""
@@ -89,12 +92,22 @@ class Columns:
             found |= values == atom
         return found
 
+    @property
+    def num_indicators(self) -> int:
+        """Number of labels and atoms."""
+        return len(self.labels) + sum(map(len, self.atoms))
+
     def indicators(self, outputs: Outputs) -> np.ndarray:
         """Return 0/1 indicators of the labels and atoms, [n, labels + atoms]."""
-        found = [outputs.labels[:, None] == self.labels]
+        found = np.empty((len(outputs.labels), self.num_indicators))
+        place, has_number = len(self.labels), ~outputs.alone
+        for number, label in enumerate(self.labels):
+            found[:, number] = outputs.labels == label
         for column, atoms in enumerate(self.atoms):
-            found.append((outputs.values[:, column, None] == atoms) & ~outputs.alone[:, None])
-        return np.concatenate(found, axis=1).astype(np.float64)
+            for atom in atoms:
+                found[:, place] = (outputs.values[:, column] == atom) & has_number
+                place += 1
+        return found
 
 
 @dataclass(frozen=True)
@@ -129,8 +142,10 @@ class Features:
     def owners(self) -> np.ndarray:
         """Return the entry of each feature, int [features]; -1 for indicators and for products."""
         numbers = np.arange(len(self.columns.centre))
-        indicators = len(self.columns.labels) + sum(map(len, self.columns.atoms))
-        parts = [numbers if self.kind != "common" else np.full(1, -1), np.full(indicators, -1)]
+        parts = [
+            numbers if self.kind != "common" else np.full(1, -1),
+            np.full(self.columns.num_indicators, -1),
+        ]
         if self.kind == "additive":
             parts.append(np.repeat(numbers, [len(knots) for knots in self.knots]))
         if self.kind == "products":
@@ -141,6 +156,16 @@ class Features:
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
         """Return features [n, features]: the standardized entries (or their sum) and others."""
+        found = np.empty((len(outputs.labels), len(self.owners())))
+        for start in range(0, len(found), BLOCK):
+            rows, place = slice(start, start + BLOCK), 0
+            for part in self._parts(part_of(outputs, rows)):
+                found[rows, place : place + part.shape[1]] = part
+                place += part.shape[1]
+        return found
+
+    def _parts(self, outputs: Outputs) -> list[np.ndarray]:
+        """Return the features in parts, each [n, ...]."""
         z = self.columns.numbers(outputs)
         if self.kind in ("common", "clipped"):
             np.clip(z, -_SOFT, _SOFT, out=z)
@@ -156,5 +181,4 @@ class Features:
             if z.shape[1] <= _MANY_COLUMNS:
                 first, second = np.triu_indices(z.shape[1], 1)
                 parts.append(np.clip(z[:, first] * z[:, second], -_SQUARE, _SQUARE))
-        parts = [part for part in parts if part.shape[1]]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return parts

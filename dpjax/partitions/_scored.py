@@ -19,9 +19,10 @@ _STEPS, _TAILS = 48, range(6, 12)
 _FEWEST, _MANY = 500, 5000
 """Minimum number of outputs per side for a linear score, and for other scores."""
 
-_MOST_ROWS, _ROW_NUMBERS = 2**19, 2**23
-"""A linear score is fitted to at most this many outputs per side, which together have at most this
-many entries."""
+_MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**24
+"""A linear score is fitted to at most _MOST_ROWS outputs per side, which together have at most
+_ROW_NUMBERS entries. The outputs of all pairs together have at most _ALL_NUMBERS entries, since the
+time of a search with many pairs is spent on fits."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
 """Maximum number of numeric entries in one output, and in all outputs together."""
@@ -106,14 +107,19 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
     return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column=column)
 
 
-def pilot_size(dimension: int) -> int:
-    """Return the largest pilot size, in outputs per side, for outputs of the given dimension.
+def pilot_size(dimension: int, num_pairs: int = 1) -> int:
+    """Return the largest pilot size, in outputs per side of each pair.
 
     A difference that is spread over many entries shows only in a fit to many outputs.
+
+    Args:
+        dimension: Number of numeric entries of an output.
+        num_pairs: Number of searched pairs.
     """
     if dimension == 1:
         return PILOT
-    return max(min(_MOST_ROWS, _ROW_NUMBERS // dimension) // PILOT, 1) * PILOT
+    numbers = min(_ROW_NUMBERS, _ALL_NUMBERS // num_pairs)
+    return max(min(_MOST_ROWS, numbers // dimension) // PILOT, 1) * PILOT
 
 
 def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:

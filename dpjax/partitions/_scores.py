@@ -18,7 +18,7 @@ import scipy
 
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
-from dpjax.partitions._features import Features
+from dpjax.partitions._features import BLOCK, Features
 from dpjax.partitions.outputs import Outputs, part_of
 
 FOLDS = 5
@@ -37,9 +37,6 @@ _CURVED, _CHANGED = 2**15, 0.02
 """The curvature (Hessian) of a fit is estimated from about _CURVED outputs. It is computed again
 once the mean variance of the predicted sides has changed by this share. An inexact curvature costs
 further steps, which are cheap, but does not change where they end."""
-
-_ROWS = 2**12
-"""Outputs per block; the features of one block fit in a processor's cache."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
 """A short description names at most _SHOWN entries, and a short formula has at most _TERMS terms. A
@@ -150,8 +147,8 @@ class Combination:
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return scores, float32 [n]; the low bits of a float64 sum would reveal its terms."""
         found = np.empty(len(outputs.labels), np.float32)
-        for start in range(0, len(found), _ROWS):
-            rows = slice(start, start + _ROWS)
+        for start in range(0, len(found), BLOCK):
+            rows = slice(start, start + BLOCK)
             features = self.features(part_of(outputs, rows))
             if fold is None:
                 found[rows] = features @ self.weights.mean(axis=0)

@@ -198,7 +198,7 @@ class OpenedDrawn:
         if pair in self._laid:
             return self._laid[pair]
         # The pilot has whole blocks, or all draws, so that the next draws begin with a new block.
-        most = PILOT if self._region is not None else pilot_size(self._width)
+        most = PILOT if self._region is not None else pilot_size(self._width, len(self.pairs))
         number = min(self._rounds.num_samples, most)
         return self._lay_by(
             pair, [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]

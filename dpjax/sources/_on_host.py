@@ -355,7 +355,7 @@ class _OpenedOnHost:
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
         # Encoding the first outputs has shown the dimension of an output.
         width = self._encoder.dimension or 1
-        if self._box is None and (size := pilot_size(width)) > PILOT:
+        if self._box is None and (size := pilot_size(width, len(self.pairs))) > PILOT:
             sides = zip(pilots, rests, strict=True)
             pilots, rests = zip(*(_parted(chain([p], r), size) for p, r in sides), strict=True)
         pilots = [o._replace(values=widened(o.values, width)) for o in pilots]

@@ -1,6 +1,8 @@
 """`dpjax hunt`: which releases are tried, and the table."""
 
+import json
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -74,3 +76,49 @@ def test_every_verdict_has_its_exit_code_and_labels_are_harmless(case, tmp_path,
     done = run("hunt", *options, "--table", table)
     assert "\x1b[2J" not in done.output and "\n| y" not in done.output
     assert len(table.read_text().splitlines()) == 3 and "\x1b" not in table.read_text()
+
+
+def wheel(folder, version, chances):
+    """Write the wheel of a release, whose function returns 1 with a chance for each value."""
+    name = f"coinlib-{version}"
+    code = (
+        f"import random\n\n\ndef flip(value):\n    return int(random.random() < {chances}[value])\n"
+    )
+    head = f"Metadata-Version: 2.1\nName: coinlib\nVersion: {version}\n"
+    kind = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as file:
+        file.writestr("coinlib.py", code)
+        for entry, text in (("METADATA", head), ("WHEEL", kind), ("RECORD", "")):
+            file.writestr(f"{name}.dist-info/{entry}", text)
+
+
+@pytest.mark.slow
+def test_releases_of_a_local_package_are_bisected(tmp_path, run, monkeypatch):
+    """Releases up to 1.2 leak ln 9 = 2.2, later ones flip a fair coin, and 1.9 is not to be had."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    for version, chances in (("1.0", (0.1, 0.9)), ("1.2", (0.1, 0.9)), ("1.10", (0.5, 0.5)),
+                             ("2.0", (0.5, 0.5))):  # fmt: skip
+        wheel(tmp_path, version, chances)
+    case = tmp_path / "coins.py"
+    case.write_text(
+        "package, claim, pairs, draws = 'coinlib', 0.1, [(0, 1)], 300\n\n\n"
+        "def draw(value):\n    import coinlib\n\n    return coinlib.flip(value)\n"
+    )
+    options = ["--cases", case, "--folder", tmp_path / "hunt", "--seconds", "20", "--json"]
+    found = json.loads(run("hunt", "--bisect", "all", *options).output)
+    said = "The claim is refuted in 1.2, and not refuted in 1.10."
+    assert found["changes"] == {"coins": said}
+    releases = [row["release"] for row in found["rows"]]
+    assert sorted(releases) == [f"coinlib=={v}" for v in ("1.0", "1.10", "1.2", "2.0")]
+    found = json.loads(run("hunt", "--bisect", "1.2,1.9,1.10", *options).output)
+    said += " Versions in between that could not be audited: 1.9."
+    assert found["changes"] == {"coins": said}
+
+
+def test_a_bisection_names_its_versions(case, refused):
+    said = refused("hunt", "nothing==1.0", "--bisect", "all", "--cases", case)
+    assert said.startswith("error: --bisect names the versions")
+    assert "at least two versions, but had 1.0" in refused(
+        "hunt", "--bisect", "1.0", "--cases", case
+    )

@@ -220,7 +220,8 @@ def test_outputs_are_scored_in_parts(monkeypatch):
     pilot, folds = shifted(16, 5000, 3)
     score = score_partitions(pilot, folds)[1].score
     whole = score.values(pilot[0]), score.values(pilot[0], folds[0])
-    monkeypatch.setattr("dpjax.partitions._scores._ROWS", 999)
+    monkeypatch.setattr("dpjax.partitions._features.BLOCK", 777)
+    monkeypatch.setattr("dpjax.partitions._scores.BLOCK", 999)
     parts = score.values(pilot[0]), score.values(pilot[0], folds[0])
     np.testing.assert_allclose(parts, whole, rtol=1e-6)
 
@@ -229,7 +230,17 @@ def test_outputs_are_scored_in_parts(monkeypatch):
     ("dimension", "size"), [(1, 2**16), (2, 2**19), (16, 2**19), (20, 6 * 2**16), (500, 2**16)]
 )
 def test_pilots_are_whole_blocks_of_limited_size(dimension, size):
-    assert pilot_size(dimension) == size
+    assert pilot_size(dimension) == pilot_size(dimension, 2) == size
+
+
+def test_many_pairs_have_smaller_pilots():
+    assert [pilot_size(20, pairs) for pairs in (3, 4, 8, 1000)] == [
+        4 * 2**16,
+        3 * 2**16,
+        2**16,
+        2**16,
+    ]
+    assert pilot_size(1, 8) == 2**16
 
 
 def test_cells_have_even_shares_and_fine_tails():

@@ -1,0 +1,62 @@
+"""Bisection: every change is found, with few audits, also where versions cannot be audited."""
+
+import itertools
+import math
+
+import pytest
+
+from dpjax.hunting import bisect, versions_of
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 16])
+@pytest.mark.parametrize("refuted_first", [False, True])
+def test_every_change_is_found_with_few_audits(count, refuted_first):
+    for change in range(1, count):
+        asked = []
+
+        def refuted(index, change=change, asked=asked):
+            asked.append(index)
+            return (index < change) == refuted_first
+
+        found = bisect(count, refuted)
+        assert (found.before, found.after) == (change - 1, change)
+        assert found.refuted is refuted_first and not found.skipped
+        assert len(asked) == len(set(asked)) <= 2 + math.ceil(math.log2(count))
+
+
+def test_versions_that_cannot_be_audited_are_passed_over():
+    """All 64 subsets of six versions, with every change: the truth lies between the two found."""
+    for missing in itertools.product([False, True], repeat=6):
+        left = [index for index in range(6) if not missing[index]]
+        for change in range(1, 6):
+            found = bisect(6, lambda i, m=missing, c=change: None if m[i] else i < c)
+            if len(left) < 2:
+                assert found.refuted is None
+            elif left[0] >= change or left[-1] < change:
+                assert found.before is None and found.refuted is (left[-1] < change)
+            else:
+                before = max(index for index in left if index < change)
+                after = min(index for index in left if index >= change)
+                assert (found.before, found.after) == (before, after)
+                assert found.skipped == tuple(range(before + 1, after))
+
+
+def test_words():
+    versions = ["1.0", "1.1", "1.2", "2.0"]
+    found = bisect(4, lambda index: [True, None, False, False][index])
+    assert found.words(versions) == (
+        "The claim is refuted in 1.0, and not refuted in 1.2. Versions in between that could not "
+        "be audited: 1.1."
+    )
+    assert bisect(4, lambda index: False).words(versions) == (
+        "The claim is not refuted in both the oldest and the newest version."
+    )
+    assert bisect(4, lambda index: None).words(versions) == (
+        "Fewer than two versions could be audited."
+    )
+
+
+@pytest.mark.parametrize("name", ["--index-url=http://x", "../folder", "a @ http://x"])
+def test_nothing_but_names_is_looked_up(name):
+    with pytest.raises(ValueError, match="packages must be PACKAGE==VERSION"):
+        versions_of(name)
