@@ -188,3 +188,27 @@ def wilson(
     spread = z * np.sqrt(np.maximum(k * (1 - k / np.maximum(n, 1)), 0) + z**2 / 4)
     total = n + z**2
     return np.maximum(centre - spread, 0) / total, np.minimum(centre + spread, total) / total
+
+
+def shrunk(
+    larger: NDArray, draws: NDArray, smaller: NDArray, others: NDArray, quantile: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return two probabilities, with their log-ratio shrunk by `quantile` standard errors.
+
+    Args:
+        larger: Counts of the event at the side where it is expected to be likelier.
+        draws: Draws at the side where the event is expected to be likelier.
+        smaller: Counts of the event at the other side.
+        others: Draws at the other side.
+        quantile: Number of standard errors.
+    """
+    p, q = (larger + 0.5) / (draws + 1), (smaller + 0.5) / (others + 1)
+    low, high = wilson(larger, draws, quantile)[0], wilson(smaller, others, quantile)[1]
+    with np.errstate(divide="ignore"):
+        down = np.maximum(np.log(p) - np.log(low), 0.0)
+    up = np.maximum(np.log(high) - np.log(q), 0.0)
+    # Errors of independent logarithms add in quadrature; each side bears its part of the sum.
+    known = np.isfinite(down)
+    down = np.where(known, down, 0.0)
+    part = np.where(known, np.hypot(down, up) / np.maximum(down + up, 1e-300), 1.0)
+    return np.where(known, p * np.exp(-down * part), 0.0), np.minimum(q * np.exp(up * part), 1.0)

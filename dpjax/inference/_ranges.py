@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.inference._choice import errors_by_ratio, shrunk
-from dpjax.inference._events import Event, best_ratio, expected_bound
+from dpjax.inference._choice import errors_by_ratio
+from dpjax.inference._events import Event, best_ratio, expected_bound, shrunk
 from dpjax.inference._hypotheses import Hypothesis
 from dpjax.inference._sizes import Shared
 

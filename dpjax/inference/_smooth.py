@@ -101,12 +101,14 @@ class Smooth(NamedTuple):
         first: [runs, groups + 1], smoothed draws of the first side.
         slopes: [runs, groups + 1, terms], derivatives of `first` with respect to the coefficients.
         covariance: [runs, terms, terms], of the coefficients.
+        gain: [runs], twice the log likelihood of the fit, minus that of a constant loss.
     """
 
     pooled: Floats
     first: Floats
     slopes: Floats
     covariance: Floats
+    gain: Floats
 
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> "Smooth":
@@ -125,6 +127,7 @@ class Smooth(NamedTuple):
             _running(pooled * share),
             _running(spread[..., None] * _terms().of_group),
             covariance * excess[:, None, None],
+            2 * (_likelihood(grouped, odds) - _likelihood(grouped, _constant(grouped))),
         )
 
     def half_lines(self, pooled: NDArray, *, from_end: bool) -> HalfLines:
@@ -185,8 +188,7 @@ def _fitted(counts: Floats) -> tuple[Floats, Floats]:
         counts: [runs, 2, groups].
     """
     first, pooled = counts[:, 0], counts.sum(axis=1)
-    draws = np.maximum(counts.sum(axis=-1), 0.5)
-    start = np.log(draws[:, 0] / draws[:, 1])[:, None]
+    start = _constant(counts)
     terms = _terms().of_group
     num_terms, num_runs = terms.shape[1], len(counts)
     # A row is a scale and a run.
@@ -210,14 +212,26 @@ def _fitted(counts: Floats) -> tuple[Floats, Floats]:
         rows = rows[leap > _SETTLED]
         if not rows.size:
             break
-    share, weight = scipy.special.expit(odds), pooled[run]
-    hessian = _hessian(weight * share * (1 - share), precision)
-    likelihood = (first[run] * odds - weight * np.logaddexp(0, odds)).sum(axis=-1)
+    share = scipy.special.expit(odds)
+    hessian = _hessian(pooled[run] * share * (1 - share), precision)
+    likelihood = _likelihood(counts[run], odds)
     likelihood -= (precision * beta**2 - np.log(precision)).sum(axis=-1) / 2
     likelihood -= np.linalg.slogdet(hessian)[1] / 2
     best = np.argmax(likelihood.reshape(len(_SCALES), num_runs), axis=0)
     best = best * num_runs + np.arange(num_runs)
-    return odds[best], np.linalg.inv(hessian[best])
+    return odds[best], np.asarray(np.linalg.inv(hessian[best]), np.float64)
+
+
+def _constant(counts: Floats) -> Floats:
+    """Return the log odds [runs, 1] of the first side if the loss is the same in all groups."""
+    draws = np.maximum(counts.sum(axis=-1), 0.5)
+    return np.log(draws[:, 0] / draws[:, 1])[:, None]
+
+
+def _likelihood(counts: Floats, odds: Floats) -> Floats:
+    """Return the log likelihood [runs] of counts [runs, 2, groups], given the log odds."""
+    pooled = counts.sum(axis=1)
+    return (counts[:, 0] * odds - pooled * np.logaddexp(0, odds)).sum(axis=-1)
 
 
 def _stacked(rows: Floats, matrix: Floats) -> Floats:
