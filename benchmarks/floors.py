@@ -16,7 +16,7 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -41,7 +41,7 @@ WORDS = np.array([f"answer {number}" for number in range(200)])
 SWEEP_GOAL = 1.5
 
 Sides = tuple[np.ndarray, np.ndarray]
-Draw = Callable[[object, int], np.ndarray]
+Draw = Callable[[Any, int], np.ndarray]
 
 
 class Row(NamedTuple):
@@ -215,7 +215,8 @@ def drawn_floor(pairs: Sequence[tuple], draw: Draw, best: Callable) -> float:
     found = [best(*(draw(side, num_search) for side in pair)) for pair in pairs]
     chosen = max(range(len(pairs)), key=lambda number: found[number][0])
     inside = found[chosen][1]
-    return _bound(tuple(draw(side, rounds.num_confirm) for side in pairs[chosen]), inside)
+    first, second = (draw(side, rounds.num_confirm) for side in pairs[chosen])
+    return _bound((first, second), inside)
 
 
 def recorded_floor(sides: Sides, best: Callable) -> float:
@@ -224,8 +225,8 @@ def recorded_floor(sides: Sides, best: Callable) -> float:
     splits = [rng.random(len(side), np.float32) < SEARCH_SHARE for side in sides]
     pairs = zip(sides, splits, strict=True)
     inside = best(*(side[split] for side, split in pairs))[1]
-    confirm = tuple(side[~split] for side, split in zip(sides, splits, strict=True))
-    return _bound(confirm, inside)
+    first, second = (side[~split] for side, split in zip(sides, splits, strict=True))
+    return _bound((first, second), inside)
 
 
 Event = tuple[float, Callable[[np.ndarray], NDArray[np.bool_]]]

@@ -278,9 +278,13 @@ def _searched_again(
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
     budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
     pooled = pools.pooled(searches)
-    promised = np.array([terms.notion.promise(search, budget) for search in pooled])
-    more = [search._replace(halves=_HOPE * search.halves) for search in pooled]
-    hoped = np.array([terms.notion.promise(search, budget) for search in more])
+    found = [
+        terms.notion.promise(
+            search._replace(halves=np.stack([search.halves, _HOPE * search.halves])), budget
+        )
+        for search in pooled
+    ]
+    promised, hoped = np.stack(found, axis=1)
     kept = _kept(promised.T, hoped.T, rounds.num_kept)
     counts = opened.search_again(kept)
     for (run, place), pair in np.ndenumerate(kept):

@@ -41,7 +41,7 @@ class Partition(Cells):
         labels, values, alone = outputs
         if len(self.boxed) == 1 and not (self.boxed[0] or labels.any() or alone.any()):
             # All outputs are numbers without a label, as most are.
-            return self.num_alone + self._box(np.int64(0), values)
+            return self.num_alone + self._box(np.zeros(1, np.int64), values)
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
         known = np.minimum(labels, len(self.names))
@@ -55,7 +55,7 @@ class Partition(Cells):
         cell[boxes] = self.num_alone + self._box(place[boxes], values[boxes])
         return cell
 
-    def _box(self, place: np.ndarray | np.int64, values: np.ndarray) -> np.ndarray:
+    def _box(self, place: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return box indices for values [n, d], given the index in `boxed` of their labels."""
         for column, edges in enumerate(self.edges):
             place = place * (len(edges) + 1) + bins_of(edges, values[:, column])
