@@ -132,10 +132,9 @@ def _over_jax(rounds: int, bytecode: dict[str, str]) -> list[Goal]:
             settings = {**bytecode, "DPJAX_CACHE_DIR": folder}
             for name, times in found.items():
                 program = ("import jax",) if name == "jax" else (_AUDIT, "audit", "laplace")
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                before = _cpu_of_children()
                 _python(*program, environment=settings)
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                times.append(_cpu_of_children() - before)
     return [
         Goal(
             "startup",
@@ -146,6 +145,12 @@ def _over_jax(rounds: int, bytecode: dict[str, str]) -> list[Goal]:
         )
         for name, limit in _CPU_LIMITS.items()
     ]
+
+
+def _cpu_of_children() -> float:
+    """Return the CPU seconds of all processes that this one started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _entry(case: str, name: str, times: list[float], facts: dict | None = None) -> Timing:

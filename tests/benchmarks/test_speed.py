@@ -271,15 +271,20 @@ def test_calls_of_threefry_are_counted(letter):
 
 
 def test_startup_counts_the_audit(monkeypatch):
-    seen = []
+    seen, spent = [], [7.0]
 
     def python(program, *arguments, environment=None):
         seen.append(arguments)
+        spent[0] += 3.0 if "audit" in arguments else 2.0
         return "[1.5, 200]"
 
     monkeypatch.setattr(startup, "_python", python)
+    monkeypatch.setattr(startup, "_cpu_of_children", lambda: spent[0])
     entries, goals = startup.run(quick=True)
+    assert [goal.value for goal in goals[:2]] == [1.5, 1.5]
     assert [(goal.target, goal.at_least) for goal in goals] == [
+        (1.6, False),
+        (2.0, False),
         (0.3, False),
         (6.0, False),
         (3.0, False),
