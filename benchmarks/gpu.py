@@ -1,4 +1,8 @@
-"""Figure 4 and trainings on an accelerator: seconds of 1000 runs of each curve, and of DP-SGD.
+"""Audits, sweeps, Figure 4 and trainings on an accelerator.
+
+Single audits are timed twice, with and without compilation; a sweep of events runs beside one of
+the local approach; then come trainings, and 1000 runs of each curve of Figure 4. Every row is
+printed and written when it is measured, and no new row is begun after `--seconds`.
 
 The limit is what the random numbers alone cost in integer arithmetic. k noises of one output are
 (k + 1) / 2 calls of Threefry-2x32 with 20 rounds, of each of which both words are used:
@@ -16,8 +20,8 @@ count, so the share is a guide, not a bound that cannot be passed.
 
 Trainings are those of `benchmarks/training.py`: 200 records of 20 features, one launch for all.
 
-    scripts/benchmark gpu [--runs 1000] [--runs-large 1000] [--only abcdefgh] [--trainings 65536]
-        [--out FOLDER]
+    scripts/benchmark gpu [--seconds 480] [--runs 1000] [--runs-large 1000] [--only abcdefgh]
+        [--trainings 65536] [--draws 100000000] [--out FOLDER]
 """
 
 import argparse
@@ -25,6 +29,7 @@ import datetime
 import json
 import os
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,11 +37,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+import dpjax
 from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, by_name, machine, measure, ratio
 from benchmarks.speed.overhead import draw_and_sum
 from benchmarks.training import LOOPS, compiled
 from dpjax.core.files import write_whole
+from dpjax.mechanisms import Laplace, NumericalSVT
 from dpjax.sweeps import Entry, compute
 
 INTEGER_OPERATIONS = 79
@@ -139,6 +146,64 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
     }
 
 
+def _vector(key: jax.Array, count: jax.Array) -> jax.Array:
+    return count / 10 + jax.random.laplace(key, (10,))
+
+
+def audits(draws: int) -> dict[str, Callable[[], dpjax.AuditResult]]:
+    """Return single audits, by name.
+
+    Args:
+        draws: Number of draws per side of the largest audit.
+    """
+    pair = [(0.0, 1.0)]
+    large = dpjax.Events(num_samples=draws // 10, num_confirm=draws)
+    streamed = dpjax.Execution(layout="streamed")
+    return {
+        "events, ten pairs": lambda: dpjax.audit(Laplace(1.0)),
+        "events, ten pairs, streamed": lambda: dpjax.audit(Laplace(1.0), execution=streamed),
+        f"events, one pair, {draws:,} draws": lambda: dpjax.audit(Laplace(1.0), pair, method=large),
+        "events of vectors": lambda: dpjax.audit(NumericalSVT(1.5, 1.0, 3)),
+        "learned events, ten entries": lambda: dpjax.audit(_vector, pair),
+        "local, ten pairs": lambda: dpjax.audit(Laplace(1.0), method=dpjax.Local()),
+    }
+
+
+def single(name: str, audit: Callable[[], dpjax.AuditResult]) -> dict[str, Any]:
+    """Time an audit twice: the first call also compiles."""
+    seconds, result = [], None
+    for _ in range(2):
+        start = time.perf_counter()
+        result = audit()
+        seconds.append(time.perf_counter() - start)
+    assert result is not None
+    return {
+        "audit": name,
+        "first": seconds[0],
+        "again": seconds[1],
+        "lower_bound": result.lower_bound,
+    }
+
+
+def sweep(letter: str, runs: int) -> dict[str, Any]:
+    """Time runs of events beside runs of the local approach, with equal numbers of draws.
+
+    Args:
+        letter: Experiment whose mechanism and numbers of draws are used.
+        runs: Number of runs of each.
+    """
+    local = experiment(letter, LEVELS[-1])
+    sizes = {name: getattr(local.method, name) for name in ("num_samples", "num_confirm")}
+    entries = {"local": local, "events": Entry(local.mechanism, dpjax.Events(**sizes))}
+    row: dict[str, Any] = {"sweep": letter, "mechanism": local.mechanism.name, "runs": runs}
+    for name, entry in entries.items():
+        compute(entry, range(runs), 0)
+        start = time.perf_counter()
+        compute(entry, range(runs), 0)
+        row[name] = (time.perf_counter() - start) / runs
+    return row
+
+
 def training(name: str, trainings: int, rounds: int) -> dict[str, Any]:
     """Times one loop of `benchmarks/training.py`.
 
@@ -202,44 +267,97 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def audit_table(rows: list[dict[str, Any]]) -> str:
+    """Markdown of the single audits."""
+    lines = ["| audit | first call, s | again, s | lower bound |", "|---|---|---|---|"]
+    for row in rows:
+        lines.append(
+            f"| {row['audit']} | {row['first']:.2f} | {row['again']:.3f} "
+            f"| {row['lower_bound']:.4f} |"
+        )
+    return "\n".join(lines)
+
+
+def sweep_table(rows: list[dict[str, Any]]) -> str:
+    """Markdown of the sweeps."""
+    lines = [
+        "| sweep | runs | a run of events, ms | a run of local, ms | events over local |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row['sweep']} {row['mechanism']} | {row['runs']} | {1e3 * row['events']:.3g} "
+            f"| {1e3 * row['local']:.3g} | {row['events'] / row['local']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+TABLES = {
+    "audits": audit_table,
+    "sweeps": sweep_table,
+    "trainings": training_table,
+    "curves": table,
+}
+"""Function that prints the rows of each section, in the order in which they are measured."""
+
+
+def measured(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name of a section and a row of it, as soon as the row is measured."""
+    for name, audit in audits(options.draws).items():
+        yield "audits", single(name, audit)
+    for letter in options.only:
+        yield "sweeps", sweep(letter, options.runs_sweep)
+    for name in LOOPS if options.trainings else ():
+        yield "trainings", training(name, options.trainings, options.rounds)
+    for letter in options.only:
+        runs = options.runs if letter in "abcd" else options.runs_large
+        for epsilon in LEVELS[: options.levels]:
+            yield "curves", curve(letter, epsilon, runs, options.batch, options.rounds)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1000, help="runs of a curve of a to d")
     parser.add_argument("--runs-large", type=int, default=1000, help="runs of a curve of e to h")
+    parser.add_argument("--runs-sweep", type=int, default=250, help="runs of a sweep of events")
     parser.add_argument("--batch", type=int, default=250, help="runs in one launch")
     parser.add_argument("--rounds", type=int, default=5, help="of the overhead's measurement")
     parser.add_argument("--only", default="".join(EXPERIMENTS), help="letters of the curves")
     parser.add_argument("--levels", type=int, default=len(LEVELS), help="how many eps0 a curve")
     parser.add_argument("--trainings", type=int, default=2**16, help="in one launch; 0 for none")
+    parser.add_argument("--draws", type=int, default=10**8, help="of the largest audit")
+    parser.add_argument("--seconds", type=float, default=480.0, help="after which no row is begun")
     parser.add_argument("--out", type=Path, default=Path("results/gpu"), help="a folder")
     options = parser.parse_args(arguments)
-    rows = []
-    for letter in options.only:
-        runs = options.runs if letter in "abcd" else options.runs_large
-        for epsilon in LEVELS[: options.levels]:
-            rows.append(curve(letter, epsilon, runs, options.batch, options.rounds))
-            print(table(rows[-1:]).splitlines()[-1], flush=True)
-    trained = []
-    for name in LOOPS if options.trainings else ():
-        trained.append(training(name, options.trainings, options.rounds))
-        print(training_table(trained[-1:]).splitlines()[-1], flush=True)
-    result = {
-        "date": str(datetime.date.today()),
-        "machine": machine(),
-        "curves": rows,
-        "trainings": trained,
-    }
+    start = time.monotonic()
+    rows: dict[str, list[dict[str, Any]]] = {section: [] for section in TABLES}
+    result = {"date": str(datetime.date.today()), "machine": machine(), **rows}
     options.out.mkdir(parents=True, exist_ok=True)
     stem = options.out / f"{result['date']}-{jax.default_backend()}"
-    heading = f"# Figure 4 and trainings on {result['machine']['device']}, {result['date']}"
+    said = f"# Audits, sweeps and trainings on {result['machine']['device']}, {result['date']}"
+    ended = "All rows were measured."
+    for section, row in measured(options):
+        rows[section].append(row)
+        print(TABLES[section]([row]).splitlines()[-1], flush=True)
+        # Write every row, so that a job that is ended keeps what it has measured.
+        _write(stem, said, result, rows)
+        if time.monotonic() - start > options.seconds:
+            ended = f"The time limit of {options.seconds:g} s was reached."
+            break
+    print(f"{ended}\nwrote {stem}.md{os.linesep}", end="")
+
+
+def _write(
+    stem: Path, heading: str, result: dict[str, Any], rows: dict[str, list[dict[str, Any]]]
+) -> None:
+    tables = [TABLES[section](found) for section, found in rows.items() if found]
     write_whole(
         {
             stem.with_suffix(".json"): json.dumps(result, indent=1) + "\n",
-            stem.with_suffix(".md"): f"{heading}\n\n{table(rows)}\n\n{training_table(trained)}\n",
+            stem.with_suffix(".md"): "\n\n".join([heading, *tables]) + "\n",
         }
     )
-    print(f"wrote {stem}.md{os.linesep}", end="")
 
 
 if __name__ == "__main__":

@@ -227,14 +227,28 @@ def test_plain_draws_have_the_mechanisms_distribution(letter):
 @pytest.mark.slow
 def test_gpu_script_on_any_backend(tmp_path):
     options = ["--runs", "3", "--batch", "2", "--rounds", "1", "--only", "a", "--levels", "1"]
-    gpu.main([*options, "--trainings", "8", "--out", str(tmp_path)])
+    options += ["--runs-sweep", "2", "--draws", "20000", "--trainings", "8"]
+    gpu.main([*options, "--out", str(tmp_path)])
     (written,) = tmp_path.glob("*.json")
     result = json.loads(written.read_text())
+    assert len(result["audits"]) == 6
+    assert all(row["first"] > 0 and row["again"] > 0 for row in result["audits"])
+    (row,) = result["sweeps"]
+    assert row["events"] > 0 and row["local"] > 0
     (row,) = result["curves"]
     assert len(result["trainings"]) == 4
     assert all(row["trainings_per_second"] > 0 for row in result["trainings"])
     assert row["outputs_per_second"] * row["seconds"] == pytest.approx(3 * 500_000)
     assert row["runs_over_draws"] > 0
+
+
+@pytest.mark.slow
+def test_gpu_script_keeps_what_it_measured_until_the_time_limit(tmp_path, capsys):
+    gpu.main(["--seconds", "0", "--out", str(tmp_path)])
+    (written,) = tmp_path.glob("*.json")
+    result = json.loads(written.read_text())
+    assert [len(result[section]) for section in gpu.TABLES] == [1, 0, 0, 0]
+    assert "time limit of 0 s" in capsys.readouterr().out
 
 
 def test_the_integer_limit_of_a_chip():
@@ -257,15 +271,20 @@ def test_calls_of_threefry_are_counted(letter):
 
 
 def test_startup_counts_the_audit(monkeypatch):
-    seen = []
+    seen, spent = [], [7.0]
 
     def python(program, *arguments, environment=None):
         seen.append(arguments)
+        spent[0] += 3.0 if "audit" in arguments else 2.0
         return "[1.5, 200]"
 
     monkeypatch.setattr(startup, "_python", python)
+    monkeypatch.setattr(startup, "_cpu_of_children", lambda: spent[0])
     entries, goals = startup.run(quick=True)
+    assert [goal.value for goal in goals[:2]] == [1.5, 1.5]
     assert [(goal.target, goal.at_least) for goal in goals] == [
+        (1.6, False),
+        (2.0, False),
         (0.3, False),
         (6.0, False),
         (3.0, False),
