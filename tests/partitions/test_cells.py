@@ -45,6 +45,38 @@ def test_outputs_and_their_cells():
     assert some.tolist() == found[rows].tolist()
 
 
+def test_numbers_beside_labels_that_had_none():
+    """Where numbers alone were seen with numbers; in any order of the outputs."""
+    only = Partition(("a number", "a"), (np.array([0.0]),), (np.empty(0),), np.zeros(1, int))
+    values = np.array([[1.0], [1.0], [-1.0], [0.0]])
+    for labels, alone, expected in (
+        ([0, 1, 0, 0], [0, 0, 0, 0], [4, 2, 3, 4]),
+        ([0, 1, 0, 1], [0, 1, 0, 1], [4, 1, 3, 1]),
+        ([0, 0, 0, 0], [0, 0, 0, 0], [4, 4, 3, 4]),
+        ([0, 0, 0, 0], [0, 0, 1, 0], [4, 4, 0, 4]),
+        ([2, 0, 0, 0], [1, 0, 0, 0], [2, 4, 3, 4]),
+    ):
+        found = only.index(Outputs(np.array(labels), values, np.array(alone, bool)))
+        assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_groups_of_two_entries(whole):
+    """Two neighbors each; an atom stays alone, unless it is an integer among others."""
+    edges = (np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, 6.0]))
+    atoms = (np.array([1.0]), np.empty(0))
+    found = Partition(("a number",), edges, atoms, np.zeros(1, int), whole)
+    first = [0, 0, 1, 1, 2] if whole else [0, 0, 1, 2, 3]
+    expected = [0, 1, *[2 + 2 * row + column for row in first for column in (0, 0, 1)]]
+    np.testing.assert_array_equal(found.groups(2), expected)
+    both = Partition(("a number", "a"), edges, atoms, np.array([0, 1]), whole)
+    size = max(expected) - 1
+    more = [number + 1 for number in expected[2:]]
+    np.testing.assert_array_equal(
+        both.groups(2), [0, 1, 2, *more, *(number + size for number in more)]
+    )
+
+
 def test_what_is_left_out_is_usual():
     one = Cells((), (np.empty(0),), (np.empty(0),), np.empty(0, int))
     assert (one.whole, one.ordered, one.parts) == (False, True, ())
