@@ -9,6 +9,7 @@ from dpjax.partitions._cells import Cells, entry_name
 from dpjax.partitions._lookup import encode_drawn
 from dpjax.partitions._partition import Partition, _beside, _filled, after
 from dpjax.partitions._scored import OneEntry
+from dpjax.partitions._words import _Words
 
 
 def cells(kind=Partition, **options):
@@ -167,3 +168,18 @@ def test_drawn_labels_with_and_without_numbers():
     ]  # fmt: skip
     assert found.alone.tolist() == [False, True, True, False, True, True, False]
     assert found.values[:, 0].tolist() == [1.5, 0, 0, 2.5, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "text"),
+    [
+        (1.23456781, 1.3, "1.23457"), (1.23456781, 1.234569, "1.234568"),
+        (1.23456781, 1.23456791, "1.2345678"), (1.23456781, 1.23456782, "1.23456781"),
+    ],
+)  # fmt: skip
+def test_numbers_have_the_digits_that_tell_them_apart(value, beside, text):
+    """From six to eight, or else nine."""
+    edges = np.array([value, beside])
+    only = Partition(("a number",), (edges,), (np.empty(0),), np.zeros(1, int))
+    assert _Words(only, False).number(value, edges) == text
+    assert _Words(only, True).number(value, edges) == "1.2345678099999999"
