@@ -9,6 +9,7 @@ from dpjax.partitions._cells import Cells, entry_name
 from dpjax.partitions._lookup import encode_drawn
 from dpjax.partitions._partition import Partition, _beside, _filled, after
 from dpjax.partitions._scored import OneEntry
+from dpjax.partitions._words import _Words
 
 
 def cells(kind=Partition, **options):
@@ -43,6 +44,38 @@ def test_outputs_and_their_cells():
     rows = ~alone & (labels != 1) & (labels != 3)
     some = cells().index(Outputs(labels[rows], values[rows], alone[rows]))
     assert some.tolist() == found[rows].tolist()
+
+
+def test_numbers_beside_labels_that_had_none():
+    """Where numbers alone were seen with numbers; in any order of the outputs."""
+    only = Partition(("a number", "a"), (np.array([0.0]),), (np.empty(0),), np.zeros(1, int))
+    values = np.array([[1.0], [1.0], [-1.0], [0.0]])
+    for labels, alone, expected in (
+        ([0, 1, 0, 0], [0, 0, 0, 0], [4, 2, 3, 4]),
+        ([0, 1, 0, 1], [0, 1, 0, 1], [4, 1, 3, 1]),
+        ([0, 0, 0, 0], [0, 0, 0, 0], [4, 4, 3, 4]),
+        ([0, 0, 0, 0], [0, 0, 1, 0], [4, 4, 0, 4]),
+        ([2, 0, 0, 0], [1, 0, 0, 0], [2, 4, 3, 4]),
+    ):
+        found = only.index(Outputs(np.array(labels), values, np.array(alone, bool)))
+        assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_groups_of_two_entries(whole):
+    """Two neighbors each; an atom stays alone, unless it is an integer among others."""
+    edges = (np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, 6.0]))
+    atoms = (np.array([1.0]), np.empty(0))
+    found = Partition(("a number",), edges, atoms, np.zeros(1, int), whole)
+    first = [0, 0, 1, 1, 2] if whole else [0, 0, 1, 2, 3]
+    expected = [0, 1, *[2 + 2 * row + column for row in first for column in (0, 0, 1)]]
+    np.testing.assert_array_equal(found.groups(2), expected)
+    both = Partition(("a number", "a"), edges, atoms, np.array([0, 1]), whole)
+    size = max(expected) - 1
+    more = [number + 1 for number in expected[2:]]
+    np.testing.assert_array_equal(
+        both.groups(2), [0, 1, 2, *more, *(number + size for number in more)]
+    )
 
 
 def test_what_is_left_out_is_usual():
@@ -135,3 +168,18 @@ def test_drawn_labels_with_and_without_numbers():
     ]  # fmt: skip
     assert found.alone.tolist() == [False, True, True, False, True, True, False]
     assert found.values[:, 0].tolist() == [1.5, 0, 0, 2.5, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "text"),
+    [
+        (1.23456781, 1.3, "1.23457"), (1.23456781, 1.234569, "1.234568"),
+        (1.23456781, 1.23456791, "1.2345678"), (1.23456781, 1.23456782, "1.23456781"),
+    ],
+)  # fmt: skip
+def test_numbers_have_the_digits_that_tell_them_apart(value, beside, text):
+    """From six to eight, or else nine."""
+    edges = np.array([value, beside])
+    only = Partition(("a number",), (edges,), (np.empty(0),), np.zeros(1, int))
+    assert _Words(only, False).number(value, edges) == text
+    assert _Words(only, True).number(value, edges) == "1.2345678099999999"

@@ -92,7 +92,7 @@ def test_finite_spaces_have_an_atom_an_outcome():
     pilot, names = encoded(np.arange(3), np.arange(3))
     cells = lay(pilot, names, outcomes=4096, whole=True, ordered=False)
     assert len(cells.atoms[0]) == 4096 and cells.edges[0].tolist() == list(range(4097))
-    assert cells.whole and not cells.ordered
+    assert cells.whole and not cells.ordered and cells.atoms[0].dtype == np.float64
     larger = lay(pilot, names, outcomes=4097, whole=True)
     assert larger.atoms[0].tolist() == [0, 1, 2] and larger.ordered
     assert not lay(pilot, names).whole

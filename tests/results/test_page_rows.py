@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dpjax
+import dpjax.plotting
+from dpjax.results import _figures
 from dpjax.results._page import _numbers
 from dpjax.results._words import witness_story
 
@@ -58,3 +60,13 @@ def test_what_is_folded_on_a_page(result):
     assert sections["How to do it again"].folded
     assert not any(sections[title].folded for title in list(sections)[:3])
     assert dict(sections["How to do it again"].codes)["The recipe"].startswith("{")
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_figures_of_notions_name_the_pair(result, monkeypatch, is_known):
+    titles = []
+    monkeypatch.setattr(_figures, "_of_every_notion", lambda result: (None, None))
+    monkeypatch.setattr(dpjax.plotting, "plot_notions", lambda *parts: titles.append(parts[1]))
+    _figures.notions_figure(result if is_known else replace(result, witness=None))
+    pair = f" ({result.witness.pair})" if is_known else ""
+    assert titles == [f"{result.mechanism}{pair}: bounds with joint confidence 0.999"]

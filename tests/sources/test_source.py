@@ -10,7 +10,7 @@ from dpjax.sources._arriving import Arriving
 from dpjax.sources._canary_runs import CanaryRuns
 from dpjax.sources._command import _database_text, _filled
 from dpjax.sources._drawn import Drawn
-from dpjax.sources._family import Member, _Interval
+from dpjax.sources._family import Member, _Interval, _range_of
 from dpjax.sources._one_run import _refuse_unfair, scores_of
 from dpjax.sources._source import Source
 from dpjax.sources.libraries import LibraryMechanism
@@ -162,3 +162,44 @@ def test_runs_with_canaries_draw_coins_of_their_own():
 def test_intervals_of_parameters(interval, values):
     assert _Interval(*interval).values() == values
     assert _Interval(*interval).whole == (type(interval[0]) is type(interval[1]) is int)
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ([1, 2], [1, 2]), ((1, 2), _Interval(1, 2)), ((1, 2, 3), [1, 2, 3]), (range(3), [0, 1, 2]),
+        ((True, False), [True, False]), (("a", "b"), ["a", "b"]), ([1.5], [1.5]),
+        (np.array([1.0, 2.0]), [1.0, 2.0]), ((1.0,), [1.0]),
+    ],
+)  # fmt: skip
+def test_ranges_of_parameters(given, values):
+    assert _range_of("a", given) == values
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [((2, 1), r"increasing intervals, but a had \(2, 1\)"), ((1, 1), "increasing intervals"),
+     ([], r"a had \[\]"), ({}, r"a had \{\}"), (3, "a had 3"), ("ab", "a had 'ab'")],
+)  # fmt: skip
+def test_ranges_that_are_none(given, message):
+    with pytest.raises(ValueError, match=message):
+        _range_of("a", given)
+
+
+def test_members_to_try():
+    """All of few combinations; 48 of many, which are in order; and one parameter is varied."""
+    few = dpjax.Family(print, {"a": [1, 2], "b": (0.0, 1.0)})
+    assert few.tried(np.random.default_rng(1)) == [
+        {"a": a, "b": b} for a in (1, 2) for b in (0.0, 0.5, 1.0)
+    ]
+    assert len(dpjax.Family(print, {"a": list(range(48))}).tried(None)) == 48
+    many = dpjax.Family(print, {"a": list(range(49))}).tried(np.random.default_rng(1))
+    values = [chosen["a"] for chosen in many]
+    assert len(set(values)) == 48 and values == sorted(values)
+    chosen, seen = {"a": 1, "b": 0.5}, set()
+    for seed in range(40):
+        found = few.varied(chosen, np.random.default_rng(seed))
+        changed = {name for name in found if found[name] != chosen[name]}
+        assert len(changed) <= 1 and found["a"] in (1, 2) and 0 <= found["b"] <= 1
+        seen |= changed
+    assert seen == {"a", "b"}

@@ -1,0 +1,91 @@
+"""Notes on recorded outputs that are counted, and kinds that cannot be compared."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpjax.core.wording import Doubt
+from dpjax.partitions import Encoder, lay
+from dpjax.sources._recorded_counts import (
+    _notes_of_atoms,
+    _notes_of_nan,
+    kind_of,
+    refuse_two_kinds,
+    weighed,
+)
+
+
+def laid(x, y, **options):
+    encoder = Encoder("x and y")
+    pilots = [encoder.encode(side) for side in (x, y)]
+    cells = lay(pilots, encoder.names, **options)
+    counts = np.stack([np.bincount(cells.index(p), minlength=cells.size) for p in pilots])
+    return cells, pilots, counts
+
+
+def test_nan_among_numbers_is_noted():
+    numbers = np.arange(1000) / 7
+    x, y = np.append(numbers, [np.nan] * 3), numbers
+    cells, _, counts = laid(x, y)
+    (note,) = _notes_of_nan(cells, counts)
+    assert note.startswith("NaN: 3 of 1,003 outputs of x and 0 of 1,000 outputs of y, counted as")
+    assert _notes_of_nan(*laid(numbers, numbers)[::2]) == []
+    # Without numbers, NaN is an outcome among others.
+    labels = np.array([np.nan, np.nan])
+    assert _notes_of_nan(*laid(labels, labels)[::2]) == []
+
+
+def test_numbers_that_occur_often_are_noted():
+    rng = np.random.default_rng(1)
+    x, y = (np.r_[rng.normal(size=900), np.full(number, 0.5)] for number in (100, 50))
+    cells, pilots, _ = laid(x, y)
+    (note,) = _notes_of_atoms(cells, pilots)
+    assert note.startswith("Numbers that occur often (0.5: 10.0% of x, 5.3% of y) were counted")
+    more = [np.r_[side, np.repeat([1.5, 2.5, 3.5], 90)] for side in (x, y)]
+    (note,) = _notes_of_atoms(*laid(*more)[:2])
+    assert "(0.5, 1.5, 2.5, ...: " in note
+    assert "(0.5, 1.5, 2.5: " in _notes_of_atoms(*laid(*(side[:-90] for side in more))[:2])[0]
+    assert _notes_of_atoms(*laid(rng.normal(size=900), rng.normal(size=900))[:2]) == []
+    # Where all values are atoms there is no density.
+    assert _notes_of_atoms(*laid(np.arange(9) / 2, np.arange(9) / 2)[:2]) == []
+
+
+def test_integers_that_occur_often_are_noted():
+    rng = np.random.default_rng(1)
+    x, y = (np.r_[rng.integers(0, 10**6, 900), np.full(100, 7)] for _ in range(2))
+    (note,) = _notes_of_atoms(*laid(x, y)[:2])
+    assert note.startswith("Of the integers, 1 that occur often were counted one by one")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "kind"),
+    [
+        (np.zeros(2), "numbers"), (np.zeros((2, 3)), "vectors of 3 numbers"),
+        (np.array(["a"]), "labels"), (np.array(["a", "b"], object), "labels"),
+        (np.array(["a", 1], object), None), (np.array([True]), "numbers"),
+        (np.array([b"a"]), "labels"),
+    ],
+)  # fmt: skip
+def test_kinds_of_outputs(outputs, kind):
+    assert kind_of(outputs) == kind
+
+
+def test_sides_of_two_kinds_are_refused():
+    numbers, vectors, labels = np.array([1.5]), np.array([[1.0, 2.0]]), np.array(["a"])
+    for sides, said in (
+        ((numbers, labels), "x holds numbers, such as 1.5 and y holds labels, such as 'a'"),
+        ((vectors, numbers), r"x holds vectors of 2 numbers, such as \[1.0, 2.0\] and y holds num"),
+        ((vectors, np.zeros((1, 3))), "vectors of 2 numbers, .* vectors of 3 numbers"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            refuse_two_kinds("xy", sides)
+    refuse_two_kinds("xy", (numbers, np.array([3])))
+    refuse_two_kinds("xy", (numbers, np.array(["a", 1], object)))
+
+
+def test_doubts_are_lifted_where_outputs_are_known_to_be_independent():
+    notes = ["plain", Doubt("doubt")]
+    assert weighed(notes, SimpleNamespace(independent=False)) is notes
+    lifted = weighed(notes, SimpleNamespace(independent=True))
+    assert lifted == notes and not any(isinstance(note, Doubt) for note in lifted)
