@@ -110,16 +110,7 @@ ROWS = (
         search=2 * SEARCH,
         patterns=1,
     ),
-    Row(
-        "SVT3 and SVT4 in parallel",
-        "svt3-svt4 of two",
-        {},
-        0.261,
-        364,
-        None,
-        search=2 * SEARCH,
-        patterns=10,
-    ),
+    Row("SVT3 and SVT4 in parallel", "svt3-svt4 of two", {}, 0.261, 364, None, patterns=10),
     Row("prefix sum", "prefix-sum", {"num_queries": 10}, 0.504, 97),
     Row("numerical SVT", "numerical-svt of two", {}, 0.034, 152, None, patterns=10),
 )

@@ -19,7 +19,7 @@ _STEPS, _TAILS = 48, range(6, 12)
 _FEWEST, _MANY = 500, 5000
 """Minimum number of outputs per side for a linear score, and for other scores."""
 
-_MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**24
+_MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
 """A linear score is fitted to at most _MOST_ROWS outputs per side, which together have at most
 _ROW_NUMBERS entries. The outputs of all pairs together have at most _ALL_NUMBERS entries, since the
 time of a search with many pairs is spent on fits."""

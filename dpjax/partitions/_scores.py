@@ -18,7 +18,7 @@ import scipy
 
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
-from dpjax.partitions._features import BLOCK, Features
+from dpjax.partitions._features import BLOCK, Columns, Features
 from dpjax.partitions.outputs import Outputs, part_of
 
 FOLDS = 5
@@ -75,10 +75,14 @@ class Weighted:
         weights: float64 [folds, d]; row k has the weights of the fit without fold k.
         mean: float64 [d], the weights for fresh outputs, rounded to the two digits that `words`
             shows.
+        shift: float64 [folds], which is subtracted from the scores by each fit, so that a typical
+            output gets the same score from all fits and from `mean`. Otherwise the scores of all
+            folds, which are pooled, would differ by the errors of the fits.
     """
 
     weights: np.ndarray
     mean: np.ndarray
+    shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Return the weighted sum, or its largest terms, as text; x0 is the first entry."""
@@ -102,8 +106,10 @@ class Weighted:
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return scores, float32 [n]; see `Score`."""
-        weights = self.mean[None] if fold is None else self.weights[fold]
-        return np.sum(outputs.values * weights, axis=1).astype(np.float32)
+        if fold is None:
+            return np.sum(outputs.values * self.mean[None], axis=1).astype(np.float32)
+        found = np.sum(outputs.values * self.weights[fold], axis=1) - self.shift[fold]
+        return found.astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -114,11 +120,14 @@ class Combination:
         features: Features of the outputs.
         weights: float64 [folds, features]; row k has the weights of the fit without fold k.
         entries: Indices of the most important numeric entries.
+        shift: float64 [folds], which is subtracted from the scores by each fit, so that a typical
+            output gets the score 0 from all fits.
     """
 
     features: Features
     weights: np.ndarray
     entries: tuple[int, ...]
+    shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Return the kind of the score and its most important entries."""
@@ -132,7 +141,7 @@ class Combination:
         return f"the {name[self.features.kind]} score of the entries {shown}"
 
     def plain(self) -> Plain:
-        """Return centres, scales and coefficients."""
+        """Return centres, scales, coefficients, and the constant that is added to their sum."""
         columns = self.features.columns
         return {
             "kind": self.features.kind,
@@ -142,6 +151,7 @@ class Combination:
             "atoms": [atoms.tolist() for atoms in columns.atoms],
             "knots": [knots.tolist() for knots in self.features.knots],
             "coefficients": self.weights.mean(axis=0).tolist(),
+            "constant": float(-self.shift.mean()),
         }
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
@@ -151,9 +161,9 @@ class Combination:
             rows = slice(start, start + BLOCK)
             features = self.features(part_of(outputs, rows))
             if fold is None:
-                found[rows] = features @ self.weights.mean(axis=0)
+                found[rows] = features @ self.weights.mean(axis=0) - self.shift.mean()
             else:
-                scores = features @ self.weights.T
+                scores = features @ self.weights.T - self.shift
                 found[rows] = scores[np.arange(len(scores)), fold[rows]]
         return found
 
@@ -170,7 +180,7 @@ def fit_combination(
         fold: int [n], the fold of each output.
     """
     table, ridge = features(outputs), _RIDGE[features.kind]
-    spread = table.std(axis=0)
+    spread, usual = table.std(axis=0), table.mean(axis=0)
     spread = np.where(spread > 0, spread, np.inf)
     table /= spread
     fit = _Logistic(table, side, ridge)
@@ -180,23 +190,25 @@ def fit_combination(
     owners, mean = features.owners(), weights.mean(axis=0)
     numbers = len(features.columns.centre)
     if features.kind == "linear" and len(owners) == numbers:
-        return _weighted(weights, features.columns.scale)
+        return _weighted(weights, features.columns)
     table *= np.where(np.isfinite(spread), spread, 0.0)
     share = [np.var(table[:, owners == c] @ mean[owners == c]) for c in range(numbers)]
     largest = np.argsort(-np.array(share), kind="stable")[:_SHOWN]
-    size = np.abs(mean).max() or 1.0
-    return Combination(features, weights / size, tuple(largest.tolist()))
+    weights = weights / (np.abs(mean).max() or 1.0)
+    return Combination(features, weights, tuple(largest.tolist()), weights @ usual)
 
 
-def _weighted(weights: np.ndarray, scale: np.ndarray) -> Weighted:
+def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
     """Return a linear score in the units of the outputs, without negligible entries."""
+    scale = columns.scale
     matters = np.abs(mean := weights.mean(axis=0)) >= _NEGLIGIBLE * np.abs(mean).max()
     size = np.abs(np.where(matters, mean / scale, 0.0)).max() or 1.0
     rounded = [
         float(f"{weight:.2g}") if kept else 0.0
         for weight, kept in zip(mean / scale / size, matters, strict=True)
     ]
-    return Weighted(weights / scale / size, np.array(rounded))
+    weights = weights / scale / size
+    return Weighted(weights, np.array(rounded), (weights - rounded) @ columns.centre)
 
 
 class _Logistic:
