@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.core import validate
 from dpjax.inference._events import Event, best_ratio, expected_bound, shrunk
 from dpjax.inference._hypotheses import Hypothesis, Ratio
-from dpjax.inference._orders import ByPosition, ByRatio
+from dpjax.inference._orders import ByPosition, ByRatio, Candidates
 from dpjax.inference._sizes import Shared
 from dpjax.inference._smooth import Smooth
 
@@ -155,7 +155,7 @@ def choose_event(
         ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
     ]
     ways += [ByPosition.of(may, line) for line in positions]
-    candidates = _candidates(ways)
+    candidates = Candidates.of(ways)
     rows = max(_MOST_ENTRIES // (4 * len(ways) * cells), 1)
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
@@ -242,35 +242,11 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
     return np.stack([counts, second], axis=-3)
 
 
-class _Candidates(NamedTuple):
-    """Orders of cells, with the side at which their sets should be likelier.
-
-    Attributes:
-        order: int64 [candidates], index of the order; way i makes the orders 2 i and 2 i + 1.
-        direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
-        by_ratio: bool [candidates], whether the order is by ratios.
-    """
-
-    order: NDArray[np.int64]
-    direction: NDArray[np.int64]
-    by_ratio: NDArray[np.bool_]
-
-
-def _candidates(ways: list[ByRatio | ByPosition]) -> _Candidates:
-    """Return orders by ratio, for one side each, and orders along lines, for both sides."""
-    found = []
-    for i, way in enumerate(ways):
-        by_ratio = isinstance(way, ByRatio)
-        found += [(2 * i, 0, by_ratio), (2 * i + 1, 1, by_ratio)]
-        found += [] if by_ratio else [(2 * i + 1, 0, False), (2 * i, 1, False)]
-    return _Candidates(*(np.array(values) for values in zip(*found, strict=True)))
-
-
 def _smoothed(
     total: NDArray[np.int64],
     inside: NDArray[np.int64],
     ways: list[ByRatio | ByPosition],
-    candidates: _Candidates,
+    candidates: Candidates,
     quantile: NDArray[np.float64],
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Return probabilities of half-lines by a smooth loss, shrunk; [half-lines, runs, sets].
@@ -307,7 +283,7 @@ def _unshrunk(
     bound: NDArray[np.float64],
     inside: NDArray[np.int64],
     draws: NDArray[np.int64],
-    candidates: _Candidates,
+    candidates: Candidates,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the shares [runs] of the half-line with the largest bound, by its own counts."""
     lines, runs = np.flatnonzero(~candidates.by_ratio), np.arange(bound.shape[1])

@@ -1,5 +1,6 @@
 """Orders of cells, by the ratio of the two sides or along a line."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -115,3 +116,27 @@ class ByPosition(NamedTuple):
         return Orders(
             np.broadcast_to(self.order, shape), np.broadcast_to(self.most, shape[:-1]), each
         )
+
+
+class Candidates(NamedTuple):
+    """Orders of cells, with the side at which their sets should be likelier.
+
+    Attributes:
+        order: int64 [candidates], index of the order; way i makes the orders 2 i and 2 i + 1.
+        direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
+        by_ratio: bool [candidates], whether the order is by ratios.
+    """
+
+    order: NDArray[np.int64]
+    direction: NDArray[np.int64]
+    by_ratio: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, ways: Sequence[ByRatio | ByPosition]) -> "Candidates":
+        """Return orders by ratio, for one side each, and orders along lines, for both sides."""
+        found = []
+        for i, way in enumerate(ways):
+            by_ratio = isinstance(way, ByRatio)
+            found += [(2 * i, 0, by_ratio), (2 * i + 1, 1, by_ratio)]
+            found += [] if by_ratio else [(2 * i + 1, 0, False), (2 * i, 1, False)]
+        return cls(*(np.array(values) for values in zip(*found, strict=True)))
