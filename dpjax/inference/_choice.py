@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.core import validate
 from dpjax.inference._events import Event, best_ratio, expected_bound, shrunk
 from dpjax.inference._hypotheses import Hypothesis, Ratio
-from dpjax.inference._orders import ByPosition, ByRatio, Candidates, candidates_of
+from dpjax.inference._orders import ByPosition, ByRatio, Candidates
 from dpjax.inference._sizes import Shared
 from dpjax.inference._smooth import Smooth
 
@@ -155,7 +155,7 @@ def choose_event(
         ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
     ]
     ways += [ByPosition.of(may, line) for line in positions]
-    candidates = candidates_of(ways)
+    candidates = Candidates.of(ways)
     rows = max(_MOST_ENTRIES // (4 * len(ways) * cells), 1)
     parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
     inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
@@ -180,8 +180,8 @@ def choose_event(
     enough = draws.sum(axis=0) >= _FEWEST_TO_SMOOTH
     if ordered and enough.any():
         line = ~candidates.by_ratio
-        fit, gain = _smoothed(total, inside, ways, candidates, by_position)
-        by_fit = expected_bound(*fit, num_confirm, confidence, hypothesis)
+        smooth, gain = _smoothed(total, inside, ways, candidates, by_position)
+        by_fit = expected_bound(*smooth, num_confirm, confidence, hypothesis)
         own, fitted = (found.max(axis=(0, 2)) for found in (bound[line], by_fit))
         seen = _unshrunk(bound, inside, draws, candidates)
         hoped = expected_bound(*seen, num_confirm, confidence, hypothesis)
@@ -192,7 +192,7 @@ def choose_event(
         # lose to those if the bounds of half-lines alone were less noisy and therefore lower.
         by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[:, None]
         bound[line] = np.where(better, by_fit, bound[line])
-        for share, smoothed in zip(shares, fit, strict=True):
+        for share, smoothed in zip(shares, smooth, strict=True):
             share[line] = np.where(better, smoothed, share[line])
     bound = bound.transpose(1, 0, 2).reshape(len(halves), -1)
     best = np.argmax(bound, axis=-1)

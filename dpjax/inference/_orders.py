@@ -1,5 +1,6 @@
 """Orders of cells, by the ratio of the two sides or along a line."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -130,12 +131,12 @@ class Candidates(NamedTuple):
     direction: NDArray[np.int64]
     by_ratio: NDArray[np.bool_]
 
-
-def candidates_of(ways: list[ByRatio | ByPosition]) -> Candidates:
-    """Return orders by ratio, for one side each, and orders along lines, for both sides."""
-    found = []
-    for i, way in enumerate(ways):
-        by_ratio = isinstance(way, ByRatio)
-        found += [(2 * i, 0, by_ratio), (2 * i + 1, 1, by_ratio)]
-        found += [] if by_ratio else [(2 * i + 1, 0, False), (2 * i, 1, False)]
-    return Candidates(*(np.array(values) for values in zip(*found, strict=True)))
+    @classmethod
+    def of(cls, ways: Sequence[ByRatio | ByPosition]) -> "Candidates":
+        """Return orders by ratio, for one side each, and orders along lines, for both sides."""
+        found = []
+        for i, way in enumerate(ways):
+            by_ratio = isinstance(way, ByRatio)
+            found += [(2 * i, 0, by_ratio), (2 * i + 1, 1, by_ratio)]
+            found += [] if by_ratio else [(2 * i + 1, 0, False), (2 * i, 1, False)]
+        return cls(*(np.array(values) for values in zip(*found, strict=True)))
