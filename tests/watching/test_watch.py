@@ -77,7 +77,7 @@ def test_an_interrupt_within_a_chunk_leaves_the_state_before_it(tmp_path, monkey
     from dpjax.methods import _walk
     from dpjax.watching import _state
 
-    real, left = _walk.step, [3]
+    real, left = _walk.step, [2]
 
     def step(*given):
         left[0] -= 1
