@@ -28,11 +28,12 @@ _NEAR, _OPTIMISM = 0.5, 2.0
 reach the share _NEAR of the log wealth that refutes the claim if the level of the best event were
 _OPTIMISM standard errors larger than its estimate."""
 
-_GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 1.0
+_GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR, _GROWTH_SEVERAL = 0.03, 0.5, 1.0, 0.2
 """Limits on the size of such a round, as shares of all earlier draws. _GROWTH_NEAR is the smallest
-size, so that few draws are made after the refutation. _GROWTH_EARLY is the largest size while there
-are fewer than _FIRST draws, and _GROWTH_FAR is the largest size later. Large rounds save time: a
-round has a cost that does not depend on its size."""
+size, so that few draws are made after the refutation. If there is one pair, _GROWTH_EARLY is the
+largest size while there are fewer than _FIRST draws, and _GROWTH_FAR is the largest size later. If
+there are several pairs, _GROWTH_SEVERAL is the largest size, because the choice of pairs would lag
+behind. Large rounds save time: a round has a cost that does not depend on its size."""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
@@ -40,7 +41,7 @@ LAYING = 4096
 _OUTGROWN = 1.5
 """Factor by which the draws of a pair must grow before its cells are constructed again."""
 
-_GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 64, 0.05, 0.2
+_GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """_GROUPS is the number of coarse groups. _SAMPLES is the number of samples for Thompson sampling.
 The share _ANYWHERE of the draws goes to random pairs, whose number is the share _VISITED of all
 pairs: each pair that is drawn in a round has a cost, however few draws it gets."""
@@ -116,6 +117,8 @@ def _growth(state: Wealth, excess: float) -> float:
     gained = max(excess + _OPTIMISM, 0.0) ** 2 / 2
     room = -_NEAR * math.log(state.error) - state.log_at_claim
     most = _GROWTH_EARLY if state.draws[:, 0].sum() < _FIRST else _GROWTH_FAR
+    if len(state.first) > 1:
+        most = _GROWTH_SEVERAL
     return min(max(room / max(gained, 1e-9), _GROWTH_NEAR), most)
 
 
