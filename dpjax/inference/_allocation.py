@@ -19,13 +19,21 @@ _FIRST, _LEAST, _FEWEST = 1000, 40, 16
 per pair. _FEWEST is the number per pair if there is only one pair, or if draws are expensive."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Size of a later round. _GROWTH is its share of all earlier draws; if draws are expensive, the
-share is _GROWTH_FEW. _SMALLEST is the minimum number of draws."""
+"""Size of a later round without a claim, or if draws are expensive. _GROWTH is its share of all
+earlier draws; if draws are expensive, the share is _GROWTH_FEW. _SMALLEST is the minimum number of
+draws of any round."""
 
-_NEAR, _GROWTH_NEAR = 0.5, 0.05
-"""Close to a refutation, rounds are small, so that few draws are made after it. This begins when
-the log wealth reaches the share _NEAR of the log wealth that refutes the claim. The size of a small
-round is the share _GROWTH_NEAR of all earlier draws."""
+_NEAR, _OPTIMISM = 0.5, 2.0
+"""With a claim, a round ends before a refutation is likely. It ends where the log wealth would
+reach the share _NEAR of the log wealth that refutes the claim if the level of the best event were
+_OPTIMISM standard errors larger than its estimate."""
+
+_GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR, _GROWTH_SEVERAL = 0.03, 0.5, 1.0, 0.2
+"""Limits on the size of such a round, as shares of all earlier draws. _GROWTH_NEAR is the smallest
+size, so that few draws are made after the refutation. If there is one pair, _GROWTH_EARLY is the
+largest size while there are fewer than _FIRST draws, and _GROWTH_FAR is the largest size later. If
+there are several pairs, _GROWTH_SEVERAL is the largest size, because the choice of pairs would lag
+behind. Large rounds save time: a round has a cost that does not depend on its size."""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
@@ -33,9 +41,10 @@ LAYING = 4096
 _OUTGROWN = 1.5
 """Factor by which the draws of a pair must grow before its cells are constructed again."""
 
-_GROUPS, _SAMPLES, _EVENLY = 8, 16, 0.05
+_GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """_GROUPS is the number of coarse groups. _SAMPLES is the number of samples for Thompson sampling.
-_EVENLY is the share of the draws that is divided evenly among all pairs."""
+The share _ANYWHERE of the draws goes to random pairs, whose number is the share _VISITED of all
+pairs: each pair that is drawn in a round has a cost, however few draws it gets."""
 
 
 class Leader(NamedTuple):
@@ -73,22 +82,44 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
         return np.full(pairs, first_round(pairs, state.few))
-    is_near = state.log_at_claim >= -_NEAR * math.log(state.error)
-    growth = _GROWTH_FEW if state.few else _GROWTH_NEAR if is_near else _GROWTH
-    total = max(int(growth * done.sum()), _SMALLEST)
-    if pairs == 1:
-        return np.array([total])
     score, error = (
         _level_scores(state) if state.claim is None else _claim_scores(state, state.claim)
     )
+    growth = _growth(state, float((score / error).max()) + 1)
+    total = max(int(growth * done.sum()), _SMALLEST)
+    if pairs == 1:
+        return np.array([total])
     sampled = score + error * random.standard_normal((_SAMPLES, *score.shape))
     wins = np.bincount(sampled.max(axis=2).argmax(axis=1), minlength=pairs)
-    share = (1 - _EVENLY) * wins / _SAMPLES + _EVENLY / pairs
+    share = (1 - _ANYWHERE) * wins / _SAMPLES
+    visited = random.choice(pairs, math.ceil(_VISITED * pairs), replace=False)
+    share[visited] += _ANYWHERE / visited.size
     # Round by largest remainders, so that the draws add up to the total.
     exact = share * total
     draws = exact.astype(np.int64)
     draws[np.argsort(draws - exact, kind="stable")[: total - draws.sum()]] += 1
     return draws
+
+
+def _growth(state: Wealth, excess: float) -> float:
+    """Return the draws of the next round as a share of all earlier draws.
+
+    The share depends on earlier draws alone, so the bets on the round stay valid.
+
+    Args:
+        state: State of the audit.
+        excess: Standard errors by which the level of the best event exceeds the claim, if any.
+    """
+    if state.few or state.claim is None:
+        return _GROWTH_FEW if state.few else _GROWTH
+    # The log likelihood ratio of the best event, in all draws so far, if it is better than it
+    # looks. Later draws are expected to add as much each.
+    gained = max(excess + _OPTIMISM, 0.0) ** 2 / 2
+    room = -_NEAR * math.log(state.error) - state.log_at_claim
+    most = _GROWTH_EARLY if state.draws[:, 0].sum() < _FIRST else _GROWTH_FAR
+    if len(state.first) > 1:
+        most = _GROWTH_SEVERAL
+    return min(max(room / max(gained, 1e-9), _GROWTH_NEAR), most)
 
 
 def first_round(pairs: int, few: bool) -> int:

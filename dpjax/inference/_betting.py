@@ -55,11 +55,11 @@ class Weights(NamedTuple):
     second: Floats
 
     def log_payoff(self, x: NDArray, y: NDArray, fraction: Floats) -> Floats:
-        """Return the log payoff of each row of counts [N, groups], for fractions c [N]."""
-        share = fraction[:, None]
+        """Return the log payoff of each row of counts [N, groups], for fractions c [..., N]."""
+        share = fraction[..., None]
         gained = x * np.log1p(share * (self.first - 1))
         gained += y * np.log1p(share * (self.second - 1))
-        return gained.sum(axis=1)
+        return gained.sum(axis=-1)
 
     def at(self, rows: NDArray) -> "Weights":
         """Return only the given rows of the weights."""

@@ -34,6 +34,9 @@ Counts = NDArray[np.int64]
 _ROWS = 2048
 """Number of bets per call, so that their tables fit in a processor's cache."""
 
+_MOST_CODES = 2**52
+"""Largest number of combinations of groups that are numbered before unused ones are dropped."""
+
 _MOST_LOST = 0.95
 """Largest share of the wealth that bets of several pairs on one database can lose by one draw."""
 
@@ -74,8 +77,13 @@ class _Common(NamedTuple):
     mass: Floats
 
     def of(self, table: Floats) -> Floats:
-        """Return the members' rows of a table [2, pairs, ...]."""
-        return table[self.members[:, 0], self.members[:, 1]]
+        """Return the members' rows of a table [..., 2, pairs, levels]."""
+        return table[..., self.members[:, 0], self.members[:, 1], :]
+
+    def placed(self, bets: Floats) -> Floats:
+        """Return bets [2, pairs, levels, groups] of the members, [levels, members, atoms]."""
+        own = bets[self.members[:, 0], self.members[:, 1]].swapaxes(0, 1)
+        return np.take_along_axis(own, self.labels[None], axis=2)
 
 
 def pooled(first: Counts, second: Counts, shared: Counts) -> tuple[Counts, Counts]:
@@ -146,21 +154,20 @@ def gains(
         )
         alone = place[some] < 0
         rows, there = some[alone], at[alone]
-        for number, fraction in enumerate(expert.fractions):
-            found[number, rows, there] = bet.at(alone).log_payoff(
-                counts[0, rows], counts[1, rows], fraction[rows]
-            )
+        found[:, rows, there] = bet.at(alone).log_payoff(
+            counts[0, rows], counts[1, rows], expert.fractions[:, rows]
+        )
         rows = place[some[~alone]]
         bets[0, rows, column[at[~alone]]] = bet.first[~alone] - 1
         bets[1, rows, column[at[~alone]]] = bet.second[~alone] - 1
     if columns.size:
         common = [one._replace(members=_at_places(one.members, place)) for one in common]
         laws = np.stack([expert.p[joint], expert.q[joint]]) * draws[joint].T[:, :, None]
-        damped = _damped(bets, laws, common)
-        for number, fraction in enumerate(expert.fractions):
-            share = _room(bets, damped * fraction[joint][:, None], common)
-            paid = _paid(bets, share, counts[:, joint], ~is_common[joint].T, common)
-            found[number][joint[:, None], columns] = paid
+        placed = [one.placed(bets) for one in common]
+        damped = _damped(bets, laws, common, placed)
+        share = _room(bets, damped * expert.fractions[:, joint, None], common)
+        paid = _paid(bets, share, counts[:, joint], ~is_common[joint].T, (common, placed))
+        found[:, joint[:, None], columns] = paid
     return found
 
 
@@ -174,7 +181,7 @@ def _common(
     """Yield each database that occurs in more than one place among the pairs."""
     for number in np.flatnonzero(np.bincount(block.shared.ravel()) > 1):
         pair, side = np.nonzero(block.shared == number)
-        labels, atom = np.unique(expert.labels[pair], axis=1, return_inverse=True)
+        labels, atom = _atoms(expert.labels[pair], expert.p.shape[1])
         one, of = int(side[0]), pair[:1]
         counts, earlier = (
             sums(table[one][of], atom.reshape(1, -1), labels.shape[1])[0]
@@ -184,7 +191,25 @@ def _common(
         yield _Common(np.stack([side, pair], axis=1), labels, counts, mass)
 
 
-def _damped(bets: Floats, laws: Floats, common: list[_Common]) -> Floats:
+def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
+    """Return the groups of each atom, [members, atoms], and the atom of each cell, [cells].
+
+    Args:
+        labels: Group of each cell in each member's grouping, [members, cells].
+        groups: Number of groups.
+    """
+    code, width = labels[0], groups
+    for row in labels[1:]:
+        code = code * groups + row
+        width *= groups
+        if width > _MOST_CODES:
+            code = np.unique(code, return_inverse=True)[1]
+            width = int(code.max()) + 1
+    _, first, atom = np.unique(code, return_index=True, return_inverse=True)
+    return labels[:, first], atom
+
+
+def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floats]) -> Floats:
     """Return a factor for each bet, [pairs, levels], small if other bets use the same draws alike.
 
     Let C be the covariance of the bets. Bet i has the factor c_i = C_ii / sum_k max(C_ik, 0). With
@@ -194,47 +219,55 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common]) -> Floats:
         bets: u and v, [2, pairs, levels, groups].
         laws: Expected draws in the groups, [2, pairs, groups].
         common: Databases of several pairs.
+        placed: Bets of each of these databases, by `_Common.placed`.
     """
-    own = np.einsum("splg,spg->pl", bets**2, laws)
+    own = np.matmul(bets**2, laws[..., None])[..., 0].sum(axis=0)
     others = np.zeros_like(own)
-    for database in common:
-        at = np.take_along_axis(database.of(bets), database.labels[:, None, :], axis=2)
-        covariance = np.einsum("ilm,klm,m->ikl", at, at, database.mass, optimize=True)
-        covariance[np.diag_indices(len(at))] = 0
-        np.add.at(others, database.members[:, 1], np.maximum(covariance, 0).sum(axis=1))
+    for database, at in zip(common, placed, strict=True):
+        covariance = np.matmul(at * database.mass, at.swapaxes(1, 2))
+        diagonal = np.arange(at.shape[1])
+        covariance[:, diagonal, diagonal] = 0
+        shared = np.maximum(covariance, 0).sum(axis=2).T
+        np.add.at(others, database.members[:, 1], shared)
     return np.divide(own, own + others, out=np.ones_like(own), where=own > 0)
 
 
 def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
-    """Reduce the shares [pairs, levels] of bets, so that one draw loses at most _MOST_LOST."""
-    lost = np.maximum(-bets.min(axis=3), 0) * share
+    """Reduce the shares [bets, pairs, levels], so that one draw loses at most _MOST_LOST."""
+    lost = np.maximum(-bets.min(axis=3), 0) * share[:, None]
     least = np.ones_like(share)
     for database in common:
-        room = _MOST_LOST / np.maximum(database.of(lost).sum(axis=0), _MOST_LOST)
-        pair = database.members[:, 1]
-        np.minimum.at(least, pair, np.broadcast_to(room, (pair.size, room.size)))
+        room = _MOST_LOST / np.maximum(database.of(lost).sum(axis=1), _MOST_LOST)
+        # A pair may have the database at both of its sides.
+        for pair in database.members[:, 1]:
+            least[:, pair] = np.minimum(least[:, pair], room)
     return share * least
 
 
 def _paid(
-    bets: Floats, share: Floats, counts: Counts, is_own: NDArray[np.bool_], common: list[_Common]
+    bets: Floats,
+    share: Floats,
+    counts: Counts,
+    is_own: NDArray[np.bool_],
+    databases: tuple[list[_Common], list[Floats]],
 ) -> Floats:
-    """Return the log payoffs, [pairs, levels]; see `gains`.
+    """Return the log payoffs, [bets, pairs, levels]; see `gains`.
 
     Args:
         bets: u and v, [2, pairs, levels, groups].
-        share: Coefficient of each bet, [pairs, levels].
+        share: Coefficient of each bet, [bets, pairs, levels].
         counts: Counts of the draws in the groups, [2, pairs, groups].
         is_own: Whether a side's database belongs to one pair alone, bool [2, pairs].
-        common: Databases of several pairs.
+        databases: Databases of several pairs, and the bets of each by `_Common.placed`.
     """
     found = np.zeros(share.shape)
     for side in (0, 1):
         own = np.flatnonzero(is_own[side])
-        gained = np.log1p(share[own][:, :, None] * bets[side, own])
-        found[own] += np.einsum("plg,pg->pl", gained, counts[side, own])
-    for database in common:
-        at = np.take_along_axis(database.of(bets), database.labels[:, None, :], axis=2)
-        total = np.einsum("il,ilm->lm", share[database.members[:, 1]], at)
-        found[database.members[0, 1]] += np.log1p(total) @ database.counts
+        gained = np.log1p(share[:, own, :, None] * bets[side, own])
+        found[:, own] += np.matmul(gained, counts[side, own, :, None].astype(np.float64))[..., 0]
+    for database, at in zip(*databases, strict=True):
+        # [levels, bets, atoms]
+        total = np.matmul(share[:, database.members[:, 1]].transpose(2, 0, 1), at)
+        gained = np.matmul(np.log1p(total), database.counts.astype(np.float64))
+        found[:, database.members[0, 1]] += gained.T
     return found

@@ -228,8 +228,9 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         raise ValueError(f"counts must have shape {state.first.shape}, not {x.shape}, {y.shape}")
     total = {"first": state.first + x, "second": state.second + y}
     after = replace(state, **total, num_blocks=state.num_blocks + 1)
+    known = state.known
     bets = experts(
-        *state.known,
+        *known,
         few=state.few,
         ordered=state.ordered,
         hypothesis=state.hypothesis,
@@ -237,7 +238,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     block = Block(x, y, state.shared)
     found = np.concatenate(
         [
-            gains(block, state.known, expert, state.hypothesis, state.grid, state.is_refuted)
+            gains(block, known, expert, state.hypothesis, state.grid, state.is_refuted)
             for expert in bets
         ]
     ).sum(axis=1)

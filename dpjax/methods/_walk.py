@@ -50,8 +50,10 @@ _GROWTH, _LEAST = 0.12, 40
 """If there is no claim, a block has _GROWTH times all draws so far, but at least _LEAST per
 side."""
 
-_COARSE = 4
-"""With a claim, an audit bets only on every fourth level of the grid and on the claim itself."""
+_FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
+"""With a claim, an audit bets only on the claim itself, on every fourth level of the grid between
+these multiples of the claim, and on every sixteenth other level: a look costs as much as its
+levels."""
 
 _TINY = 1e-9
 """Level that is bet on in place of a claim of 0; if this level is refuted, so is 0."""
@@ -121,7 +123,7 @@ class Walk:
             claim=None if level is None else max(level, _TINY),
             few=few,
             ordered=self._ordered,
-            grid=hypothesis.levels[:: 1 if level is None else _COARSE],
+            grid=_grid(hypothesis.levels, level),
             shared=self._shared(),
         )
         # The first draws are not bet on, since no earlier draws could choose the bets.
@@ -254,6 +256,8 @@ class Walk:
 
         Later bets still depend only on earlier blocks, so they stay valid.
         """
+        if self._opened.lays_once:
+            return
         draws = self._state.draws[:, 0]
         pairs = outgrown(draws, self._laid).tolist()
         for pair in pairs:
@@ -368,3 +372,13 @@ class Walk:
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted
         order = np.argsort(-found, kind="stable")
         return tuple((labels[pair], float(found[pair])) for pair in order)
+
+
+def _grid(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
+    """Return the levels that an audit bets on."""
+    if claim is None:
+        return levels
+    low, high = (claim * part for part in _AROUND)
+    number = np.arange(len(levels))
+    is_fine = (levels >= low) & (levels <= high) & (number % _FINE == 0)
+    return levels[is_fine | (number % _COARSE == 0)]

@@ -4,6 +4,7 @@ from dpjax.partitions._curve import curve_of as curve_of
 from dpjax.partitions._curve import ranked_bounds as ranked_bounds
 from dpjax.partitions._intervals import interval_counts as interval_counts
 from dpjax.partitions._lay import PILOT as PILOT
+from dpjax.partitions._lay import is_fixed as is_fixed
 from dpjax.partitions._lay import lay as lay
 from dpjax.partitions._lookup import Lookup as Lookup
 from dpjax.partitions._lookup import encode_drawn as encode_drawn

@@ -1,5 +1,6 @@
 """The cells of a partition: how they are numbered, and which intervals of numbers they contain."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -50,7 +51,7 @@ class Cells:
     @property
     def size(self) -> int:
         """Number of cells."""
-        return self.num_alone + len(self.boxed) * int(np.prod(self.shape))
+        return self.num_alone + len(self.boxed) * math.prod(self.shape)
 
     @property
     def key(self) -> Hashable:

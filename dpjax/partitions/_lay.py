@@ -90,7 +90,7 @@ def lay(
         _check_dimension(region, dimension)
         for column in range(dimension):
             numbers = [side[:, column] for side in sides]
-            if outcomes is not None and outcomes <= _MAX_OUTCOMES:
+            if outcomes is not None and is_fixed(outcomes):
                 atoms.append(np.arange(outcomes, dtype=float))
                 edges.append(np.arange(outcomes + 1, dtype=float))
                 continue
@@ -101,6 +101,11 @@ def lay(
     else:
         edges, atoms = [np.empty(0)], [np.empty(0)]
     return _thinned(Partition(tuple(names), tuple(edges), tuple(atoms), boxed, whole, ordered))
+
+
+def is_fixed(outcomes: int | None) -> bool:
+    """Return whether the partition of a finite space of this size is the same for every pilot."""
+    return outcomes is not None and outcomes <= _MAX_OUTCOMES
 
 
 def _check_dimension(region: Region | None, dimension: int) -> None:

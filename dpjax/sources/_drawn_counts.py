@@ -28,6 +28,7 @@ from dpjax.partitions import (
     Search,
     as_region,
     encode_drawn,
+    is_fixed,
     lookup,
     pilot_size,
     region_text,
@@ -97,14 +98,14 @@ class OpenedDrawn:
         self._streams_by_run: dict[int, NDArray[np.uint32]] = {}
         self._space = mechanism.output_space
         self._width = self._space.dimension if isinstance(self._space, VectorSpace) else 1
-        self._region: Region | None = None
-        if request.region is not None:
-            self._region = as_region(request.region, self._space)
+        region = request.region
+        self._region = None if region is None else as_region(region, self._space)
         self.tally = Tally(request.execution.progress)
         self.pairs = AnyPairs.of(pairs)
         self._rounds = request.rounds(len(pairs))
         self.num_confirm = self._rounds.num_confirm
         self.region = region_text(self._region)
+        self.lays_once = is_fixed(options_of(self._space, None)["outcomes"])
         self.notes: list[str] = []
         if isinstance(mechanism, FromFunction) and mechanism.parts:
             self.notes.append(parts_note(mechanism.parts))
@@ -112,8 +113,7 @@ class OpenedDrawn:
         self._block = request.block or block_size(self._rounds)
         self._block_seconds = 0.0
         self._last: dict[tuple[int, int, int, int], tuple[int, np.ndarray]] = {}
-        in_memory = 2 * len(pairs) * self._block * self._width
-        self._keeps_last = request.in_order and in_memory <= _BATCH
+        self._keeps_last = request.in_order and 2 * len(pairs) * self._block * self._width <= _BATCH
         self.settings: JsonObject = {"block": self._block, **random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm) * len(request.runs)
         self.tally.expect(draws)

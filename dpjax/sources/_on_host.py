@@ -126,6 +126,8 @@ class OnHost(Source):
 class _OpenedOnHost:
     """Draws of a host mechanism during one audit; see `dpjax.sources.Opened`."""
 
+    lays_once = False
+
     def __init__(self, source: Any, draw: Draw, pairs: AnyPairs, request: Request):
         self._start = time.perf_counter()
         self._source, self._draw = source, draw

@@ -107,6 +107,7 @@ class OpenedInOrder:
     """
 
     held = None
+    lays_once = False
 
     def __init__(self, source: Sides, request: Request, gone: int = 0):
         self.shares = False

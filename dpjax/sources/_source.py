@@ -159,7 +159,14 @@ class Opened(AtPairs, Protocol):
 
 
 class OpenedInTurn(Opened, Protocol):
-    """An open source in a sequential audit, which determines cells anew as outputs arrive."""
+    """An open source in a sequential audit, which determines cells anew as outputs arrive.
+
+    Attributes:
+        lays_once: Whether other outputs would determine the same cells, so that determining them
+            anew is a waste.
+    """
+
+    lays_once: bool
 
     def lay_again(self, pair: int, size: int) -> Search:
         """Determine the cells of a pair anew, by the search set and the first fresh outputs.

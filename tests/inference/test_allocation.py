@@ -1,5 +1,7 @@
 """Draws go where bets grow; the planned look counts fresh draws of a fixed event."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,11 +70,37 @@ def test_rounds_have_the_sizes_of_the_plan():
     assert allocation(start(1, 2, 0.05), philox()).tolist() == [16]
     assert allocation(start(10, 2, 0.05), philox()).tolist() == [100] * 10
     assert allocation(start(50, 2, 0.05), philox()).tolist() == [40] * 50
-    state = start(4, CELLS, 0.05, claim=0.5)
+    state = start(4, CELLS, 0.05)
     state = step(state, *drawn([0.1, 0.2, 0.5, 1.0], [250] * 4, 0))
     found = allocation(state, philox(1))
-    assert found.sum() == 120 and np.all(found >= 1)
+    assert found.sum() == 120
     np.testing.assert_array_equal(found, allocation(state, philox(1)))
+    # One of the four pairs is visited at random with a twentieth of the draws.
+    visits = np.array([allocation(state, philox(seed)) for seed in range(60)])
+    assert np.all((visits >= 6).sum(axis=0) >= 3)
+
+
+@pytest.mark.parametrize(("draws", "share"), [(500, 0.5), (2000, 1.0)])
+def test_rounds_are_large_far_from_a_refutation_and_small_near_one(draws, share):
+    """A claim above the level is never refuted; one below it is, when bets have won enough."""
+    counts = np.array([[draws * 3 // 5, draws * 2 // 5]]), np.array([[draws // 2, draws // 2]])
+    level = np.log(6 / 5)
+    far = step(start(1, 2, 0.05, claim=2 * level), *counts)
+    assert allocation(far, philox()).tolist() == [share * draws]
+    # No bet was won in the first block; z standard errors are a log likelihood ratio of z^2 / 2.
+    claim = 0.5 * level
+    state = step(start(1, 2, 0.05, claim=claim), *counts)
+    error = np.sqrt((1 / counts[0] + 1 / counts[1] - 2 / draws)[0])
+    levels = np.log(counts[0] / counts[1])[0]
+    z = max((levels - claim) / error)
+    z = max(z, max((-levels - claim) / error))
+    ends = 0.5 * np.log(20)
+    assert allocation(state, philox()) == pytest.approx(
+        min(ends / ((z + 2) ** 2 / 2), share) * draws, rel=0.02
+    )
+    for won, expected in ((0.6, 0.03), (0.99, 0.03)):
+        near = replace(state, log_wealth=state.log_wealth + won * np.log(20))
+        assert allocation(near, philox()).tolist() == [int(expected * draws)]
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, 10, 17])

@@ -10,7 +10,9 @@ from scipy.stats import binom
 
 import dpjax
 from dpjax import HostMechanism, Sequential
-from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpjax.mechanisms import FiniteSpace, Gaussian, Laplace, RandomizedResponse
+from dpjax.partitions import Encoder, encode_drawn, is_fixed, lay
+from dpjax.sources._drawn_counts import OpenedDrawn
 from dpjax.sweeps import Entry, compute
 
 PAIR = [(0.0, 1.0)]
@@ -300,7 +302,7 @@ def test_what_cannot_go_on():
     content = result.to_dict()
     content["provenance"]["versions"]["jax"] = "0.0.1"
     other = dpjax.AuditResult.from_json(json.dumps(content))
-    with pytest.raises(ValueError, match=r"made by jax 0\.0\.1"):
+    with pytest.raises(ValueError, match=r"ran with jax 0\.0\.1"):
         dpjax.resume(other)
 
 
@@ -340,3 +342,21 @@ def test_the_estimate_is_that_of_the_best_event():
 
 def _far(database, num_samples, rng):
     return 100 * database + rng.normal(size=num_samples)
+
+
+def test_cells_of_finitely_many_outcomes_are_determined_once(monkeypatch):
+    """Any pilot gives the same cells, so an audit does not draw another one."""
+    outputs = [encode_drawn(Encoder("x"), np.array(drawn), FiniteSpace(5)) for drawn in (
+        [0, 0, 1], [4, 2, 2, 3]
+    )]  # fmt: skip
+    first, other = (
+        lay([side, side], ["a number"], outcomes=5, whole=True, ordered=False) for side in outputs
+    )
+    assert is_fixed(5) and first.key == other.key
+    assert not is_fixed(None) and not is_fixed(5000)
+    monkeypatch.setattr(OpenedDrawn, "lay_again", None)
+    assert (
+        dpjax.audit(RandomizedResponse(1.0), method=Sequential(), claim=0.5).verdict == "violated"
+    )
+    with pytest.raises(TypeError):
+        dpjax.audit(Laplace(1.0), PAIR, **options)

@@ -69,7 +69,7 @@ def test_a_watch_that_is_killed_after_every_chunk_gives_the_same_bits(tmp_path):
 
 
 def test_an_interrupt_within_a_chunk_leaves_the_state_before_it(tmp_path, monkeypatch):
-    """Between two blocks, or while the state is written: the chunk is counted anew."""
+    """Before the bets on a block, or while the state is written: the chunk is counted anew."""
     chunks, state = [(f"{i}", *chunk) for i, chunk in enumerate(laplace())], tmp_path / "w.json"
     whole = list(dpjax.watch(chunks, claim=1.0))[-1]
     list(dpjax.watch(chunks[:3], claim=1.0, state=state))
@@ -77,7 +77,7 @@ def test_an_interrupt_within_a_chunk_leaves_the_state_before_it(tmp_path, monkey
     from dpjax.methods import _walk
     from dpjax.watching import _state
 
-    real, left = _walk.step, [3]
+    real, left = _walk.step, [1]
 
     def step(*given):
         left[0] -= 1
