@@ -27,7 +27,6 @@ from dpjax.inference._chain import Chain as Chain
 from dpjax.inference._chain import Way as Way
 from dpjax.inference._chain import chain_of as chain_of
 from dpjax.inference._chain import expected_bands as expected_bands
-from dpjax.inference._choice import Rivals as Rivals
 from dpjax.inference._choice import choose_event as choose_event
 from dpjax.inference._chosen_curves import mu_of_chosen as mu_of_chosen
 from dpjax.inference._chosen_guesses import delta_of_chosen as delta_of_chosen
@@ -78,6 +77,7 @@ from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
 from dpjax.inference._safety import plan_safety as plan_safety
 from dpjax.inference._safety import safety_check as safety_check
 from dpjax.inference._shift import Shift as Shift
+from dpjax.inference._sizes import Rivals as Rivals
 from dpjax.inference._sizes import Shared as Shared
 from dpjax.inference._sizes import divided as divided
 from dpjax.inference._sizes import size_ratio as size_ratio

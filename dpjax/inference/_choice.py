@@ -8,7 +8,6 @@ their own counts promise much more.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,7 @@ from dpjax.core import validate
 from dpjax.inference._events import Event, best_ratio, expected_bound, shrunk
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._orders import ByPosition, ByRatio, Candidates
-from dpjax.inference._sizes import Shared
+from dpjax.inference._sizes import Rivals, Shared
 from dpjax.inference._smooth import Smooth
 
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
@@ -75,18 +74,6 @@ _MASSES = np.geomspace(1e-5, 0.99, 56)
 _MOST_ENTRIES = 1 << 15
 """Maximum number of entries of a table of ordered cells, so that several tables fit in a
 processor's cache."""
-
-
-class Rivals(NamedTuple):
-    """Numbers of rivals, of which the one with the largest predicted bound will be confirmed.
-
-    Attributes:
-        pairs: Searched pairs.
-        partitions: Partitions of the outputs of one pair.
-    """
-
-    pairs: int = 1
-    partitions: int = 1
 
 
 def choose_event(

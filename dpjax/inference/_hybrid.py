@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
-from dpjax.inference._choice import Rivals, choose_event
+from dpjax.inference._choice import choose_event
 from dpjax.inference._events import Event, event_lower_bound
 from dpjax.inference._hypotheses import Hypothesis
+from dpjax.inference._sizes import Rivals
 from dpjax.inference._wealth import Wealth
 
 _ALWAYS = 0.2

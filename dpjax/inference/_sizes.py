@@ -36,6 +36,18 @@ class Shared(NamedTuple):
     mean: int
 
 
+class Rivals(NamedTuple):
+    """Numbers of rivals, of which the one with the largest predicted bound will be confirmed.
+
+    Attributes:
+        pairs: Searched pairs.
+        partitions: Partitions of the outputs of one pair.
+    """
+
+    pairs: int = 1
+    partitions: int = 1
+
+
 def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np.float64]:
     """Return N2 / N1, draws at the other side for each draw at the likelier side, in [1/8, 8].
 
