@@ -24,7 +24,7 @@ class Chunk(NamedTuple):
 
     Attributes:
         name: Name for display; names sort in the order in which their chunks arrived.
-        sides: Outputs [n] or [n, d] at the database and at its neighbor; n may differ.
+        sides: Outputs [n] or [n, d] at the database and at its neighbor; the sides may differ in n.
         hashes: Hashes of the outputs of each side, uint64 [n].
         digests: Digest of the outputs of each side; "" if the side is empty.
         telling: For each side, whether its sequence of outputs is too long to occur twice by
@@ -78,7 +78,7 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """The part of a running system's outputs that its audit needs: the first and the newest ones.
+    """Outputs of a running system that its audit still needs: the first and the newest ones.
 
     Attributes:
         gone: Number of outputs of each side that were counted and dropped; the first
@@ -91,7 +91,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse all methods except the sequential one, since they need all outputs in advance."""
+        """Refuse all methods but the sequential one: the others need all outputs in advance."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."
@@ -103,5 +103,5 @@ class Arriving(Recorded):
         yield OpenedInOrder(self, request, self.gone)
 
     def to_plain(self) -> JsonObject | None:
-        """Return None: no recipe can name these outputs, which the state of the watch holds."""
+        """Return None: recipes cannot name these outputs, which only a `dpjax.Watch` stores."""
         return None

@@ -145,7 +145,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function; end any process that it forks, which would otherwise continue the audit."""
+    """Call a function; if it forks a process that returns here, end that process."""
     process = os.getpid()
     try:
         with callers_floats():
@@ -164,7 +164,7 @@ def _seed_given(kind: str | None, seed: int) -> JsonObject:
 
 
 def seed_argument(function: Callable[..., object]) -> str | None:
-    """Return the parameter by which a function takes randomness, "seed" or "rng", or None."""
+    """Return the name of a function's parameter for randomness: "seed", "rng" or None."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

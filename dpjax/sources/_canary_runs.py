@@ -18,7 +18,7 @@ from dpjax.sources._plain import WHERE
 from dpjax.sources._source import Trust
 
 _COINS = 3
-"""Stage of the random numbers for coins and seeds; guesses use stages 1 and 2."""
+"""Number of the random stream for coins and seeds; the guesses use streams 1 and 2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +30,9 @@ class CanaryRuns(GuessedCanaries):
     audit a run that already exists, use `OneRun`.
 
     Attributes:
-        function: Maps (included, seed) to the scores [num_canaries] of all canaries, higher where a
-            canary is more likely to have been included. `included` holds one boolean per canary,
-            and decides only which canaries take part.
+        function: Function that maps (included, seed) to the scores [num_canaries] of all canaries,
+            higher where a canary is more likely to have been included. `included` holds one boolean
+            per canary, and decides only which canaries take part.
         num_canaries: Number of canaries, at least 20.
 
     Raises:

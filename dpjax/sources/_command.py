@@ -29,7 +29,7 @@ from dpjax.sources._source import Trust
 from dpjax.sources.readers._entries import as_outputs
 
 Run = Callable[[str, int, int], Ended]
-"""Function of a database, a number of outputs and a seed that runs the program once."""
+"""Function that runs the program once, given a database, a number of outputs and a seed."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class CommandMechanism(OnHost):
         batch_size: Number of outputs per run; without {num_samples}, the number of outputs that are
             counted together.
         timeout: Maximum duration of one run and its children, in seconds; None for no limit. A run
-            that takes longer is killed. A run that is still going at the end of the time limit is
-            killed too, and is an error.
+            that takes longer is killed. A run that still goes on when the time limit of the audit
+            is over is killed, too; this is an error.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
@@ -218,10 +218,10 @@ class CommandMechanism(OnHost):
         num_samples: int,
         seed: int,
     ) -> Ended:
-        """Run the program once, until its deadline at most.
+        """Run the program once; kill it at the deadline.
 
         Raises:
-            ValueError: When it cannot be run, or is still going at the end of the time limit.
+            ValueError: When the program cannot be run, or still runs when the time limit is over.
         """
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
         words = [_filled(word, places) for word in shlex.split(self.command)]

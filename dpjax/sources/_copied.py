@@ -5,19 +5,20 @@ search set and in the confirmation set, so the confirmation repeats what the sea
 Copies are detected in four ways.
 
 Counts: if a value occurs, its count is divisible by d >= 2 with a probability of at most 1/2,
-whatever the distribution. For counts are nearly Poisson with some mean a, so that P(even | not 0)
-is at most (cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is less for d > 2. The
-evidence of many values is combined as in `_shared_draws`. For example, a recording is refused if
-all its values occur d times.
+whatever the distribution. The reason is that counts are nearly Poisson with some mean a. Therefore,
+P(even | not 0) is at most (cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is less
+for d > 2. The evidence of many values is combined as in `_shared_draws`. For example, a recording
+is refused if all its values occur d times.
 
 Order: a long sequence of outcomes does not occur twice by chance.
 
 Spacings: copies with a little noise lie close to each other; see `_spacings`.
 
-Sides: resamples show none of these patterns. But a value that repeats on one side because it is
-likely usually occurs on the other side too, unless the two distributions are far apart. If many
-repeated values occur on one side only, a note says so. If these values are also spaced as
-irregularly as draws from a density, the note is a doubt.
+Sides: the three tests above do not detect resamples (draws from recorded outputs). But if a value
+repeats on one side because it has a large probability, it usually occurs on the other side, too,
+unless the two distributions are far apart. If many repeated values occur on one side only, a note
+says so. If these values are also spaced as irregularly as draws from a density, the note is a
+doubt, which changes the verdict.
 """
 
 import numpy as np
@@ -28,14 +29,14 @@ from dpjax.sources._side_values import SideValues, log_evidence
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
 """Maximum probabilities of refusing independent outputs, and of adding a note about them.
 
-`_NOTE_CHANCE` holds if no value's probabilities on the two sides have a ratio above `_RATIO`.
+`_NOTE_CHANCE` is valid if no value is over `_RATIO` times as likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Divisors for which counts are tested; copies show if their number is a multiple of any."""
+"""Divisors for which counts are tested; d copies of each output make all counts divisible by d."""
 
 _RATIO = 5.0
-"""Largest ratio of a value's probabilities on the two sides at which no note is expected."""
+"""Largest ratio of probabilities between the sides that a value may have without causing a note."""
 
 _ONCE = "Give every output once."
 

@@ -38,8 +38,8 @@ def halves_of(
     """Count the even-numbered and the odd-numbered outputs of one side, int64 [2 halves, cells].
 
     Args:
-        cells: Partition. If its score was learned by cross-fitting, each output is assigned to a
-            cell by the score that was fitted without the output's fold.
+        cells: Partition. If the partition uses a score that was learned by cross-fitting, each
+            output is assigned to a cell by the score that was fitted without the output's fold.
         outputs: Outputs [n] of one side.
         fold: Fold of each output, int [n].
         numbers: Number of each output, int [n].
@@ -51,7 +51,7 @@ def halves_of(
 def marks_counter(
     cells: Partition, marks: NDArray[np.int64], num_marks: int
 ) -> Callable[[Outputs], NDArray[np.int64]]:
-    """Return a function that counts the outputs of each mark, int64 [num_marks].
+    """Return a function that counts the outputs in the cells of each mark, int64 [num_marks].
 
     Args:
         cells: Partition of the outputs.
@@ -70,8 +70,8 @@ class Tally:
 
     Attributes:
         searched: Number of outputs of the search set so far, at both sides of all pairs.
-        confirmed: Counts of the confirmation set so far, int64 [2 sides, marks]; None before its
-            first outputs.
+        confirmed: Counts of the confirmation set so far, int64 [2 sides, marks]; or None as long as
+            no output of it was counted.
     """
 
     def __init__(self, progress: Callable[[int, int], None] | None = None):
@@ -84,7 +84,7 @@ class Tally:
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """Set how many more outputs are expected, for the progress; 0 if unknown."""
+        """Set how many more outputs are expected, to display the progress; 0 if unknown."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 

@@ -1,4 +1,4 @@
-"""Deadlines of calls that may hang, enforced by an alarm signal, and of programs.
+"""Deadlines of programs, and of calls that may hang; an alarm signal ends such calls.
 
 Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
 C code that never returns to Python. A program is killed, whatever it does.
@@ -20,7 +20,7 @@ _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
 """Constants that determine when calls are ended because of a time limit.
 
 Calls are ended when `_OVER` times the time limit has passed. An audit that is slightly late can
-still return a result: its calls after that may take some more time in total, namely the share
+still return a result: later calls may take a little more time. In total, they may take the share
 `_LEAST_SHARE` of the time limit, but at least `_LEAST` seconds."""
 
 
@@ -44,7 +44,7 @@ class Deadline:
 
     @classmethod
     def of(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of an audit that starts now; None if nothing limits it.
+        """Return the deadline of an audit that starts now, or None if nothing limits the audit.
 
         Raises:
             ValueError: When a timeout is set, but this system or this thread has no alarms.
@@ -59,7 +59,7 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of calls in worker processes, which use the clock of this process.
+        """Return the deadline of calls in worker processes; they share the clock of this process.
 
         Raises:
             ValueError: When a timeout is set, but this system has no alarms.
@@ -82,14 +82,14 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether the time of all calls is over."""
+        """Whether the time for all calls together has run out."""
         return self.end is not None and time.monotonic() >= self.end
 
     def left(self) -> float:
-        """Return the seconds that a call which starts now may take.
+        """Return the maximum duration, in seconds, of a call that starts now.
 
         Raises:
-            TookTooLong: When the time of all calls is over.
+            TookTooLong: When the time for all calls together has run out.
         """
         left = [self.timeout] if self.timeout is not None else []
         if self.end is not None:

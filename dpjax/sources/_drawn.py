@@ -56,7 +56,7 @@ class Drawn(Source):
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """Return the mechanism and stacked pairs that it accepts.
+        """Return the mechanism, and the pairs as arrays in a form that the mechanism accepts.
 
         Unless the mechanism is built in, its outputs are checked at the first database.
 

@@ -1,4 +1,4 @@
-"""Draws of a mechanism as streams for compiled kernels, and the region of estimated densities."""
+"""Draws as streams for compiled kernels, and the region in which densities are estimated."""
 
 import numpy as np
 from jax import Array
@@ -16,7 +16,7 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Share of outputs outside the finite space below which the share may be a rounding error."""
+"""If the share of outputs outside the finite space is below this, it may be a rounding error."""
 
 
 class DrawnArrays:

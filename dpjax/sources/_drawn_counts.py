@@ -51,7 +51,7 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Number of draws from which the streamed layout is faster, although it takes long to compile."""
+"""Minimum number of draws at which the streamed layout is faster, despite its long compilation."""
 
 _FIRST_RUN = 0
 """Number of the run whose first draws determine the cells of all runs."""
@@ -74,7 +74,7 @@ class _Laid:
         encoder: Encoder that numbers labels as the partition does.
         partition: Partition of the outputs into cells.
         first: First block of raw draws at the database.
-        pilots: Encoded draws of both sides that determined the cells; None once they are counted.
+        pilots: Encoded draws that determined the cells, or None once they are counted.
     """
 
     encoder: Encoder
@@ -123,7 +123,7 @@ class OpenedDrawn:
         self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
 
     def search(self) -> list[Search]:
-        """Determine the cells of every pair by first draws, and count the first search round."""
+        """Determine the cells of every pair from first draws, and count the first search round."""
         num_samples, num_pairs = self._rounds.num_samples, len(self.pairs)
         if self._streamed:
             for pair in range(num_pairs):
@@ -158,7 +158,7 @@ class OpenedDrawn:
     held = None
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine cells by this run's draws so far; see `dpjax.sources.OpenedInTurn`."""
+        """Determine cells from this run's draws so far; see `dpjax.sources.OpenedInTurn`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
@@ -194,7 +194,7 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> _Laid:
-        """Return the cells of a pair; the first call determines them by draws of run 0."""
+        """Return the cells of a pair; the first call determines them from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
         # The pilot has whole blocks, or all draws, so that the next draws begin with a new block.
@@ -205,7 +205,7 @@ class OpenedDrawn:
         )
 
     def _lay_by(self, pair: int, raw: list[np.ndarray]) -> _Laid:
-        """Determine the cells of a pair by raw draws of both sides."""
+        """Determine the cells of a pair from raw draws of both sides."""
         # Create a new encoder, so that the cells of a pair do not depend on other pairs.
         encoder = Encoder("the mechanism")
         pilots = [encode_drawn(encoder, side, self._space) for side in raw]
@@ -248,7 +248,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a search round by one compiled program, at the pairs `searched` [runs, searched].
+        """Count a search round at the pairs `searched` [runs, searched] by one compiled program.
 
         The result is int64 [runs, searched, 2 halves, 2 sides, cells].
         """
@@ -299,9 +299,9 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Yield the counts of successive parts of streams of up to `num_draws` draws each.
+        """Count streams of up to `num_draws` draws in successive parts; yield each part's counts.
 
-        Several runs are counted in a single part, since a sweep handles signals between batches.
+        Several runs are counted in one part, since their sweep handles signals between batches.
         """
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
@@ -315,7 +315,7 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm, compared)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Refuse a sampler that ignores its key, so that both sets begin with the same draws."""
+        """Refuse a sampler that ignores its key: its search and confirmation sets begin alike."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
@@ -367,7 +367,7 @@ class OpenedDrawn:
             pair: Number of the pair.
             side: 0 for the database, 1 for its neighbor.
             stage: Stage of the run.
-            num_draws: End of the draws, exclusive.
+            num_draws: Number of the last draw, plus 1.
             first: Number of the first draw.
         """
         step = max(_BATCH // (self._block * self._width), 1)

@@ -38,7 +38,7 @@ class _Interval(NamedTuple):
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def values(self) -> list[object]:
-        """Return both ends and the middle; if both ends are positive, it is the geometric mean."""
+        """Return both ends and the middle, which is the geometric mean of positive ends."""
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> float:
@@ -93,7 +93,7 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return why no method audits a family: a member must be chosen first."""
+        """Return why no method audits a whole family: one of its members must be chosen first."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."
@@ -199,7 +199,7 @@ class Member(OnHost):
         return self.source.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new runs; see `OnHost`."""
+        """Draw from two new runs of the mechanism; see `OnHost.restarted`."""
         return self.source.restarted(sides, count)
 
     def to_plain(self) -> JsonObject | None:

@@ -28,7 +28,7 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Names of the origins of the outputs, such as files, by an identifier of each origin.
+        """Map from an identifier of each origin of the outputs, such as a file, to its name.
 
         The recordings of the two sides must not share an origin.
         """
@@ -137,7 +137,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Convert outputs to an array in which outputs that differ still differ."""
+    """Convert outputs to an array, so that different outputs remain different."""
     if not isinstance(outputs, list | tuple):
         return as_array(outputs)
     # Most lists hold few types, so look at each type once.

@@ -28,7 +28,7 @@ from dpjax.sources._workers import Workers
 
 @dataclass(frozen=True)
 class HostMechanism(OnHost):
-    """A Python function as a mechanism: NumPy, a library, a remote service.
+    """A Python function as a mechanism; it may use NumPy, a library or a remote service.
 
     `dpjax.audit` accepts it like any mechanism. Outputs may be numbers, vectors of numbers, labels,
     or nested dicts, lists and tuples of these. The numbers in a nested output form a vector, in the
@@ -51,15 +51,15 @@ class HostMechanism(OnHost):
             so the outputs.
         special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
         bits: "lowest" to observe the position of the lowest set bit of each float in addition to
-            its value, or a number k <= 8 to observe its k lowest mantissa bits. Noise in floating
-            point can leak through these bits. -0.0 then differs from 0.0.
-        time_limit: Maximum time that an audit spends on drawing, in seconds; None for no limit. The
-            pace is measured first, on draws that are then discarded, and the numbers of draws are
-            reduced if necessary.
+            its value, or a number k <= 8 to observe its k lowest mantissa bits. If a mechanism adds
+            floating-point noise, these bits can reveal data. -0.0 then differs from 0.0.
+        time_limit: Maximum time that an audit spends on drawing, in seconds; None for no limit.
+            First, the time per output is measured by draws that are then discarded; the numbers of
+            draws are reduced if necessary.
         timeout: Maximum duration of one call, in seconds; None for no limit. A call that takes
-            longer is ended; if each call returns one output, this is an outcome of its own. Without
-            a timeout, a call that still runs at the end of the time limit is an error. C code that
-            never returns to Python cannot be ended.
+            longer is ended; if each call returns one output, the timeout is an outcome of its own.
+            Without a timeout, a call that still runs at the end of the time limit is an error. C
+            code that never returns to Python cannot be ended.
         restart: Whether to compare the outputs of two new processes at the chosen pair. If a module
             sets a fixed seed on import, both draw the same noise, and the verdict says so. The
             function must then be picklable. A function that is given a seed is not compared.

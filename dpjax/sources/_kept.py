@@ -52,7 +52,8 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return those of outputs start, ..., stop - 1 that are kept; None if there are none."""
+        """Return those of the outputs start, ..., stop - 1 that are kept, or None if none is
+        kept."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -64,7 +65,7 @@ class Kept:
         return part._replace(values=widened(part.values, width))
 
     def to_plain(self) -> JsonObject | None:
-        """Return the kept outputs as JSON, bit for bit; None if JSON cannot hold the labels."""
+        """Return the kept outputs as JSON, bit for bit, or None if JSON cannot hold the labels."""
         encoder = self._encoder.to_plain()
         if encoder is None or not self._streams:
             return None
@@ -75,7 +76,7 @@ class Kept:
         return {"encoder": encoder, "streams": streams}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the outputs from the values that `to_plain` returned, before any draw.
+        """Restore the outputs from the values that `to_plain` returned; call this before any draw.
 
         Raises:
             ValueError: When the values are damaged.
@@ -105,5 +106,5 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return `values` [n, width]; if outputs are labels without numbers, fill them with zeros."""
+    """Return `values` [n, width]; for labels without numbers, return an array of zeros."""
     return values if values.shape[1] == width else np.zeros((len(values), width))

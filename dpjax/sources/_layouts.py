@@ -37,7 +37,7 @@ _CALL = 2**16
 """Number of values (draws times dimension) that one compiled call draws in the gathered layout."""
 
 _MANY = 2**20
-"""Number of draws per side above which a block has MAX_BLOCK draws."""
+"""If a side has more draws than this, a block has MAX_BLOCK draws."""
 
 
 def block_size(rounds: Rounds) -> int:
@@ -55,7 +55,7 @@ def block_size(rounds: Rounds) -> int:
 
 
 def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return each stream's number of blocks and number of draws in the last one, int32 [..., 2].
+    """Return each stream's number of blocks, and of draws in the last block, int32 [..., 2].
 
     Args:
         stops: Number of draws of each stream, at least 1.
@@ -167,7 +167,7 @@ def search_counts_runs(
         streams: Streams of all runs.
         cells: Partitions as a lookup table, stacked over the pairs.
         stage: Stage of the round, int32.
-        num_samples: Number of draws per side of each pair, as returned by `blocks_of`.
+        num_samples: Number of draws per side of each pair, as `Blocks` from `blocks_of`.
         runs: Two arrays: the number of each run, int32 [runs], which is folded into its key; and
             the numbers of the pairs that it searches, int32 [runs, searched].
         execution: Layout of the computation on the machine, which does not affect the counts.
@@ -200,12 +200,12 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """Count the fresh draws of each mark in the confirmation sets of runs, for one pair per run.
+    """Count the fresh draws in the cells of each mark, for one pair per run.
 
     Args:
         streams: Streams of all runs.
         cells: Partitions as a lookup table, stacked over the pairs.
-        num_confirm: Number of draws of the longest stream, as returned by `blocks_of`.
+        num_confirm: Number of draws of the longest stream, as `Blocks` from `blocks_of`.
         runs: Four arrays: the number of each run, int32 [runs]; the pair of each run, int32 [runs];
             the ends of each run's two streams, from `ends_of`, int32 [runs, 2 sides, 2]; and the
             mark of each cell, int32 [runs, cells]. Cells with the same mark are counted together.
@@ -250,7 +250,7 @@ def _counts(
         streams: Streams of one run.
         pair: Number of the pair.
         stage: Stage of the run.
-        num_draws: Number of draws of each side, as returned by `blocks_of`.
+        num_draws: Number of draws of each side, as `Blocks` from `blocks_of`.
         cells: Partitions, stacked over the pairs.
         marked: Mark of each cell, and the number of marks; the draws are then counted by mark. If
             None, the draws are counted by half and cell.

@@ -12,14 +12,14 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""Share of the largest expected bound that suffices for a simpler score to be chosen."""
+"""A simpler score is chosen if it reaches at least this share of the largest expected bound."""
 
 _MOST_BOXES = 3
 """Maximum dimension of vectors that are divided into boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int], float]
-"""Function from a partition, counts [2 halves, 2 sides, cells] and the number of partitions that
-are compared, to the expected bound."""
+"""Function that returns the expected bound, given a partition, its counts [2 halves, 2 sides,
+cells], and the number of partitions that are compared."""
 
 
 def lay_best(

@@ -44,9 +44,9 @@ may take the share `_RESTART_SHARE` of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Time limit, in seconds, that is set when the actual time limit is used up.
+"""Minimum time limit, in seconds; it is used when earlier steps have used up the whole limit.
 
-It is positive, so that the audit can still measure and report how much time is needed.
+It is positive, so that the audit can still measure and report how much time it needs.
 """
 
 _CUT = 1000
@@ -56,7 +56,7 @@ An interrupt loses at most one batch.
 """
 
 _EVERY = 2**31 - 1
-"""Maximum number of outputs to keep if every output is kept; no audit draws more."""
+"""Maximum number of outputs to keep if every output is kept; it exceeds any audit's outputs."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
@@ -101,8 +101,8 @@ class OnHost(Source):
             count: Maximum number of outputs at each database.
 
         Returns:
-            A plural noun that messages use for the runs, and the raw outputs of both runs. None if
-            the mechanism cannot be started again.
+            A plural noun that messages use for the runs, and the raw outputs of both runs; or None
+            if the mechanism cannot be started again.
         """
         return None
 
@@ -168,7 +168,7 @@ class _OpenedOnHost:
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draw the first search round; if there is a time limit, within its share of the time."""
+        """Draw the first search round, within its share of the time limit if there is one."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -231,7 +231,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Plan as large a confirmation set as fits the remaining time at the pace of the search."""
+        """Plan the largest confirmation set that the remaining time allows at the search's pace."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -300,11 +300,10 @@ class _OpenedOnHost:
             self._stream.refuse_same(pair, restarted)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine the cells of a pair by the kept outputs; see `dpjax.sources.OpenedInTurn`.
+        """Determine the cells of a pair from the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: When the file of the earlier audit, which drew the outputs, could not store
-                them.
+            ValueError: When an earlier audit drew the outputs, but its file could not store them.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
@@ -353,7 +352,7 @@ class _OpenedOnHost:
         return time.perf_counter() - self._start
 
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
-        """Determine cells by the first outputs of both sides, and count all outputs in them."""
+        """Determine cells from the first outputs of both sides, and count all outputs in them."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
         # Encoding the first outputs has shown the dimension of an output.
         width = self._encoder.dimension or 1

@@ -28,7 +28,7 @@ _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class GuessedCanaries(Source):
-    """Source with scores of canaries, whose coins can only be guessed."""
+    """Base class of sources of canaries' scores; an audit guesses which were included."""
 
     takes_pairs: ClassVar[bool] = False
     has_canaries: ClassVar[bool] = True
@@ -47,7 +47,7 @@ class GuessedCanaries(Source):
 
 @dataclass(frozen=True, eq=False)
 class OneRun(GuessedCanaries):
-    """Scores of canaries in the output of one run, each of which a fair coin included.
+    """Scores of canaries in the output of one run, for which fair coins chose the canaries.
 
     Every canary must have had its own coin, independent of everything else. The scores may be
     computed from the output in any way that does not use the coins, and may depend on each other.
@@ -95,7 +95,7 @@ class OneRun(GuessedCanaries):
     def canaries(
         self, words: Sequence[int] = (), run: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the validated scores and coins; see `Source`, and the class for errors."""
+        """Return the validated scores and coins; see `Source`. For errors, see the class."""
         scores, included = scores_of(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(
@@ -166,7 +166,7 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Refuse coins that look unfair, or that may have included a fixed number of canaries.
+    """Refuse coins that look unfair, or as if a fixed number of canaries had been chosen.
 
     Raises:
         ValueError: When too many or too few canaries are included; or when exactly half of them

@@ -1,4 +1,4 @@
-"""Decision whether recorded outputs are discrete outcomes or reals; numbers of outcomes."""
+"""Decision whether recorded outputs are discrete outcomes or reals; numbering of outcomes."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ MIN_REAL = 200
 """Minimum number of samples per side for an estimate of densities."""
 
 _ATOM_SHARE = 0.05
-"""Minimum share of a side's outputs with the same value at which the value counts as an atom."""
+"""If a value makes up at least this share of a side's outputs, it counts as an atom."""
 
 _SEEN = 20
 """Minimum count in the search set for a reliable ratio of an outcome's probabilities."""
@@ -107,7 +107,7 @@ def _step(values: np.ndarray) -> int:
 
 
 def most_often(num_outputs: int) -> float:
-    """Return the count above which a value is an atom; random variation is allowed for."""
+    """Return the count above which a value is an atom, with an allowance for random variation."""
     usual = _ATOM_SHARE * num_outputs
     return usual + 3 * np.sqrt(usual)
 
