@@ -52,8 +52,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return those of the outputs start, ..., stop - 1 that are kept, or None if none is
-        kept."""
+        """Return the kept ones of the outputs start, ..., stop - 1, or None if none is kept."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
