@@ -46,11 +46,11 @@ AUDIT = (
     COMMON
     + """
 state = folder + "/audit.json"
-method = dpjax.Sequential(20_000)
+method = dpjax.Sequential(200_000)
 if os.path.exists(state):
-    result = dpjax.resume(state, subject, num_draws=20_000)
+    result = dpjax.resume(state, subject, num_draws=200_000)
 else:
-    result = dpjax.audit(subject, [(0, 1)], method=method, claim=1.0, key=6)
+    result = dpjax.audit(subject, [(0, 1)], method=method, claim=0.95, key=6)
 with open(state + ".new", "w") as file:
     file.write(result.to_json())
 os.replace(state + ".new", state)
