@@ -60,6 +60,7 @@ DIRECTLY = {
 ELSEWHERE = {
     "core.execution._split": "needs several devices, and lowers kernels of this list on each",
     "partitions._network._every": "takes what _fit returns, and is lowered with it",
+    "partitions._network._scored": "takes a part of what _fit returns, and is lowered with it",
 }
 """Kernels that are not lowered by themselves, and why."""
 
@@ -104,6 +105,12 @@ def test_scores_of_a_network():
     network = import_module("dpjax.partitions._network")
     arguments, _ = DIRECTLY["partitions._network._fit"]
     lowered(jax.jit(lambda *given: network._every(network._fit(*given), TABLE[0])), *arguments)
+
+    def one(*given):
+        weights = jax.tree.map(lambda part: part[0], network._fit(*given))
+        return network._scored(weights, TABLE[0])
+
+    lowered(jax.jit(one), *arguments)
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
