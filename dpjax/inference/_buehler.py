@@ -11,7 +11,7 @@ function s orders the pairs of counts (see `_hypotheses`). The tail
 f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with q.
 
 At one level, the supremum of f over all q is bounded by the values of f at a few q, as follows. In
-log odds a = ln p / (1 - p) and b = ln q / (1 - q), and with A(a) = ln(1 + e^a), f is a sum of
+log odds a = ln(p / (1 - p)) and b = ln(q / (1 - q)), with A(a) = ln(1 + e^a), f is a sum of
 positive multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex
 (Hölder). On a straight line between two points, ln f is therefore at most the larger of its values
 at both ends, plus

@@ -303,7 +303,7 @@ def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
 
 
 def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Return where each row begins in a flat table whose rows have this length."""
+    """Return the index at which each row begins in a flat table, given the length of all rows."""
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 

@@ -133,7 +133,7 @@ def search_counted(
         source: Source of the outputs.
         pairs: Pairs as the caller gave them, or a space of neighbors.
         ladder: Plan of the search.
-        terms: Terms of the audit that follows.
+        terms: Claim, confidence and notion of the audit for which the pairs are searched.
         region: Outputs that events may contain; None for all.
         root: Typed key from which the rungs' keys are folded.
         asked: Function that returns the notion of a pair and the level that its bound should
@@ -219,7 +219,7 @@ class _Rung:
         source: Source of the outputs.
         alive: Remaining pairs.
         draws: Draws per side of each pair.
-        terms: Terms of the audit that follows.
+        terms: Claim, confidence and notion of the audit for which the pairs are searched.
         region: Outputs that events may contain; None for all.
         key: Typed key of this rung alone.
         asked: Function that returns each pair's notion and level.

@@ -81,7 +81,7 @@ def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.n
 
     Args:
         columns: Columns of the outputs.
-        outputs: n outputs of both sides.
+        outputs: The outputs of both sides together, n in all.
         side: int [n], 0 or 1.
         fold: int [n], the fold of each output.
     """

@@ -187,7 +187,7 @@ class Partition(Cells):
             seen: bool [size], the cells with outputs in the search.
 
         Returns:
-            bool [size], an event that contains the same outputs of the search set.
+            bool [size], an event with the same outputs of the search set as `mask`.
         """
         if mask[seen].all():
             return mask

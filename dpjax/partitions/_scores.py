@@ -175,7 +175,7 @@ def fit_combination(
 
     Args:
         features: Features of the outputs.
-        outputs: n outputs of both sides.
+        outputs: The outputs of both sides together, n in all.
         side: int [n], 0 or 1.
         fold: int [n], the fold of each output.
     """

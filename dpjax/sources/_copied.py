@@ -70,7 +70,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
 
 
 def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
-    """Return a doubt if many outputs are almost equal to other outputs of the same side.
+    """Return a warning if many outputs are almost equal to other outputs of the same side.
 
     Args:
         x: Values at the database.

@@ -44,7 +44,7 @@ If there are fewer ranks, or many ties, the sum of products is not nearly normal
 def notes_of_order(
     name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
 ) -> list[Doubt]:
-    """Return a doubt, with the effective sample size, if successive outputs are correlated.
+    """Return a warning if successive outputs are correlated; it states the effective sample size.
 
     Args:
         name: Name of the side.

@@ -123,9 +123,9 @@ class Watched:
         return Repeats(self._encoder.source, counted, pairs, side, self._settings)
 
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
-        """Refuse a batch that begins like a batch at another position of the same side.
+        """Refuse a batch that begins with the same outputs as an earlier batch of that side.
 
-        The same position may be requested repeatedly.
+        A batch that is requested again, at the same position, is not refused.
         """
         # Compare with the first output of the side, since a batch may hold a single output.
         rows = np.column_stack([outputs.labels, outputs.values])

@@ -10,7 +10,7 @@ from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
 
 _MOST_RECORDS = 150
-"""Maximum number of records that are tried as the record in which two databases differ."""
+"""Maximum number of candidates for the record in which two databases differ."""
 
 
 class Base(NamedTuple):
