@@ -23,7 +23,7 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Number of runs computed in parallel. If there are more runs, several steps follow.
+        runs_at_once: Number of runs computed in parallel; further runs follow in further steps.
         pairs_at_once: Within each run, the number of pairs computed in parallel.
         layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
             compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"

@@ -4,8 +4,8 @@ Samples are counted in bins that are much finer than the lattice: each draw adds
 The counts are then split linearly between the two nearest nodes and convolved with the kernel. The
 split amounts to an additional smoothing by a triangle whose half-width is the node spacing. If the
 spectrum of the kernel has a closed form, it is divided by the spectrum of the triangle, which
-undoes this smoothing; then, few nodes per bandwidth are enough. The remaining error is aliasing; its
-relative size is (spacing / bandwidth)^2 / 40 for one sample and far smaller for many. For other
+undoes this smoothing; then, few nodes per bandwidth are enough. The remaining error is aliasing;
+its relative size is (spacing / bandwidth)^2 / 40 for one sample and far smaller for many. For other
 kernels, the error is of first order in spacing / bandwidth wherever the kernel of a sample has a
 kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
 (`Kernel.min_nodes`).

@@ -107,7 +107,8 @@ def search_pairs(
     pairs of all other sources. The search also varies the best pairs of `dpjax.neighbors`.
 
     Args:
-        subject: As in `dpjax.audit`; Python functions, programs and objects of libraries are accepted, too.
+        subject: As in `dpjax.audit`. Python functions, programs and objects of libraries are
+            accepted, too.
         pairs: `dpjax.Pairs`, a list of (database, neighbor) of any length, or `dpjax.neighbors`;
             `dpjax.databases` generates pairs. If None, the search uses the standard pairs of a
             built-in mechanism, or the neighbors that a library's object states.
