@@ -49,9 +49,9 @@ class CommandMechanism(OnHost):
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run; without {num_samples}, the number of outputs that are
             counted together.
-        timeout: Maximum duration of one run and its children, in seconds; None for no limit. A run
-            that takes longer is killed. A run that still goes on when the time limit of the audit
-            is over is killed, too; this is an error.
+        timeout: Maximum duration of one run and its children, in seconds, or None for no limit. A
+            run that takes longer is killed. A run that still goes on when the time limit of the
+            audit is over is killed, too; this is an error.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.

@@ -53,10 +53,10 @@ class HostMechanism(OnHost):
         bits: "lowest" to observe the position of the lowest set bit of each float in addition to
             its value, or a number k <= 8 to observe its k lowest mantissa bits. If a mechanism adds
             floating-point noise, these bits can reveal data. -0.0 then differs from 0.0.
-        time_limit: Maximum time that an audit spends on drawing, in seconds; None for no limit.
+        time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
             First, the time per output is measured by draws that are then discarded; the numbers of
             draws are reduced if necessary.
-        timeout: Maximum duration of one call, in seconds; None for no limit. A call that takes
+        timeout: Maximum duration of one call, in seconds, or None for no limit. A call that takes
             longer is ended; if each call returns one output, the timeout is an outcome of its own.
             Without a timeout, a call that still runs at the end of the time limit is an error. C
             code that never returns to Python cannot be ended.

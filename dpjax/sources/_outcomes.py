@@ -33,8 +33,8 @@ def looks_discrete(
         x: Search set at the database, [n] or [n, d], numbers or labels.
         y: Search set at the neighbor, of the same kind.
         size: Total number of samples per side.
-        smoothing: Function that returns the bandwidth with which integers would be smoothed; None
-            if they must not be smoothed.
+        smoothing: Function that returns the bandwidth with which integers would be smoothed, or
+            None if they must not be smoothed.
         notes: Notes of the result, to which a note on the decision is added.
     """
     if x.dtype.kind in "USO":

@@ -58,7 +58,8 @@ class Passages:
 
         Returns:
             The passages after the chunk; and the number of the first chunk that shares a passage
-            with this chunk, or None. If this chunk repeats itself, that may be its own number.
+            with this chunk, or None. If a chunk repeats one of its own passages, the number may be
+            that of the chunk itself.
         """
         known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
         new = np.sort(np.concatenate([_kept(side) for side in known]))

@@ -45,7 +45,7 @@ def _options_of(kind: type) -> JsonObject:
 
 
 def files_of(side: object) -> list[object] | None:
-    """Return a recording's files and column as JSON values; None for outputs in memory."""
+    """Return a recording's files and column as JSON values, or None for outputs in memory."""
     if not isinstance(side, Recording):
         return None
     return [[str(path) for path in side.paths], side.column]

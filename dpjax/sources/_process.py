@@ -38,8 +38,8 @@ for number in running:
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
 """Shell command that sends its own process number to the guard, and then becomes the program.
 
-If this process sent the number instead, a signal that arrives before that could leave the program
-running.
+If this process sent the number instead, a signal could arrive before the number is sent, and the
+program would keep running.
 """
 
 
@@ -70,7 +70,7 @@ class Ended(NamedTuple):
 
     Attributes:
         lines: Lines of the standard output, at most one more than requested.
-        code: Exit code; None after a timeout.
+        code: Exit code, or None after a timeout.
         last: Last lines of the standard error.
     """
 
@@ -199,7 +199,7 @@ class _Tail:
 def _read(
     process: subprocess.Popen, name: str, num_lines: int, timeout: float | None
 ) -> tuple[list[str], int | None]:
-    """Return the lines that a program prints, and its exit code; None if it took too long."""
+    """Return the lines that a program prints, and its exit code (None after a timeout)."""
     raw: list[bytes] = []
     pipe, most, size = process.stdout, validate.limit("program_bytes"), 0
     assert pipe is not None

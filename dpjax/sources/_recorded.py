@@ -34,15 +34,15 @@ class Recorded(Source):
         x: Independent outputs at the database: numbers of shape [n] or [n, d] (which may include
             NaN and infinities), labels [n], or both; or a `dpjax.Recording` of files.
         y: Independent outputs at its neighbor, of the same form, and drawn separately from `x`.
-        discrete: Whether every number is an outcome of its own (True) or none is (False); if None,
-            frequent numbers are.
+        discrete: True if every number is an outcome of its own, False if none is, or None if only
+            frequent numbers are outcomes.
         bits: "lowest" or a number of bits, to observe bits of floats in addition to their values;
             as in `dpjax.HostMechanism`.
         search_fraction: Share of the outputs that form the search set, below one half.
-        blocks: Number of successive outputs per block, for outputs of a Markov chain; None for
+        blocks: Number of successive outputs per block, for outputs of a Markov chain, or None for
             independent outputs. Outputs within a block may depend on each other, but blocks must be
-            so long that random outputs of different blocks are independent. The confirmation
-            counts one random output of each block of the confirmation set.
+            so long that random outputs of different blocks are independent. The confirmation counts
+            one random output of each block of the confirmation set.
         independent: Whether the caller knows that the outputs are independent draws, even if they
             do not look so. Doubts then become mere notes, and do not change the verdict.
         name: Name of the outputs in the result.

@@ -38,7 +38,7 @@ class RecordedArrays:
 
     Attributes:
         space: Space of the outputs.
-        labels: Outcomes in the caller's form, in the order of their numbers; None for reals.
+        labels: Outcomes in the caller's form, in the order of their numbers, or None for reals.
         origin: Median [d] of the outputs; it is subtracted from reals before they are rounded to
             float32.
     """
@@ -133,7 +133,7 @@ def recorded_arrays(
         region: Region in the caller's form, or None.
         key: Typed key of the audit.
         smoothing: Function that returns the bandwidth with which integers of a wide range are
-            smoothed; None to keep them as outcomes.
+            smoothed, or None to keep them as outcomes.
 
     Raises:
         ValueError: When the outputs are too few, constant or copies of each other, or have atoms.

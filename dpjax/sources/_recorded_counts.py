@@ -53,7 +53,7 @@ class OpenedRecorded:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
-        """Determine cells by a pilot, and count the search and the confirmation set in them."""
+        """Determine cells from a pilot, and count the search and the confirmation set in them."""
         parts, encoder = self._parts, self._encoder
         raw = [part.pilot(self.tally) for part in parts]
         # Counting will read all outputs once more.
@@ -123,7 +123,7 @@ class OpenedRecorded:
 
 
 def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return notes, with doubts as plain notes if the outputs are stated to be independent."""
+    """Return notes; doubts become ordinary notes if the caller knows outputs are independent."""
     if not source.independent:
         return notes
     return [str(note) if isinstance(note, Doubt) else note for note in notes]
@@ -174,7 +174,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
 
 
 def kind_of(outputs: np.ndarray) -> str | None:
-    """Describe the kind of the outputs in words; None if they are objects other than strings."""
+    """Describe the kind of the outputs in words; return None for objects other than strings."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":

@@ -85,7 +85,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1; calls must not go backwards."""
+        """Yield outputs start, ..., start + number - 1; `start` must not decrease between calls."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -103,7 +103,7 @@ class OpenedInOrder:
         source: Outputs of both sides.
         request: Request of the method.
         gone: Number of outputs per side that were counted and that the source no longer holds. The
-            first `dpjax.inference.LAYING` outputs, which came before these, are still held.
+            source still holds the first `dpjax.inference.LAYING` outputs, which precede these.
     """
 
     held = None
@@ -127,7 +127,7 @@ class OpenedInOrder:
         self._cells: Partition | None = None
 
     def search(self) -> list[Search]:
-        """Determine cells by the first outputs of both sides, and examine all outputs."""
+        """Determine cells from the first outputs of both sides, and examine all outputs."""
         self._first = self._request.rounds(1).num_samples
         raw = [side.first(self._first, self.tally) for side in self._sides]
         names = [side.name for side in self._sides]
@@ -154,7 +154,7 @@ class OpenedInOrder:
         return [found]
 
     def _lay(self, pilots: list[Outputs]) -> Search:
-        """Determine cells by the first outputs of both sides, and count these outputs in them."""
+        """Determine cells from the first outputs of both sides, and count these outputs in them."""
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
@@ -167,7 +167,7 @@ class OpenedInOrder:
         return Search(cells, count_halves(cells, [[pilot] for pilot in pilots])[None], None)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine cells by the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
+        """Determine cells from the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
         return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,15 +15,15 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Minimum surprise of outputs, in nats, for their repetition not to be chance (e^-40)."""
+"""Repeated outputs with at least this surprise, in nats, are not due to chance (e^-40)."""
 
 
 class Repeats(ValueError):
-    """Error that two runs had equal outputs, which an audit turns into a verdict.
+    """Error that two runs had equal outputs; an audit turns it into a verdict.
 
     Args:
         name: Name of the source, for display.
-        counted: Evidence that the comparison yielded.
+        counted: Evidence: what the two runs are, and the number and surprise of the equal outputs.
         pairs: The pair at which the repetition occurred.
         side: 0 at the database, 1 at its neighbor.
         settings: Options of the source that affect the result.

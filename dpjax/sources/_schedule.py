@@ -1,4 +1,4 @@
-"""Batches of outputs, which this process or several workers draw, yielded in a fixed order."""
+"""Batches of outputs in a fixed order, whether this process or several workers draw them."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -68,7 +68,7 @@ def in_order(
     Args:
         call: Function to call for each task; picklable if the executor uses processes.
         tasks: Arguments of each call.
-        executor: Executor that makes the calls; None to make them in this thread.
+        executor: Executor that makes the calls, or None to make them in this thread.
         ahead: Maximum number of submitted tasks, which limits the results in memory.
     """
     if executor is None:
@@ -107,7 +107,8 @@ def seeds_of_calls(
             which is derived from the seed of the batch and does not depend on `span.cut`.
 
     Yields:
-        Pairs of a number of outputs and a seed below 2^63, or an int64 array of the outputs' seeds.
+        Tuples of a number of outputs and their seeds: a single seed below 2^63 if `batched`,
+        otherwise an int64 array with a seed for each output.
     """
     outputs, words, cut = span.outputs, span.words, span.cut
     if outputs.start % batch_size:

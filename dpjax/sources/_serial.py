@@ -7,12 +7,13 @@ after a reordering that makes every k-th output adjacent; few runs then show a d
 outputs at distance k.
 
 If outputs can be ranked, the sum of products of ranks at distance k has a known mean and variance
-over all orders. It shows weak dependence that the runs of a single event miss.
+over all orders. This sum shows weak dependence that the runs of a single event miss.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
     "An exact test for randomness in the non-parametric case based on serial correlation".
-    Geyer (1992), "Practical Markov chain Monte Carlo", for where a sum of correlations ends.
+    Geyer (1992), "Practical Markov chain Monte Carlo", for the distance at which a sum of
+    correlations should end.
 """
 
 import math
@@ -88,7 +89,7 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return the number of independent outputs that would estimate a share with equal precision.
+    """Return how many independent outputs would estimate a share as precisely as these outputs.
 
     Args:
         correlation: Autocorrelation of the outputs at distances 0, 1, ..., [distances].
@@ -116,9 +117,9 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _chances_of_ranks(ranks: np.ndarray, distances: list[int]) -> list[float]:
-    """Approximate how likely so large a sum of products of ranks is for independent outputs.
+    """Return an approximate p-value for each distance, from sums of products of ranks.
 
-    The sum is over all pairs of outputs at a distance; there is one probability per distance.
+    Each sum is over all pairs of outputs at the distance; large sums show dependence.
     """
     centred, found = ranks - ranks.mean(), []
     size, variance = len(ranks), centred.var()
@@ -135,7 +136,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
-    """Return how likely so few runs of 1s are if every k-th output is made adjacent, for each k."""
+    """Return a p-value for each distance k, from the number of runs of 1s at every k-th output."""
     asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
     for distance in distances:
         size = happened.size // distance * distance

@@ -6,17 +6,18 @@ sides hold the same outputs, any mechanism looks private. Shared outputs are det
 Values: consider a value that occurs c times in total, with an even c. Whatever the two
 distributions are, it occurs equally often on both sides with a probability of at most
 h(c) = C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two
-sides are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). Its expectation is at
-most 1, so it is rarely large (by Markov's inequality, or Ville's at any time). This holds if the
-counts of different values are independent. The counts are in fact dependent, since they add up to
-the numbers n and m of outputs on the two sides. But this dependence increases probabilities by a
-factor of at most n + m + 1 (Darroch: the total can be made the most likely one of n + m + 1
-totals). For example, a real that
-occurs once on each side has h = 1/2. The order of outputs does not matter.
+sides are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). If the sides are
+independent, the expected product is at most 1, so the product is rarely large (by Markov's
+inequality, or Ville's at any time). This holds if the counts of different values are independent.
+The counts are in fact dependent, since they add up to the numbers n and m of outputs on the two
+sides. But this dependence increases probabilities by a factor of at most n + m + 1, the number of
+possible totals: the actual total can be made the most likely one (Darroch). For example, a real
+that occurs once on each side has h = 1/2. The order of outputs does not matter.
 
 Order: if there are few distinct outcomes, their counts show nothing, but a long sequence of
-outcomes does not occur twice by chance. Neither does a long sequence of ranks: one noise that was
-added to two statistics, as by a fixed seed, gives different values with the same ranks.
+outcomes does not occur twice by chance. A long sequence of ranks does not occur twice by chance,
+either: if the same noise is added to two statistics, as with a fixed seed, the values differ, but
+their ranks are the same.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".

@@ -29,7 +29,7 @@ _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Possible lengths of the beginning of a side for which later outputs are searched.
+"""Possible lengths of the beginning of a side; later outputs are searched for a repetition of it.
 
 The shortest beginning that cannot recur by chance is used.
 """
@@ -48,11 +48,11 @@ class SideValues:
     Attributes:
         hashes: Hashes of the k counted values, uint64 [k], ascending.
         counts: Number of outputs with each counted value, int64 [k].
-        limit: Values with larger hashes are not counted.
+        limit: Largest hash of a value that is counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
         again: Numbers of the outputs at which a long repeated sequence begins for the first and for
-            the second time; None if there is no such sequence.
+            the second time; or None if there is no such sequence.
         spacings: Spacings between values that are floats.
         leading: First outputs, reduced to their first numbers, float64 [m]; empty for outputs that
             are not numbers.
@@ -95,7 +95,7 @@ class SideValues:
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Look for the first outputs in a new chunk, and for an earlier chunk that equals it."""
+        """Search a new chunk for the side's first outputs, and earlier chunks for an equal one."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()
@@ -116,17 +116,18 @@ class SideValues:
 
 
 def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
-    """Return the log of the evidence that occurrences have larger probabilities than assumed.
+    """Return the log of the evidence that coincidences are more likely than assumed.
 
-    The assumption is that each of n occurrences has a probability of at most h. The evidence is a
-    product with one factor per occurrence: s / h if it happened, and (1 - s) / (1 - h) if it did
-    not, with some s > h. Under the assumption, the expected product is at most 1, so the product is
-    rarely large (Ville's inequality). Several values of s are tried; the result is the log of the
-    largest product, minus the log of the number of these values.
+    A coincidence is, for example, that a value occurs equally often on both sides. The assumption
+    is that each of n coincidences has a probability of at most h. The evidence is a product with
+    one factor per coincidence: s / h if it happened, and (1 - s) / (1 - h) if it did not, with some
+    s > h. Under the assumption, the expected product is at most 1, so the product is rarely large
+    (Ville's inequality). Several values of s are tried; the result is the log of the largest
+    product, minus the log of the number of these values.
 
     Args:
-        chance: Maximum probability h of each occurrence, [n], below 1.
-        happened: Whether each occurrence happened, bool [n].
+        chance: Maximum probability h of each coincidence, [n], below 1.
+        happened: Whether each coincidence happened, bool [n].
     """
     products = []
     for share in _SHARES:

@@ -25,8 +25,8 @@ ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
 """Run numbers of an audit outside of a sweep: a single run with the number 0."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
-"""Function from a partition, counts [2 halves, 2 sides, cells], N and the number of partitions that
-are compared, to the expected bound."""
+"""Function that returns the expected bound, given a partition, its counts [2 halves, 2 sides,
+cells], N, and the number of partitions that are compared."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Request:
     Attributes:
         rounds: Function that returns the numbers of draws in search and confirmation, given the
             number of pairs.
-        region: Region of outputs that events may contain, in the caller's form; None for all
+        region: Region of outputs that events may contain, in the caller's form, or None for all
             outputs.
         promise: Function that returns the lower bound to be expected, given a pilot's counts.
         key: Typed key of all runs.
@@ -49,8 +49,8 @@ class Request:
         each: Whether every output is expensive. If so, progress is reported after each output, and
             every output is kept.
         held: `OpenedInTurn.held` of the earlier audit that this one continues, or None.
-        seconds: Maximum seconds of drawing for each side of each pair in the search of a host
-            source; None for no limit. It replaces the source's own limit.
+        seconds: For a host source, maximum duration of drawing in the search, in seconds for each
+            side of each pair, or None for no limit. It replaces the source's own time limit.
     """
 
     rounds: Callable[[int], Rounds]
@@ -79,7 +79,7 @@ class Marked(NamedTuple):
             block size.
         size: Number of outputs to count per side; if None, all from `first` up to N.
         sides: Number of outputs to count at the database and at its neighbor, int64 [runs, 2].
-            If given, it replaces `size`; the source must have `shares`.
+            If given, it replaces `size`; then `Opened.shares` must be true.
     """
 
     pairs: NDArray[np.int64]
@@ -90,7 +90,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the number of the last output to count, plus 1, at both sides, int64 [runs, 2]."""
+        """Return the number of the first output after those to count, int64 [runs, 2 sides]."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size
@@ -114,7 +114,8 @@ class Opened(AtPairs, Protocol):
 
     Attributes:
         tally: Counts and progress so far.
-        num_confirm: Fresh samples per side, N; after the search, it may be smaller than requested.
+        num_confirm: Fresh samples per side, N; after a search with a time limit, N may be smaller
+            than requested.
         shares: Whether the numbers of fresh outputs of the two sides may differ; their sum is 2 N.
         region: Region in words.
     """
@@ -169,7 +170,7 @@ class OpenedInTurn(Opened, Protocol):
     lays_once: bool
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine the cells of a pair anew, by the search set and the first fresh outputs.
+        """Determine the cells of a pair anew, from the search set and the first fresh outputs.
 
         Later calls of `count` use these cells. There must be a single run with `Request.in_order`.
 
@@ -211,7 +212,7 @@ class Arrays(AtPairs, Protocol):
 
     @property
     def sizes(self) -> tuple[int, int] | None:
-        """Samples per side (n, N) in search and confirmation; None if the method decides."""
+        """Samples per side (n, N) in search and confirmation, or None if the method decides."""
         ...
 
     def relabel(self, output: object) -> object:
@@ -288,7 +289,7 @@ class Source:
 
     @property
     def sampler(self) -> object:
-        """Mechanism or function whose outputs JAX draws; None if JAX does not draw them."""
+        """Mechanism or function whose outputs JAX draws, or None if JAX does not draw them."""
         return None
 
     @property
@@ -303,12 +304,12 @@ class Source:
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """Notion and claim that the subject itself states; None for most sources."""
+        """Notion and claim that the subject itself states, or None if it states none."""
         return None
 
     @property
     def usual_pairs(self) -> object:
-        """Default pairs; None if the caller must give pairs, or the source has its own."""
+        """Default pairs, or None if the caller must give pairs or the source has its own."""
         return None
 
     def with_time_used(self, seconds: float) -> Self:
@@ -316,7 +317,7 @@ class Source:
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return a sentence on why a method cannot audit the source; None if it can."""
+        """Return a sentence on why a method cannot audit the source, or None if it can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -333,7 +334,7 @@ class Source:
             region: Region in the caller's form, or None.
             key: Typed key of all runs.
             smoothing: Function that returns the bandwidth with which integers of a wide range are
-                smoothed; None if they must not be smoothed.
+                smoothed, or None if they must not be smoothed.
         """
         raise NotImplementedError
 
@@ -352,7 +353,7 @@ class Source:
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject | None:
-        """Return the source's name and options as JSON values; None if a recipe cannot name it."""
+        """Return the source's name and options as JSON, or None if recipes cannot name it."""
         return None
 
     @classmethod
@@ -360,7 +361,7 @@ class Source:
         """Create the source from the values that `to_plain` returned, if `trust` permits it.
 
         Args:
-            content: The values without the kind.
+            content: The values that `to_plain` returned, without the kind of the source.
             database: Database of the first pair, or None.
             trust: Permissions to import code and to run programs.
 

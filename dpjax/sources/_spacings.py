@@ -24,13 +24,13 @@ import scipy
 from dpjax.partitions._bins import bins_of
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""Ratio of spacings below which two values count as near-copies, and its probability.
+"""Ratio of adjacent spacings that indicates near-copies, and bound on its probability.
 
 If outputs have a density, a ratio below `_RATIO` has a probability of at most `_SHARE`.
 """
 
 _APART = 5.0
-"""Largest ratio of a cloud's probabilities on the two sides for which the test is valid."""
+"""The test is valid if no cloud is over this many times as likely on one side as on the other."""
 
 _FEWEST = 20
 """Minimum number of pairs of spacings needed to decide whether values lie on a lattice."""
@@ -106,7 +106,7 @@ class _Column:
     Attributes:
         values: Distinct values, float64 [n], ascending.
         total: Number of values so far, with repetitions and in all windows.
-        precision: Machine epsilon of the column's type, or the largest one of several types.
+        precision: Machine epsilon of the column's type; if types vary, the largest machine epsilon.
     """
 
     def __init__(self):
@@ -135,14 +135,14 @@ class _Column:
 
     @property
     def irregular(self) -> bool:
-        """Whether the ratios of adjacent spacings hardly ever repeat, unlike on a lattice."""
+        """Whether hardly any ratio of adjacent spacings repeats; on a lattice, many repeat."""
         steps = np.diff(self.values)
         first, second = steps[: steps.size // 2 * 2].reshape(-1, 2).T
         ratios = np.unique(np.round(first / (first + second), 6))
         return first.size >= _FEWEST and ratios.size > 0.9 * first.size
 
     def window_of(self, values: np.ndarray) -> np.ndarray:
-        """Return the number of the window of each value, [n]; 0 as long as all windows are kept."""
+        """Return the number of each value's window, [n], or zeros while all windows are kept."""
         if self._every == 1:
             return np.zeros(len(values), np.int64)
         return bins_of(self._edges, values)

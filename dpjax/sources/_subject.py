@@ -64,10 +64,11 @@ def _refuse_outputs(mechanism: object) -> None:
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
     """Convert a subject to a mechanism, and check its outputs at the first pair.
 
-    It is checked at the database, and also at the neighbor if that has another shape.
+    The outputs are checked at the database; if the neighbor has another shape, also at the
+    neighbor.
 
     Raises:
-        ValueError: When the outputs at the neighbor are of a different kind.
+        ValueError: When the outputs at the neighbor are of another kind than those at the database.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])

@@ -21,7 +21,7 @@ _PROBE_SHARE = 0.1
 measured by these outputs alone."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Limits of measuring the pace at several databases.
+"""Constants of measuring the pace at several databases.
 
 A database is measured in detail if its outputs take more than `_SLOWER` times the expected time.
 Only the first `_MOST_PROBED` databases are tried.
@@ -37,13 +37,13 @@ _MARGIN = 0.85
 """Share of the remaining time for which draws are planned; the rest allows for a varying pace."""
 
 _ALIKE = 1.3
-"""Maximum ratio of the two sides' paces up to which their numbers of outputs may differ.
+"""The sides may have different numbers of outputs if the ratio of their paces is at most this.
 
 Even if the slower side has 16/9 N outputs and the other one 2/9 N, drawing then takes at most 1.10
-times as long, which is within the margin."""
+times as long as with N outputs each, which is within the margin."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Minimum samples per side of the search and of the confirmation that can show anything."""
+"""Minimum samples per side in search and confirmation; an audit with fewer shows nothing."""
 
 
 class Quota(NamedTuple):
@@ -51,8 +51,8 @@ class Quota(NamedTuple):
 
     Attributes:
         num_samples: Number of outputs at each side of each pair.
-        cut: Maximum number of outputs per batch; None if the outputs depend on the batch size.
-        seconds: Seconds for each side of each pair, after which no further batch is drawn; None
+        cut: Maximum number of outputs per batch, or None if the outputs depend on the batch size.
+        seconds: Seconds for each side of each pair after which no further batch is drawn, or None
             for no limit.
     """
 
@@ -132,7 +132,8 @@ class Pace:
             database: Database at which to draw.
             words: Seed words.
             wanted: Number of outputs of the whole audit, if time allows.
-            first: Number of outputs that were already drawn at the database, and their seconds.
+            first: Number of outputs that were already drawn at the database, and the seconds they
+                took.
         """
         (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
@@ -191,7 +192,7 @@ class Pace:
     def confirm(
         self, streams: Sequence[Sequence[tuple[int, float]]], wanted: int, used: float
     ) -> int:
-        """Return how many samples per side the time allows, by the pace of the search.
+        """Return how many samples per side the time allows at the pace of the search.
 
         Args:
             streams: For each pair and side, the number of outputs drawn and the seconds they took.
@@ -227,7 +228,8 @@ class Pace:
     def _lanes(self) -> int:
         """Number of batches drawn simultaneously.
 
-        For single calls, it is 1, since their pace already includes all workers.
+        If each output needs a call of its own, it is 1, since the pace already includes all
+        workers.
         """
         return max(self._source.workers, 1) if self._source.batched else 1
 

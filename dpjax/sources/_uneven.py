@@ -1,10 +1,10 @@
 """Detection of resampled outputs: count ratios that jump between neighboring outcomes.
 
-If many outputs are resampled from a few recorded ones, their counts repeat the random errors of the
-few. Because the counts are large, these errors then look significant. If outputs are integers, or
-lie on another lattice, no single value shows that they are copies. But under most mechanisms, the
-log ratio of an outcome's probabilities is nearly linear in the outcome, except at a few places. The
-second differences of log ratios should then not exceed their standard errors.
+If many outputs are resampled from a few recorded ones, their counts repeat the random errors of
+these few. Because the counts are large, these errors then look significant. If outputs are
+integers, or lie on another lattice, no single value shows that they are copies. But under most
+mechanisms, the log ratio of an outcome's probabilities is nearly linear in the outcome, except at a
+few places. The second differences of log ratios should then not exceed their standard errors.
 
 The statistic is the sum of squares of the standardized second differences in disjoint triples of
 neighboring cells, without the largest fifth of the squares. Its null distribution is that of a
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from dpjax.partitions import Partition
 
 _CHANCE = 1e-7
-"""Approximate tail probability below which a note is added; the true one is at most ten times as
-large."""
+"""Approximate tail probability below which a note is added; the true probability is at most ten
+times as large."""
 
 _LEAST_COUNT = 20
 """Minimum count of a cell, so that the log of the count is nearly normal."""
@@ -69,7 +69,7 @@ def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _tail(squares: NDArray[np.float64]) -> float:
-    """Return the probability that squares of normals have a trimmed sum at least as large."""
+    """Return the probability that squared normals have a trimmed sum at least that of `squares`."""
     kept = np.sort(squares)[: 4 * squares.size // 5]
     mean, variance = _MEAN * squares.size, _VARIANCE * squares.size
     return float(scipy.special.gammaincc(mean**2 / variance, kept.sum() * mean / variance))

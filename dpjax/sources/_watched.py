@@ -18,7 +18,7 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Lengths of the beginning of a batch that is compared with the beginnings of other batches."""
+"""Numbers of first outputs of a batch that are compared with the first outputs of other batches."""
 
 
 class Watched:
@@ -68,7 +68,7 @@ class Watched:
             stage: Stage of the run.
             quota: Number of outputs, and limits on drawing them.
             first: Number of the first output.
-            done: Number of outputs after that to skip, since they are known.
+            done: Number of first outputs to skip, since they are already known.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
@@ -90,7 +90,7 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """Return the number of outputs and their seconds, for both sides of every pair."""
+        """Return the number of outputs and the seconds they took, for both sides of all pairs."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
@@ -104,7 +104,7 @@ class Watched:
         """Refuse a mechanism whose two new runs have equal outputs; see `OnHost.restarted`.
 
         Raises:
-            Repeats: When both runs have the same outputs at a database, and they vary.
+            Repeats: When both runs have the same outputs at a database, and these outputs vary.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):

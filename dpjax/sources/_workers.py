@@ -1,4 +1,4 @@
-"""Context in which worker processes start without a reaction to ctrl-c."""
+"""Context in which worker processes start with interrupts (ctrl-c) blocked."""
 
 import signal
 from multiprocessing import resource_tracker
@@ -8,8 +8,9 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 class _Worker(SpawnProcess):
     """A process that starts with interrupts blocked.
 
-    A terminal sends an interrupt to all processes of a command. A worker inherits the mask, so an
-    interrupt during its imports causes no traceback. `end_with_parent` then ignores interrupts.
+    A terminal sends an interrupt to all processes of a command. A worker inherits the blocking from
+    this process, so an interrupt during its imports causes no traceback. `end_with_parent` then
+    ignores interrupts.
     """
 
     def start(self) -> None:
@@ -29,7 +30,7 @@ class _Worker(SpawnProcess):
 class Workers(SpawnContext):
     """Context of fresh interpreters.
 
-    A fork would copy JAX's threads, and the state of NumPy's global generator into every worker.
+    A fork would copy JAX's threads and the state of NumPy's global generator into every worker.
     """
 
     Process = _Worker

@@ -49,7 +49,7 @@ def made(plain: JsonObject) -> object:
 
 
 class _Randomise:
-    """Function from a database to one output; if there are utilities, they are the database."""
+    """Function from a database to one output; utilities, if there are any, are the database."""
 
     def __init__(self, mechanism: Any):
         self._mechanism = mechanism

@@ -15,12 +15,12 @@ class Handed(NamedTuple):
     Attributes:
         name: Name for display.
         call: Function from a database to one output, with its own randomness; picklable.
-        notion: Notion of the claim; None if there is no claim.
+        notion: Notion of the claim, or None if there is no claim.
         claim: Claim of the object, in the notion's unit.
-        pairs: Space of its neighboring databases; None if unknown.
-        plain: JSON values from which the object can be rebuilt; None if it cannot be.
+        pairs: Space of its neighboring databases, or None if unknown.
+        plain: JSON values from which the object can be rebuilt, or None if it cannot be rebuilt.
         anew: Function that creates a new object with the same parameters, and returns its `call`;
-            None if it cannot be created, or if its randomness comes from the system.
+            or None if no such object can be created, or if the randomness comes from the system.
     """
 
     name: str

@@ -38,7 +38,7 @@ class LibraryMechanism(OnHost):
         bits: As in `HostMechanism`, except that, by default, the lowest set bit is also observed if
             outputs are single reals.
         workers: As in `HostMechanism`.
-        time_limit: Maximum time that an audit spends on drawing, in seconds; None for no limit.
+        time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
         timeout: As in `HostMechanism`.
         special: As in `HostMechanism`.
 

@@ -22,7 +22,7 @@ _EXAMPLES = {
     "f32": [0.0, 1.0, 2.0, 3.0, 4.0],
     "f64": [0.0, 1.0, 2.0, 3.0, 4.0],
 }
-"""Example values for each carrier type of an atom; for other types, they are integers."""
+"""Example values for each carrier type of an atom; all other types have integer examples."""
 
 _ORDER = 2.0
 """Order at which a claimed curve of Renyi divergences is audited."""
@@ -141,7 +141,7 @@ def _finite(level: float, measure: str, d_in: object) -> float:
 
 
 def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:
-    """Return the space of neighbors (None for unknown domains), and their distance."""
+    """Return the space of neighbors (None for unknown domains), and the distance within a pair."""
     domain, metric = measurement.input_domain, str(measurement.input_metric)
     kind, atom, size = type(domain).__name__, domain, None
     if kind == "VectorDomain":

@@ -25,7 +25,7 @@ _INTEGER_BITS = {"int": 32, "int64": 64}
 
 @runtime_checkable
 class _Algorithm(Protocol):
-    """An algorithm on a list of records; `linf_sensitivity` is a string if it does not apply."""
+    """An algorithm on a list of records; an inapplicable `linf_sensitivity` is a string."""
 
     epsilon: float
     delta: float

@@ -14,7 +14,7 @@ _READERS = {"opendp": "_opendp", "diffprivlib": "_diffprivlib", "pydp": "_pydp"}
 
 
 def library_of(subject: object) -> str | None:
-    """Return the library of an object, or of a function with bound arguments; None if unknown."""
+    """Return the library of an object or of a function with bound arguments, or None if unknown."""
     if isinstance(subject, functools.partial):
         return library_of(subject.func)
     named = getattr(subject, "__module__", None) or ""
@@ -34,7 +34,8 @@ def read(subject: object, d_in: object) -> Handed:
 
     Args:
         subject: Object of the library.
-        d_in: Distance between neighboring databases in the library's units; None for the default.
+        d_in: Distance between neighboring databases in the library's units, or None for the
+            default.
 
     Raises:
         TypeError: When the object is of an unknown library, or of a kind that cannot be audited.

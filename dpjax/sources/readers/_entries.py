@@ -28,8 +28,8 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
         entries: Strings.
 
     Returns:
-        int64 or uint64 [n] if all entries are written as integers, otherwise float64 [n]. None if
-        an entry is not a number, or an integer is too large for the type.
+        int64 or uint64 [n] if all entries are written as integers, otherwise float64 [n]; or None
+        if an entry is not a number, or an integer is too large for the type.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -68,9 +68,9 @@ def is_integer(entry: str) -> bool:
 
 
 def too_large(entries: Sequence[str]) -> int | None:
-    """Return the index of the first integer that does not fit into the common type; None if all do.
+    """Return the index of the first integer that does not fit into the common type, or None.
 
-    The type is int64 if an integer is negative, and otherwise uint64.
+    The common type is int64 if an integer is negative, and otherwise uint64.
     """
     # Use Decimal, since Python refuses to convert very long strings of digits to int.
     integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]

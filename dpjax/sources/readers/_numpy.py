@@ -79,7 +79,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
     Args:
         path: Path of the file.
-        column: Name of the array, or column of the only array; None for all columns.
+        column: Name of an array, a column of the only array, or None for all columns.
         rows: Maximum number of rows per chunk.
 
     Raises:
@@ -130,7 +130,7 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Open an array's file in the archive; refuse it if it unpacks to far more than its size."""
+    """Open an array's file in the archive; refuse it if it is far larger than when packed."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)

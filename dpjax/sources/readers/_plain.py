@@ -41,9 +41,9 @@ def plain_chunks(
     Args:
         path: Path of a text file.
         offset: Number of bytes before the first line.
-        delimiter: Delimiter of the entries of a line; None for white space.
+        delimiter: Delimiter of the entries of a line, or None for white space.
         width: Number of entries per line.
-        place: Index of the entry to read; None for all.
+        place: Index of the entry to read, or None for all entries.
         rows: Number of lines per chunk.
 
     Yields:
@@ -115,7 +115,7 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return a block's entries as Arrow strings; None if a line does not have `width` entries."""
+    """Return a block's entries as Arrow strings, or None if not all lines have `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -140,7 +140,7 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Return the same int64 or float64 [n] as `as_numbers`; None if it might differ."""
+    """Return the numbers [n] that `as_numbers` returns, or None if they might differ."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -168,7 +168,7 @@ def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
 
 
 def _exact(values: np.ndarray, entries: "pa.StringArray") -> np.ndarray | None:
-    """Return `values`; None if one of the entries is an integer that differs from its float."""
+    """Return `values`, or None if one of the entries is an integer that differs from its float."""
     import pyarrow as pa
 
     large = np.flatnonzero(np.abs(values) >= _EXACT)

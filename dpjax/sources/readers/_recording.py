@@ -50,8 +50,8 @@ class Recording:
             .tsv.gz or .txt.gz if packed. Text files have one output per line: a number, several
             numbers that form a vector, or a label.
         column: Column of the outputs, by name or by number from 0 (in an npz file, also the name of
-            the array); or a list of columns, whose numbers form a vector per row. None if there is
-            only one column, or if all columns together form vectors.
+            the array); or a list of columns, whose numbers form a vector per row. It may be None if
+            there is only one column, or if all columns together form vectors.
         paths: Paths of the files, in the given order.
 
     Raises:

@@ -30,10 +30,10 @@ from dpjax.sources.readers._plain import plain_chunks
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
-"""Maximum number of characters of a chunk, which also has at most a sixteenth as many entries."""
+"""Maximum number of characters of a chunk; it has at most a sixteenth of this number of entries."""
 
 _DIGITS = 60
-"""Maximum number of digits that an error message shows of a number."""
+"""Maximum number of digits of a number that an error message shows."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
@@ -46,8 +46,8 @@ def _kind_of(path: Path) -> str:
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
     """Yield the outputs in a text file in chunks; see `dpjax.Recording`.
 
-    The first line is a header if it holds the name of the column, or if its entry is not a number
-    but that of the second line is.
+    The first line is a header if it holds the name of the column, or if the column's entry in the
+    first line is not a number, but its entry in the second line is one.
 
     Raises:
         ValueError: When lines have different numbers of entries, there is a blank line before the
@@ -113,9 +113,9 @@ class _Layout(NamedTuple):
 
     Attributes:
         names: Names of the columns; if there is no header, their numbers.
-        delimiter: Delimiter of the entries of a line; None for white space.
+        delimiter: Delimiter of the entries of a line, or None for white space.
         width: Number of entries per line.
-        place: Index of the entry to read; None for all.
+        place: Index of the entry to read, or None for all entries.
         header: Whether the first row holds names.
         offset: Number of bytes before the first output.
         lines: Number of lines before the first output.
@@ -158,7 +158,7 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
-    """Return the first two rows; the first one's start and end, in bytes, and number of lines."""
+    """Return the first two rows; and the first row's start byte, end byte and number of lines."""
     with opened(path) as file:
         start = 0
         while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the mark twice.
