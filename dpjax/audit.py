@@ -1,4 +1,4 @@
-"""The main functions: audit a source by a method, repeat an audit, and continue one."""
+"""The functions `audit`, `rerun` (repeat an audit) and `resume` (continue a sequential audit)."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -30,7 +30,7 @@ _RECIPE: JsonObject = {
     "distance": int,
     "key": int | list,
 }
-"""Accepted types of each value in a recipe."""
+"""Entries of a recipe, with the type that each entry must have."""
 
 
 @signposted
@@ -54,42 +54,42 @@ def audit(
         subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
             `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which holds the
-            scores of canaries in a single run. A measurement of OpenDP or a
-            mechanism of diffprivlib states its own claim and neighbors (see
-            `dpjax.LibraryMechanism`). The audit of a `dpjax.Family` first searches for its worst
-            member.
-        pairs: `dpjax.Pairs`, or a list of (database, neighbor). For `dpjax.neighbors(...)`, the
-            audit first searches that space for its best three pairs. If None, the audit uses the
-            standard pairs of a built-in mechanism, or the pairs that a library's object states.
-            For recorded outputs, `pairs` must be None.
-        method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`
-            for densities; `dpjax.Histogram(...)` for an interval under an assumption; or
-            `dpjax.Guesses()` for a `dpjax.OneRun`. If None, the audit uses the subject's usual
-            method.
-        notion: Notion to bound. For `dpjax.Epsilon(delta)`, `Gdp()` and `TotalVariation()`, a
-            single event is counted in the confirmation set. For `Profile()`, `TradeOff()`,
-            `Renyi(order)` and `Zcdp()`, a chain of nested sets is counted; from its counts,
-            `AuditResult.bound` can also bound every other notion. If None, the audit bounds the
-            notion of the claim that the subject itself states, or epsilon if the subject states
-            no claim.
-        claim: Level to compare with, in the notion's unit. For curves, and for epsilon at a delta,
-            it may be a curve: pairs of numbers, a function, a privacy loss distribution of
-            dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a notion is given,
-            the audit uses the claim that a library's object states.
-        confidence: Joint confidence of the bounds of `num_claims` audits. At 0.999, a correct
-            mechanism is refuted for at most one key in a thousand.
-        num_claims: Number of audits whose bounds hold jointly at the confidence; each bound
-            may fail with probability at most (1 - confidence) / num_claims.
+            scores of canaries in a single run. A measurement of OpenDP or a mechanism of
+            diffprivlib states its own claim and neighbors (see `dpjax.LibraryMechanism`). The audit
+            of a `dpjax.Family` first searches for the worst member of the family.
+        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is
+            `dpjax.neighbors(...)`, the audit first searches that space for its best three pairs. If
+            `pairs` is None, the audit uses the standard pairs of a built-in mechanism, or the pairs
+            that a library's object states. For recorded outputs, `pairs` must be None.
+        method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
+            which estimates densities; `dpjax.Histogram(...)`, which states an interval under an
+            assumption; or `dpjax.Guesses()`, for a `dpjax.OneRun`. If `method` is None, the audit
+            uses the default method for the kind of subject.
+        notion: Notion of privacy whose level the audit bounds. For `dpjax.Epsilon(delta)`, `Gdp()`
+            and `TotalVariation()`, the audit counts a single event in the confirmation set. For
+            `Profile()`, `TradeOff()`, `Renyi(order)` and `Zcdp()`, the audit counts a chain of
+            nested sets; from these counts, `AuditResult.bound` can also bound every other notion.
+            If `notion` is None, the audit bounds the notion of the claim that the subject itself
+            states, or epsilon if the subject states no claim.
+        claim: Claimed level, in the notion's unit. For notions that are curves, and for epsilon at
+            a delta, the claim may be a curve: pairs of numbers, a function, a privacy loss
+            distribution of dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a
+            notion is given, the audit uses the claim that a library's object states.
+        confidence: Joint confidence of the bounds of `num_claims` audits. At 0.999 and
+            `num_claims` = 1, a correct mechanism is refuted for at most one key in a thousand.
+        num_claims: Number of audits whose bounds hold jointly at the confidence; the bound of each
+            audit may fail with probability at most (1 - confidence) / num_claims.
         distance: Number k of records in which the databases of each pair differ. Bounds are
             converted to one record by the group property of the notion.
-        key: Integer seed or typed key; the same key gives the same result.
+        key: Integer seed or typed key; audits with the same key give the same result.
         execution: How the work is laid out on the machine; it never changes the result.
 
     Returns:
         The result, with a verdict on the claim.
 
     Raises:
-        ValueError: When an argument is out of range, or the outputs cannot be compared.
+        ValueError: When an argument is out of range, or when the outputs at the two databases of a
+            pair cannot be compared.
         TypeError: When an argument has the wrong type.
 
     References:
@@ -128,7 +128,7 @@ def _audited(
     start: float,
     notes: Sequence[str] = (),
 ) -> AuditResult:
-    # Validate the key before drawing.
+    # Create the root key first, so that an invalid key is rejected before any draw.
     _ = terms.root
     method = METHODS[source.usual_method]() if method is None else method
     if reason := source.refuses(method.name) or method.accepts(source):
@@ -155,21 +155,22 @@ def rerun(
     """Repeat an audit from its recipe, with the same draws and thus the same result.
 
     Args:
-        result: Result of `audit`, or a file of that result, in JSON or as a report in HTML.
+        result: Result of `audit`, or the path of a file that holds one, in JSON or HTML.
         subject: Subject of the audit. Without a subject, the recipe must name a mechanism of the
             catalogue, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.
-        allow_import: Modules that may be imported, including their submodules, to find the recipe's
-            function. If empty, nothing that the recipe names is imported.
+        allow_import: Modules that may be imported, including their submodules, to find the function
+            that the recipe names. If `allow_import` is empty, no module is imported for a recipe.
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If both machines and versions compute bitwise equal numbers, it differs from
-        the given result only in seconds, device and versions.
+        The new result. If both machines and versions compute bitwise equal numbers, the new result
+        differs from the given result only in seconds, device and versions.
 
     Raises:
-        ValueError: When no subject is given, and the recipe names no subject or one that may not
-            be imported or run; or when the recipe is damaged or lacks the pairs.
+        ValueError: When no subject is given and the recipe names no subject; when the recipe names
+            a subject that may not be imported or run; or when the recipe is damaged or lacks the
+            pairs.
         TypeError: When an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
@@ -191,25 +192,25 @@ def resume(
 ) -> AuditResult:
     """Continue a sequential audit; its bounds before and after the continuation hold jointly.
 
-    With a claim, an audit that was interrupted and then resumed has the same blocks, and so the
-    same bounds, as one that was never interrupted. Without a claim, a sequential audit plans one
-    exact bound near its end; if the audit ended before that bound was computed, the resumed audit
-    omits it. `rerun` repeats a resumed audit without interruption.
+    If a claim is given, an audit that was interrupted and then resumed has the same blocks of draws
+    and the same bounds as an audit that was never interrupted. Without a claim, a sequential audit
+    plans one exact bound near its end; if the audit ended before that bound was computed, the
+    resumed audit omits the bound. `rerun` repeats a resumed audit without interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or the file of that result.
-        subject: As in `rerun`.
-        pairs: Pairs of the earlier audit; needed only if its recipe could not hold them.
-        num_draws: Total draws per side, including the draws of `result`. If None, the total is
-            250,000, or unlimited if `seconds` is given.
+        subject: Subject of the audit, if the recipe does not name one, as in `rerun`.
+        pairs: Pairs of the earlier audit; needed only if the recipe does not contain the pairs.
+        num_draws: Total draws per side, including the draws of `result`. If `num_draws` is None,
+            the total is 250,000, or unlimited if `seconds` is given.
         seconds: Time for further draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: When the result is not from a sequential audit, when other versions computed it,
-            when the mechanism does not repeat its first outputs, or when `rerun` would raise a
-            ValueError.
+        ValueError: When the result is not from a sequential audit, when it was computed by other
+            versions of the packages, when the mechanism does not reproduce its first outputs, or
+            when `rerun` would raise a ValueError.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
@@ -240,7 +241,7 @@ def _recipe_of(
     allow_command: bool,
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
-    """Return the source and all other arguments of `audit`, as the recipe of a result states them.
+    """Return the source and all other arguments of `audit`, read from the recipe of a result.
 
     Args:
         result: The result.

@@ -21,7 +21,7 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
         kinds: Accepted dtypes, as characters of `numpy.dtype.kind`.
 
     Raises:
-        KeyError, TypeError, ValueError: When the content does not describe an array.
+        KeyError, TypeError, ValueError: When `plain` does not describe an array.
     """
     dtype = np.dtype(plain["dtype"])
     if dtype.kind not in kinds:

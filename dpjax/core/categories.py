@@ -8,18 +8,17 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""With at most this many counters, an accelerator counts by comparisons instead of a scatter.
+"""Maximum number of counters for which an accelerator counts by comparisons, not by a scatter.
 
-With few counters, an accelerator serializes a scatter, since atomic additions to the same address
-wait for each other. Comparing each sample with every category takes more operations but runs in
-parallel."""
+In a scatter to few counters, atomic additions to the same address wait for each other.
+Comparisons of each sample with every category are more operations, but they run in parallel."""
 
 
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     """Return a reducer that counts the integers offset, ..., offset + num_categories - 1.
 
-    The carry is a WideCount of shape [num_categories + 1]. Ignore its last entry, which collects
-    the other integers and the padding of the last block.
+    The carry is a WideCount of shape [num_categories + 1]. The last entry counts all other integers
+    and the padding of the last block, and should be ignored.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.

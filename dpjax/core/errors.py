@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 _MOST_NAMED = 8
-"""Maximum number of known names listed in an error message."""
+"""Maximum number of known names that an error message lists."""
 
 
 class Status(enum.Enum):
@@ -40,11 +40,11 @@ class Status(enum.Enum):
 
 
 def neutral(text: str) -> str:
-    """Escape the control characters of untrusted text.
+    """Escape the control characters and lone surrogates of untrusted text.
 
     Control characters can move a terminal's cursor, change its colors, or start lines that a CI
-    service would interpret as commands. Lone surrogates, which stand for undecodable bytes of file
-    names, are escaped too, since UTF-8 cannot encode them.
+    service would interpret as commands. Lone surrogates stand for undecodable bytes of file names,
+    and UTF-8 cannot encode them.
     """
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
@@ -62,8 +62,8 @@ def signals_wait() -> Iterator[None]:
     """Defer SIGINT and SIGTERM to the end of the `with` block.
 
     An exception that a signal handler raises inside jax or during an import could be lost in a
-    callback, or could end the process. Only Python handlers in the main thread are deferred;
-    default and ignored signals keep their behavior.
+    callback, or could end the process. Only signals that have a Python handler are deferred, and
+    only in the main thread.
     """
     came: list[tuple[int, FrameType | None]] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
@@ -83,14 +83,14 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Keep third-party code from ending the process, or the current test (as `pytest.skip` would).
+    """Keep third-party code from ending the process or, by `pytest.skip`, the current test.
 
     Args:
         name: Name of the third-party code, which begins the message.
 
     Raises:
-        ValueError: When the code raises an exception that is neither an error nor an interrupt,
-            such as SystemExit.
+        ValueError: When the code raises a BaseException that is neither an Exception nor a
+            KeyboardInterrupt, such as SystemExit.
     """
     try:
         yield
@@ -126,13 +126,12 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: The feature that needs the packages, as a plural noun, since the message begins with
-            this noun.
+        what: Plural noun for the feature that needs the packages, with which the message begins.
         extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 
     Raises:
-        ModuleNotFoundError: When a module is missing; the message says how to install it.
+        ModuleNotFoundError: When a module is not installed; the message says how to install it.
     """
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
@@ -144,8 +143,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
-    The text suggests the known names that are most similar. If no known name is similar, the text
-    lists the known names, or the first few of a long list.
+    The text suggests the known names that are most similar to `name`. If no known name is similar,
+    the text lists the known names, or the first few names of a long list.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

@@ -23,15 +23,16 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Number of runs computed in parallel; further runs follow in further steps.
-        pairs_at_once: Within each run, the number of pairs computed in parallel.
+        runs_at_once: Number of runs computed in parallel. If there are more runs, they are computed
+            in several steps.
+        pairs_at_once: Number of pairs that are computed in parallel within each run.
         layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
             compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"
             chooses by the number of draws. Outputs that need a learned score are always gathered.
-        progress: Callback (outputs so far, total), called at the start and then repeatedly; the
-            total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
-        devices: Devices that share the runs of a batch; their number must divide the number of
-            runs. If None, jax's default device computes all runs.
+        progress: Callback (outputs so far, total), which is called at the start and then
+            repeatedly; the total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
+        devices: Devices that share the runs of a batch; the number of devices must divide the
+            number of runs. If `devices` is None, jax's default device computes all runs.
     """
 
     runs_at_once: int = 1
@@ -72,8 +73,8 @@ def over_devices(
 ) -> Result:
     """Call a kernel with its runs split over the devices of `execution`.
 
-    The call is `function(*arguments, runs, execution=execution, **static)`. Each device computes
-    its share of the runs, and the devices exchange no data.
+    The kernel is called as `function(*arguments, runs, execution=execution, **static)`. Each device
+    computes its share of the runs, and the devices exchange no data.
 
     Args:
         function: A kernel whose last positional argument is the runs.
@@ -112,6 +113,6 @@ def _split(
         mesh=Mesh(np.array(devices), ("runs",)),
         in_specs=(whole, split),
         out_specs=split,
-        # Runs exchange no data, and the check does not support the carry of fori_loop.
+        # The check must be off: it does not support the carry of fori_loop.
         check_vma=False,
     )(arguments, runs)

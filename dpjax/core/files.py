@@ -24,8 +24,8 @@ _BUFFER = 2**18
 def refuse_endless(what: str, path: Path) -> None:
     """Reject a path that is not a regular file: a folder, a pipe, a device or a socket.
 
-    `what` names the file's role in messages. Raises FileNotFoundError when the file does not exist,
-    OSError when it cannot be read, and ValueError for other kinds of paths.
+    The word `what` names the file's role in messages. The function raises FileNotFoundError when
+    the path does not exist, OSError when it cannot be read, and ValueError for other kinds of path.
     """
     try:
         mode = path.stat().st_mode
@@ -43,10 +43,11 @@ def refuse_endless(what: str, path: Path) -> None:
 
 
 def refuse_unwritable(what: str, path: Path) -> None:
-    """Check that a path can be written, before computing what to write.
+    """Check that a file can be written, before its content is computed.
 
-    `what` names the file's role in messages. Raises FileNotFoundError when the folder does not
-    exist, and OSError when it accepts no new files or the path is itself a folder.
+    The word `what` names the file's role in messages. The function raises FileNotFoundError when
+    the folder does not exist, and OSError when the folder accepts no new files or when the path is
+    itself a folder.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
@@ -66,7 +67,8 @@ def refuse_unwritable(what: str, path: Path) -> None:
 def read_document(what: str, path: Path) -> str:
     """Read a small UTF-8 file, such as a JSON or TOML file.
 
-    Raises the errors of `refuse_endless`, and ValueError when the file is too large or not UTF-8.
+    The function raises the errors of `refuse_endless`, and ValueError when the file is too large or
+    not in UTF-8.
     """
     refuse_endless(what, path)
     with path.open("rb") as file:
@@ -84,8 +86,8 @@ def read_document(what: str, path: Path) -> str:
 def refuse_bomb(unpacked: int, packed: int) -> None:
     """Reject a decompression bomb.
 
-    Raises ValueError when the `unpacked` bytes of the content exceed both the limit and a hundred
-    times the `packed` bytes of the file.
+    The function raises ValueError when the unpacked content exceeds both the limit and a hundred
+    times the size of the packed file; `unpacked` and `packed` are numbers of bytes.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
         validate.within_limit(
@@ -137,8 +139,8 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
     """Write several files so that none of them appears before all are complete.
 
     Args:
-        files: Contents of the files, by path. Text is written in UTF-8; characters that it cannot
-            encode, such as lone surrogates in file names, are escaped.
+        files: Contents of the files, by path. Text is written in UTF-8; characters that UTF-8
+            cannot encode, such as lone surrogates in file names, are escaped.
 
     Raises:
         OSError: When a file cannot be written; no partial file is left behind.

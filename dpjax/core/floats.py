@@ -1,7 +1,7 @@
 """Use NumPy's default error settings inside dpjax, and the caller's settings in user functions.
 
-A caller may have set `numpy.seterr(all="raise")`. Sums of tiny probabilities legitimately
-underflow, so dpjax computes under NumPy's defaults.
+A caller may have set `numpy.seterr(all="raise")`, which turns the underflow of a tiny probability
+into an error. The computations of dpjax therefore run under NumPy's defaults.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _CALLERS: ContextVar[Settings] = ContextVar("callers", default=_DEFAULT)
 
 @contextmanager
 def own_floats() -> Iterator[None]:
-    """Use NumPy's default error settings within the block or the decorated function."""
+    """Use NumPy's default error settings within a `with` block or a decorated function."""
     token = _CALLERS.set(np.geterr())
     try:
         with np.errstate(**_DEFAULT):
@@ -39,5 +39,5 @@ def own_floats() -> Iterator[None]:
 
 
 def callers_floats() -> np.errstate:
-    """Return a context manager that restores the settings that `own_floats` replaced last."""
+    """Return a context manager that restores the error settings that `own_floats` last replaced."""
     return np.errstate(**_CALLERS.get())

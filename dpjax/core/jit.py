@@ -1,16 +1,16 @@
 """A `jax.jit` that keeps the compiled programs of different classes apart.
 
-In some versions of jax (at least 0.10.0 to 0.10.2) the tree structures of two classes registered by
-`register_dataclass` compare equal whenever their fields do, although their hashes differ. The
-cache of compiled programs first compares only part of the hash, so it sometimes silently runs
-another class's program: for example SVT5's for SVT6, which has a different epsilon. Of 120 classes
-with the same fields that went through one `jax.jit`, 20 to 24 got a wrong program. In such a
-version, every combination of classes gets its own `jax.jit` function here.
+In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes registered
+by `register_dataclass` compare equal whenever their fields do, although their hashes differ. The
+cache of compiled programs first compares only part of the hash. It therefore sometimes silently
+runs another class's program: for example SVT5's for SVT6, which has a different epsilon. Of 120
+classes with the same fields that went through one `jax.jit`, 20 to 24 got a wrong program. In an
+affected version of jax, every combination of classes gets its own `jax.jit` function here.
 
 No list of affected versions is needed: the cache can confuse two classes only if their tree
-structures compare equal, and `classes_are_confused` tests this once, with two probe classes. This
-test always detects the fault, whereas running two programs would reveal the fault only
-occasionally. (jax 0.9.2 is not affected.)
+structures compare equal, and `classes_are_confused` tests this once, with two probe classes. The
+test always detects the fault, whereas two programs would reveal the fault only occasionally.
+(jax 0.9.2 is not affected.)
 """
 
 from collections.abc import Callable, Iterator

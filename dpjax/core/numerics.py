@@ -1,9 +1,9 @@
 """Exact sums: wide integer counters and fixed-point kernel sums.
 
-A float32 counter stops increasing at 2^24, and a sum of floats depends on its order. Hence every
-statistic accumulated over a stream is an integer: a count, or a sum of kernel values in [0, 1] in
-fixed point. The result is bitwise identical for any batching, number of devices and order of
-samples, and does not drift even at 1e10 samples.
+A float32 counter stops increasing at 2^24, and a sum of floats depends on its order. Every
+statistic accumulated over a stream is therefore an integer: a count, or a sum of kernel values in
+[0, 1] in fixed point. Integer sums are bitwise identical for any batching, number of devices and
+order of samples, and stay exact even for 1e10 samples.
 """
 
 import math
@@ -17,7 +17,7 @@ MAX_BLOCK = 8192
 """Maximum block size in samples; MAX_BLOCK * FIXED_POINT must fit an int32."""
 
 FIXED_POINT = 2**17
-"""Resolution of kernel sums: values are rounded to multiples of 1 / FIXED_POINT."""
+"""Resolution of kernel sums: kernel values are rounded to multiples of 1 / FIXED_POINT."""
 
 _LIMB_BITS = 30
 _LIMB_MASK = (1 << _LIMB_BITS) - 1
@@ -40,7 +40,7 @@ class WideCount(NamedTuple):
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Return the counter plus int32 counts in [0, 2^30], which have the counter's shape."""
+        """Return these counters plus `count`, int32 in [0, 2^30] of the counters' shape."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 

@@ -1,14 +1,15 @@
 """Random bits, and random noise with accurate tails.
 
 A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong losses. In float32,
-`jax.random.laplace` maps a uniform on a 2^-23 grid through a logarithm: beyond 13 times the scale
-its draws take only a few distinct values, and none exceeds about 16. Here a draw uses 63 random
-bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the float
-type, so tails are accurate far below a probability of 1e-12.
+`jax.random.laplace` takes the logarithm of a uniform on a 2^-23 grid: beyond 13 times the scale,
+its draws take only a few distinct values, and none exceeds about 16. In this module, a draw uses 63
+random bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the
+float type. Tails are therefore accurate far below a probability of 1e-12.
 
-Threefry is written in `jax.numpy` with its rounds unrolled: XLA can then fuse it with the logarithm
-and with the code that uses the draw. On CPU, this is several times faster than the rolled loop of
-`jax.random`. The words are bitwise equal to those of jax's own generator.
+Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
+logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
+faster than the rolled loop of `jax.random`. Its words are bitwise equal to those of jax's
+generator.
 
 One Threefry call gives two words of 32 bits. The noise terms of one output, one per query, are
 called its rows, and they share words. Each row has its own leading word, for the sign and the first
@@ -73,7 +74,7 @@ def _rounds(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, W
     return x0, x1
 
 
-# Jitted separately, so that its 120 or so operations are traced only once.
+# Jitted separately, so that the 120 or so operations of Threefry are traced only once.
 threefry2x32 = jax.jit(_rounds)
 
 
@@ -85,7 +86,7 @@ def words_of(key: Array) -> np.ndarray:
 def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
     """Apply `fold_in` to the words of keys in NumPy, without compilation.
 
-    A call takes about as long for a thousand keys as for one, so fold many at once.
+    A call takes about as long for a thousand keys as for one key, so fold many keys at once.
 
     Args:
         words: Words of the keys, uint32 [..., 2].
@@ -111,7 +112,7 @@ def as_key(key: object) -> Array:
         A scalar typed key.
 
     Raises:
-        TypeError: When `key` is neither.
+        TypeError: When `key` is neither an integer nor a typed key.
         ValueError: When the seed is out of range, the key is not a scalar, or its generator is not
             Threefry.
     """
@@ -137,11 +138,11 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """Compute `jax.random.fold_in`, bit for bit, without its rolled loop.
+    """Compute `jax.random.fold_in`, bit for bit, without the rolled loop that jax uses.
 
     Args:
         key: A scalar typed key.
-        data: A uint32 scalar, or an integer that fits one.
+        data: A uint32 scalar, or an integer in [0, 2^32).
 
     Returns:
         A scalar typed key.
@@ -159,12 +160,12 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """Return a 32-bit hash of a string, equal in every process, for folding names into keys."""
+    """Return a 32-bit hash of a string that is equal in every process, to fold names into keys."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
 def sample_keys(key: Array, num_samples: int) -> Array:
-    """Return independent typed keys, one per draw, for user functions; shape [num_samples]."""
+    """Return independent typed keys [num_samples] for a user's function, one key per draw."""
     return jax.random.wrap_key_data(
         jnp.stack(_words(key, num_samples, 0), axis=-1), impl="threefry2x32"
     )
@@ -174,7 +175,7 @@ def words(key: Array, num_samples: int) -> tuple[Array, Array]:
     """Return two independent words of 32 random bits per position, uint32 [num_samples] each.
 
     Args:
-        key: A scalar typed key that is used for nothing else.
+        key: A scalar typed key that must not be used elsewhere.
         num_samples: Number of positions.
     """
     return _words(key, num_samples, 0)
@@ -188,7 +189,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
         num_samples: Number of draws.
         row: Index of the noise term within an output. Noise terms of different rows are
             independent.
-        dtype: float32 or float64. If None, jax's default float type is used.
+        dtype: float32 or float64. If `dtype` is None, jax's default float type is used.
 
     Returns:
         The uniforms, of shape [num_samples].
@@ -201,7 +202,7 @@ def signed_uniform(
 ) -> tuple[Array, Array]:
     """Draw a fair bit and an independent uniform on (0, 1], from 63 bits of two words.
 
-    The arguments are those of `uniform`; both arrays have shape [num_samples].
+    The arguments are those of `uniform`; the bits and the uniforms have shape [num_samples] each.
     """
     dtype = jnp.dtype(dtype or jnp.result_type(float))
     high, low = _words(key, num_samples, row)
@@ -214,8 +215,8 @@ def signed_uniform(
 def exponential(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> Array:
-    """Draw standard exponentials (density e^-x, x >= 0); arguments and shape as in `uniform`."""
-    # Take the magnitude of a Laplace draw: its sign lets XLA vectorize later operations on CPU.
+    """Draw standard exponentials (density e^-x); arguments and shape are as in `uniform`."""
+    # XLA on CPU vectorizes later operations if the magnitude of a Laplace draw is taken here.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
@@ -236,8 +237,8 @@ def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Draw standard Gumbel noise (-ln of an exponential); arguments and shape are as in `uniform`.
 
-    Large exponentials give the lower tail of the result, and small exponentials give the upper
-    tail. Both kinds therefore need full relative precision. One random bit chooses between them.
+    Large exponentials give the lower tail of the Gumbel distribution, and small exponentials give
+    the upper tail. Both need full relative precision, so one random bit chooses between them.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
@@ -253,8 +254,8 @@ def two_sided_geometric(
 ) -> Array:
     """Draw integers k of probability (1 - a) / (1 + a) a^|k|, where a = e^-epsilon.
 
-    This is two-sided geometric noise. The magnitude |k| is drawn by inverting P(|k| >= m) = 2 a^m /
-    (1 + a). Arguments are as in `uniform`; the result is int32 [num_samples].
+    The magnitude |k| is drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). The arguments are as in
+    `uniform`, and the result is int32 [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))

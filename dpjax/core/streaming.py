@@ -1,9 +1,10 @@
 """The only loop over sample blocks: draw a block, reduce it, discard it.
 
 The draw happens inside the loop body, so memory holds one block for any number of samples. The key
-of a block depends only on the block's number, so its samples do not depend on how blocks are
+of a block depends only on the block's number, so a block's samples do not depend on how blocks are
 grouped, batched or spread over devices. A long stream can therefore be cut into several compiled
-calls, with signals handled between them; the counts of the parts add up to those of the whole.
+calls, with signals handled between the calls; the counts of the calls add up to those of the
+stream.
 """
 
 import threading
@@ -27,13 +28,13 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Every block size is a multiple of this number of samples."""
+"""Number of samples (128) that divides every block size."""
 
 _FIRST_DRAWS = 2**22
-"""Number of draws in the first compiled call of a stream, which takes at most about 0.1 seconds."""
+"""Number of draws in the first compiled call of a stream; they take at most about 0.1 seconds."""
 
 _CALL_SECONDS = 0.5
-"""Target duration of later compiled calls, in seconds."""
+"""Target duration, in seconds, of every compiled call but the first."""
 
 
 class Reducer(NamedTuple, Generic[Carry]):
@@ -43,8 +44,8 @@ class Reducer(NamedTuple, Generic[Carry]):
         init: Function () -> carry, which returns the initial carry.
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid
             samples pad the last block and must not count.
-        reads_once: Whether the update reads a block in one place only, so that XLA can fuse it with
-            the draw; otherwise the block is stored first.
+        reads_once: Whether the update reads a block in one place only, so that XLA can fuse the
+            update with the draw. If not, a block is stored before it is read.
     """
 
     init: Callable[[], Carry]
@@ -55,9 +56,9 @@ class Reducer(NamedTuple, Generic[Carry]):
 def block_size_for(num_samples: int) -> int:
     """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
 
-    The block size is a multiple of 128, since XLA's CPU loops are six times slower at other
-    lengths. The size decides which key draws which sample, so it depends on `num_samples` alone,
-    not on the machine.
+    The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
+    lengths. The block size decides which key draws which sample, so it depends on `num_samples`
+    alone, not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -71,10 +72,10 @@ class Blocks:
     Attributes:
         size: Number of samples in a block.
         number: int32, number of blocks.
-        in_last: Number of valid samples in the last block; the rest is padding.
-        start: int32, first block to draw.
-        stop: int32, the first block that is no longer drawn. If None, blocks are drawn up to the
-            last.
+        in_last: Number of valid samples in the last block; the rest of that block is padding.
+        start: int32, number of the first block to draw.
+        stop: int32, number of the block before which drawing stops. If `stop` is None, all blocks
+            from `start` on are drawn.
     """
 
     size: int = field(metadata={"static": True})
@@ -87,12 +88,12 @@ class Blocks:
 def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     """Divide a number of samples into blocks.
 
-    Passing blocks instead of a number of samples to a compiled program lets all sample sizes with
-    the same block size share that program.
+    A compiled program that takes blocks, rather than a number of samples, serves all sample sizes
+    that have the same block size.
 
     Args:
         num_samples: Number of samples. Blocks are also accepted, and returned unchanged.
-        size: Number of samples in a block. If None, it is `block_size_for(num_samples)`.
+        size: Number of samples in a block. If `size` is None, it is `block_size_for(num_samples)`.
 
     Raises:
         ValueError: When there are 2^31 or more blocks.
@@ -122,7 +123,7 @@ def reduce_samples(
         draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
         reducer: The statistic to compute.
         num_samples: Number of samples to reduce, or the blocks that divide them.
-        first: Block 0, if the caller has already drawn it (to set up the reducer); the loop then
+        first: Block 0, if the caller has already drawn it to set up the reducer; the loop then
             starts at block 1.
 
     Returns:
@@ -151,17 +152,17 @@ def reduce_samples(
 def in_calls(
     launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int, start: int = 0
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Count streams in compiled calls of about half a second, handling interrupts in between.
+    """Count streams in compiled calls of about half a second; handle signals between the calls.
 
     Args:
         launch: Function that counts the samples of the given blocks, from their `start` to `stop`.
         blocks: Blocks of each stream.
         num_streams: Number of streams counted in parallel.
-        start: First block to count.
+        start: Number of the first block to count.
 
     Yields:
-        For each call, the int64 counts of its blocks, and the number of samples per stream.
-        Totals do not depend on how the blocks are divided, since counts are integers.
+        For each call, the int64 counts of its blocks, and the number of samples per stream. Counts
+        are integers, so their totals do not depend on how the blocks are divided among calls.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
     compiled, size = False, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
@@ -181,7 +182,7 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """Call `jax.device_get`, and handle signals meanwhile, which do not stop the computation."""
+    """Call `jax.device_get`, and handle signals meanwhile without stopping the computation."""
     ready = threading.Event()
 
     def wait() -> None:
@@ -199,14 +200,15 @@ def fetched(started: Tree) -> Tree:
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """Wrap a draw so that its block is stored before it is read.
 
-    XLA may recompute a draw, or part of it, in each operation that reads it: if two operations need
-    the sign, every sample costs two Threefry calls. On GPU, an optimization barrier prevents this.
-    On CPU, XLA removes barriers before it fuses operations, but keeps a branch whose condition
-    passed through a barrier; the draw is therefore put into a branch with such a condition.
+    XLA may recompute a draw, or part of it, in each operation that reads the draw. On GPU, an
+    optimization barrier prevents the recomputation. On CPU, XLA removes barriers before it fuses
+    operations, but keeps a branch whose condition passed through a barrier; the draw is therefore
+    put into a branch with such a condition.
     """
 
     def columns(block: Array) -> list[Array]:
-        # Later operations read one axis at a time, and XLA is slow at writing interleaved vectors.
+        # Later operations read one column at a time, and XLA is slow at writing interleaved
+        # columns.
         samples = draw(block)
         return [samples] if samples.ndim == 1 else list(jnp.moveaxis(samples, 1, 0))
 
@@ -231,7 +233,7 @@ def stored_blocks(samples: Array) -> Callable[[Array], Array]:
     size = block_size_for(samples.shape[0])
     whole = samples.shape[0] // size
     rest = samples[whole * size :]
-    # Pad the remainder alone, since padding all samples would copy them.
+    # Only the remainder is padded, because padding all samples would copy them.
     last = jnp.pad(rest, [(0, size - len(rest)), *[(0, 0)] * (samples.ndim - 1)])
     if whole == 0:
         return lambda block: last

@@ -1,4 +1,4 @@
-"""Compiled calls in parallel threads, since jax on CPU runs the calls of one thread in sequence."""
+"""Compiled calls in parallel threads; on CPU, jax runs the calls of one thread in sequence."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -21,12 +21,12 @@ def cores() -> int:
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Run a compiled call for every item, in parallel on all cores.
 
-    Call the program once beforehand: if several threads call a new program at the same time, each
-    of them compiles it.
+    The program should be called once beforehand: if several threads call a new program at the same
+    time, each of them compiles it.
 
     Args:
-        call: Function that starts a compiled program, called in other threads.
-        items: Arguments, one per call.
+        call: Function that starts a compiled program; it is called in other threads.
+        items: Arguments of the function, one per call.
 
     Returns:
         Computed results, in the order of the items.

@@ -16,7 +16,7 @@ Database = object
 """A database, or a stack of databases: numbers, an array, or a pytree of arrays."""
 
 Device = Any
-"""A jax device; typed as Any because type checkers do not recognize jax's device class."""
+"""A jax device; its type is Any because type checkers do not recognize jax's device class."""
 
 Plain = dict[str, object]
 """Strings, numbers and lists, keyed by name."""
@@ -32,8 +32,8 @@ class FiniteSpace:
     Attributes:
         size: Number of outputs.
         ordered: Whether adjacent outputs have similar probabilities, as counts do. Outputs that are
-            names or codes are not ordered: the loss may be large at a few of them and zero at all
-            others.
+            names or codes are not ordered: the privacy loss may be large at a few of them and zero
+            at all others.
     """
 
     size: int
@@ -83,10 +83,10 @@ class VectorSpace:
 
 @dataclass(frozen=True)
 class MixedSpace:
-    """Outputs that consist of a label alone, or of a label and a real number.
+    """Outputs that are either a label alone, or a label with a real number.
 
-    Such outputs are drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole
-    number in [0, num_labels); column 1 is the real number, or 0 if the label stands alone.
+    The outputs are drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole number
+    in [0, num_labels); column 1 is the real number, or 0 if the label stands alone.
     """
 
     num_labels: int

@@ -1,7 +1,8 @@
 """Host-side validation of arguments.
 
-Every function takes keyword arguments, so that the message can name the argument, its value and
-what is accepted. Values traced by JAX are not checked, since reading them would need the device.
+Every function takes the checked values as keyword arguments, so that the message can name the
+argument, its value and what is accepted. Values traced by JAX are not checked, because their
+numbers are unknown until the program runs.
 """
 
 import os
@@ -36,12 +37,12 @@ LIMITS = {
 }
 """Maximum size of each kind of input; the environment variable DPJAX_MAX_<NAME> overrides it.
 
-The limits keep a small file, or a mistyped number, from exhausting memory or running for days.
+The limits prevent a small file, or a mistyped number, from exhausting memory or computing for days.
 """
 
 
 def limit(name: str) -> int:
-    """Return a limit from `LIMITS`, or the value of the environment variable that overrides it.
+    """Return a limit of `LIMITS`, or the value of the environment variable that overrides it.
 
     Raises:
         ValueError: When the environment variable is not an integer >= 1.
@@ -59,7 +60,7 @@ def within_limit(name: str, number: int, what: str) -> None:
     Args:
         name: Name of the limit.
         number: Requested size.
-        what: Start of the message, such as "outputs of too many categories".
+        what: Beginning of the message, such as "outputs of too many categories".
 
     Raises:
         ValueError: When the number exceeds the limit; the message says how to raise the limit.
@@ -75,7 +76,7 @@ def is_traced(value: object) -> bool:
     """Return whether `value` is abstract: a tracer, or JAX's placeholder for one."""
     if type(value) is object or value is None:
         return True
-    # Nothing is traced unless jax has been imported; do not import it for this check.
+    # No value is traced unless jax has been imported, so do not import jax for this check.
     jax = sys.modules.get("jax")
     if jax is None:
         return False
@@ -91,7 +92,7 @@ def _scalar(name: str, value: object, accepted: str) -> float:
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but was {value!r}.")
-    # A parameter may be stacked; callers check the smallest entry.
+    # A parameter may be an array, one entry per pair; callers check the smallest entry.
     if array.size == 0 or not np.all(np.isfinite(array)):
         raise BadValue(f"{name} must be {accepted} (finite), but was {value!r}.")
     return float(array.min())
@@ -138,7 +139,7 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
 
     Raises:
         TypeError: When an argument is not an integer (1e4 is a float: write 10_000).
-        ValueError: When an argument is too small.
+        ValueError: When an argument is below `at_least`, or is 2^63 or more.
     """
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Integral):
@@ -194,7 +195,7 @@ def _within(name: str, value: object, low: float, high: float, accepted: str) ->
         raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")
     if array.size:
         least, most = array.min(), array.max()
-        # Both are NaN if any entry is.
+        # If any entry is NaN, both `least` and `most` are NaN.
         if not (least >= low and most <= high):
             worst = most if least >= low else least
             raise BadValue(f"{name} must be {accepted}, but held {worst}.")
@@ -205,7 +206,7 @@ def one_of(accepted: Collection[str], **arguments: object) -> None:
     """Validate that each argument is one of the accepted names.
 
     Raises:
-        ValueError: When an argument is not among them; the message suggests the nearest name.
+        ValueError: When an argument is not an accepted name; the message suggests the nearest name.
     """
     for name, value in arguments.items():
         if value not in accepted:
@@ -255,7 +256,7 @@ def check_names(
         what: Description of the table, for the message.
         content: Table to validate.
         names: Accepted names.
-        taken_before: Names that are read elsewhere and are not accepted here; an error message may
+        taken_before: Names that are accepted elsewhere but not in this table; the error message may
             suggest such a name.
     """
     for name in check_table(what, content):

@@ -1,7 +1,8 @@
 """Messages whose argument names can be shown in Python's form or as command-line options.
 
-Errors and notes speak of `num_samples` and `method=Events()`; the command line says `--num-samples`
-and `--method events`. Messages mark these words with `term`, so that they can be replaced exactly.
+Errors and notes use Python's names, such as `num_samples` and `method=Events()`; the command line
+uses the options `--num-samples` and `--method events`. Messages mark such words with `term`, so
+that the command line can replace exactly these words.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import Self
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
 """Pattern of a marked word; its groups are the word's Python form and its command-line option.
 
-An empty option stands for the Python name with dashes.
+If the option is empty, it is derived from the Python name: underscores become dashes.
 """
 
 
@@ -21,8 +22,8 @@ def term(python: str, option: str = "") -> str:
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: Option such as "--method events", which replaces the word on commands that have this
-            option. If empty, the word is replaced by the option named after the argument.
+        option: Option such as "--method events", which replaces the word in messages of a command
+            that has this option. If empty, the word is replaced by the option of the same name.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -35,14 +36,14 @@ ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 NO_RESTART = term("restart=False", "no --restart")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
-# Several messages suggest the alternatives that these marked words name.
+# Several messages suggest the alternatives that the marked words above name.
 
 
 class Sentence(str):
-    """A message that names Python arguments and can be rephrased with a command's options.
+    """A message that names Python arguments, and that can name command-line options instead.
 
     Args:
-        marked: The text, with words marked by `term`.
+        marked: Text of the message, with words marked by `term`.
     """
 
     marked: str
@@ -61,7 +62,7 @@ class Sentence(str):
         """Return the message with marked words replaced by the options of a command.
 
         Args:
-            options: Options of the command, by Python argument. Words without an option are kept.
+            options: Options of the command, by Python argument. A word without option is kept.
         """
         known = {*options.values()}
 
@@ -85,7 +86,7 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
     Args:
         name: Name of the row.
         text: Text of the row, without line breaks.
-        padded: Whether to align the text with other rows; otherwise it directly follows the name.
+        padded: Whether to align the text with other rows; if not, the text follows the name.
     """
     return textwrap.fill(
         text,
@@ -105,14 +106,14 @@ class Unvaried(Sentence):
     """A note that the outputs never varied at either database of a pair.
 
     Args:
-        counts: Number of outputs at the database and at its neighbor, or the text of the note.
+        counts: Numbers of outputs at the database and at its neighbor, or the text of the note.
         pair: Label of the pair.
     """
 
     pair: str
 
     def __new__(cls, counts: tuple[int, int] | str, pair: str = "") -> Self:
-        """Make the note."""
+        """Create the note from counts or from its text."""
         if not isinstance(counts, str):
             counts = (
                 f"All {counts[0]} outputs at the database were the same, and so were all "
@@ -125,7 +126,7 @@ class Unvaried(Sentence):
 
 
 def _about(text: str) -> Sentence:
-    """Return the text with its first word marked."""
+    """Return a text as a `Sentence`; in a plain string, the first word is marked."""
     if isinstance(text, Sentence):
         return text
     first = "" if text.startswith("\x00") else text.partition(" ")[0].rstrip(",")
@@ -136,7 +137,7 @@ class BadValue(ValueError):
     """A `ValueError` about an argument, whose name is the first word of the message.
 
     Args:
-        text: The message; further words may be marked by `term`.
+        text: The message, in which further words may be marked by `term`.
     """
 
     def __init__(self, text: str):
