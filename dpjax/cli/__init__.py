@@ -1,4 +1,4 @@
-"""The command line. `main` is the entry point; each command has its own module."""
+"""The command line: `main` is its entry point, and every command has a module of its own."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, bool]:
-    """Run the command; return the exit code, and whether to end the process immediately."""
+    """Run the command; return its exit code, and whether to end the process immediately."""
     try:
         from dpjax.cli._app import run
 
@@ -43,7 +43,7 @@ def _run() -> tuple[int, bool]:
         say(f"error: the command line needs {error.name}: pip install 'dpjax[cli]'.")
         return 2, False
     except BaseException:
-        # Without this, Python would exit with code 1, which means a violated claim.
+        # An uncaught error would exit with Python's code 1, which means a violated claim.
         import traceback
 
         traceback.print_exc()
@@ -51,7 +51,7 @@ def _run() -> tuple[int, bool]:
 
 
 def _leave(number: int, frame: object) -> None:
-    """Exit on a signal that arrives before the command begins or after it ends."""
+    """Exit on a signal that arrives before a command begins or after it ends."""
     if sys.stderr is not None:
         os.write(2, b"Stopped before anything was done.\n")
     os._exit(128 + number)

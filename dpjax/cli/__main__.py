@@ -1,4 +1,4 @@
-"""`python -m dpjax.cli`: the command line without the script `dpjax` on the path."""
+"""`python -m dpjax.cli` runs the command line, even if the script `dpjax` is not on the path."""
 
 from dpjax.cli import main
 

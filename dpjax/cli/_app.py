@@ -29,7 +29,10 @@ COMMANDS = (
     "sweep",
     "guide",
 )
-"""Commands in the order of the help; each module defines `command`, its TABLE and EXAMPLES."""
+"""Names of the commands, in the order of the help.
+
+The module of a command defines the function `command`, its options TABLE and its EXAMPLES.
+"""
 
 _EXAMPLES = (
     "dpjax mechanisms",
@@ -97,7 +100,6 @@ def configure(
         False, "--x64", help="Compute in float64 instead of float32.", metavar=""
     ),
 ) -> None:
-    """Configure the process before anything is compiled."""
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}
     # Only the command line chooses a cache folder; a library must not decide where compiled code
     # is kept.
@@ -105,7 +107,8 @@ def configure(
     cache = next((path for path in chosen if path is not None), _cache_of_user())
     if cache:
         settings[_CACHE] = cache
-        # Cache even programs that compile fast, since loading one takes a tenth of that time.
+        # Cache even programs that compile fast: to load one takes a tenth of the time to compile
+        # it.
         settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
         # jax reads these variables when it is imported, here or in the workers of a sweep.
@@ -121,7 +124,7 @@ def run() -> int:
     its traceback and exits with 3, because Python's default, 1, means a violated claim.
     """
     words = sys.argv[1:]
-    # Import only the module of the named command; --version needs none.
+    # Import only the module of the named command; --version needs none of these modules.
     named = next((word for word in words if word in COMMANDS), None)
     commands = COMMANDS if named is None else (named,)
     codes: list[int] = []
@@ -132,7 +135,7 @@ def run() -> int:
             except SystemExit as ended:  # typer exits this way after help and bad options
                 codes = codes or [ended.code if isinstance(ended.code, int) else 0]
             finally:
-                # Flush within this `try`, so that a failed write is reported as bad input.
+                # Flush in this `try`, so that a failed write is reported like bad input.
                 sys.stdout.flush()
         except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
             options = {} if named is None else options_of(_module(named).TABLE)

@@ -34,7 +34,7 @@ def command(**given: Value) -> int:
 
     The exit code is 0 if there is no claim or the claim is not refuted, 1 if the claim is violated,
     2 for bad input, refuted assumptions and doubtful outputs, 3 for an error of dpjax itself, and
-    130 or 143 after a signal. Failing to write a file afterwards does not change the exit code.
+    130 or 143 after a signal. A failure to write a file does not change the exit code.
     """
     written = written_of(given)
     source = source_of(written)
@@ -70,10 +70,10 @@ def command(**given: Value) -> int:
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
-    """Return a sentence that warns of a long audit: its size, and the option that limits its time.
+    """Return a sentence that warns of a long audit and names the option that limits its time.
 
     Args:
-        source: Parameter that names the audited source.
+        source: Name of the parameter that selects the source, such as "host".
         subject: The audited object.
         total: Number of outputs to draw.
         seconds: Estimated total time, in words.
@@ -83,7 +83,7 @@ def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
     calls = -(-total // subject.batch_size) if subject.batched else total
     said = f"{total:,} outputs need {calls:,} calls of {subject.name}, about {seconds} in total"
     if subject.time_limit is not None:
-        # The audit stops at the time limit, so do not state the time that all outputs would take.
+        # The audit stops at the time limit, so the time for all outputs would be misleading.
         return (
             f"{subject.name} is called until it has drawn {total:,} outputs or the time limit "
             f"(--time-limit {subject.time_limit:g}, in seconds) is over."

@@ -38,22 +38,22 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
-"""Names of the sources that take no pairs of databases from the user, such as recorded outputs."""
+"""Names of sources for which the user gives no pairs of databases, such as recorded outputs."""
 
 _USUAL = [
     f"{source.usual_method} of {option_of(source.name)}"
     for source in DECLARED_SOURCES.values()
     if source.usual_method != "events"
 ]
-"""For each source whose default method is not events, a phrase for the help text of --method.
+"""Phrases for the help text of --method, one for each source whose default method is not events.
 
-For example, the phrase "guesses of --one-run" names the default method of that source.
+The phrase "guesses of --one-run", for example, says that guesses is the default for one run.
 """
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
 OWNERS = SOURCES, NOTIONS, METHODS
-"""Maps from the names of sources, notions and methods to the flags that select them."""
+"""Maps from the names of sources, notions and methods to the options that select them."""
 
 FUNCTION = "FILE.py:NAME"
 _KINDS = {
@@ -70,7 +70,7 @@ _KINDS = {
 
 
 def _in_panel(row: Row) -> Row:
-    """Move an option to a panel of its own if only some sources, notions or methods have it."""
+    """Move an option to its own help panel if only some sources, notions or methods have it."""
     info = copy.copy(row.info)
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
@@ -88,7 +88,7 @@ def _together(options: list[str]) -> str:
 
 
 def _declared_row(fields: dict[str, Option]) -> Row:
-    """Return the row of an option that one or more classes declare.
+    """Return the table row of an option that one or more classes declare.
 
     Args:
         fields: Maps the command-line name of each class that declares the option to the field that
@@ -123,16 +123,16 @@ def _declared_row(fields: dict[str, Option]) -> Row:
 
 
 def _naming_row(text: str, metavar: str) -> Row:
-    """Return the row of an option that selects a kind of source and takes the source's name.
+    """Return the table row of an option that selects a kind of source, such as `--samples`.
 
-    The option takes two values if its metavar has two words.
+    If the metavar has two words, the option takes two values.
     """
     kind = tuple[str, str] if " " in metavar else str
     return option(kind, text, metavar=metavar or None)
 
 
 def _declared_rows() -> Table:
-    """Return the rows of all options that sources, notions and methods declare, by field name."""
+    """Return the table rows of all options that sources, notions and methods declare, by field."""
     found: dict[str, dict[str, Option]] = {}
     for owner, kind in (DECLARED_SOURCES | DECLARED_NOTIONS | DECLARED_METHODS).items():
         for field in kind.options:
@@ -145,7 +145,7 @@ def _said(method: Declared) -> str:
 
 
 def mechanisms_like(incomplete: str) -> list[str]:
-    """Return shell completions for a mechanism."""
+    """Return the names of mechanisms that begin with a text, for shell completion."""
     from dpjax.mechanisms import CATALOGUE
 
     return [name for name in CATALOGUE if name.startswith(incomplete)]
@@ -156,7 +156,7 @@ _NAMED_NOTIONS = [
     for notion in DECLARED_NOTIONS.values()
 ]
 
-# These rows have no defaults, since `dpjax.audit` and its objects provide them.
+# The rows have no defaults, because `dpjax.audit` and its objects provide the defaults.
 _ROWS: Table = {
     "mechanism": argument(
         str,
@@ -253,18 +253,19 @@ _ROWS: Table = {
     **_declared_rows(),
 }
 TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
-"""All options."""
+"""Options of `dpjax audit`, by parameter."""
 
 
 def source_of(written: dict[str, Value]) -> str:
-    """Return the name of the audited source, and add its default method if none is given.
+    """Return the source that the command line names, and set its default method if none is given.
 
     Args:
         written: Values of the parameters given on the command line.
 
     Raises:
-        ValueError: When no source or several are named, a method or notion is unknown, or an
-            option does not belong to the chosen source, method or notion.
+        ValueError: When the command line names no source or several sources, when a method or
+            notion is unknown, or when an option does not belong to the chosen source, method or
+            notion.
     """
     named = [source for source in SOURCES if source in written]
     if len(named) != 1:

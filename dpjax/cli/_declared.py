@@ -1,7 +1,8 @@
 """Options declared on the fields of dataclasses, read from source code without importing it.
 
-Calling `dataclasses.fields` would require importing the classes and their dependencies, which would
-take longer than printing the help.
+The help needs the declared options alone. To obtain them by `dataclasses.fields`, the command line
+would have to import the classes and all that they depend on, which takes longer than printing the
+help.
 """
 
 import ast
@@ -33,11 +34,11 @@ class Declared(NamedTuple):
     """A dataclass that declares options, as found in its source code.
 
     Attributes:
-        name: Name on the command line and in recipes; "" if it has none.
-        title: First line of the docstring.
-        required: Fields without a default.
-        options: Fields that are options, in order; those of the base class if the class itself
-            declares none.
+        name: Name of the class on the command line and in recipes, or "" if it has no such name.
+        title: First line of the class's docstring.
+        required: Names of the fields that have no default.
+        options: Fields of the class that are options, in order. If the class declares no options,
+            the options of its base class are listed.
         bounded: Whether the class is a method that gives a lower bound.
         asked: Help text and metavar of the option that selects the source; two empty strings if
             no option selects it.
@@ -63,7 +64,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> dict[str, tuple[str, str]]:
-    """Return the module that each imported name of a module comes from, and its name there."""
+    """Return, for each name that a module imports, the module it comes from and its name there."""
     source = _source(module)
     # For speed, parse only the lines above the first class or function.
     end = _END_OF_IMPORTS.search(source)
@@ -77,7 +78,7 @@ def _imported(module: str) -> dict[str, tuple[str, str]]:
 
 @cache
 def registered(package: str, table: str) -> tuple[Declared, ...]:
-    """Return the declarations of the classes in a table of a package, in the order of the table.
+    """Return the declarations of the classes listed in a table of a package, in the table's order.
 
     Args:
         package: Package, such as "dpjax.methods".
@@ -106,7 +107,7 @@ def declared(module: str, name: str) -> Declared:
     start = next((each for each in _CLASS.finditer(source) if each[1] == name), None)
     if start is None:
         return declared(*_imported(module)[name])
-    # For speed, parse only the docstring and fields of the class, a small part of most files.
+    # For speed, parse only the class's docstring and fields, which are a small part of most files.
     end = _END_OF_HEAD.search(source, start.end())
     (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
     assert isinstance(body, ast.ClassDef)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""Maps parameters of the command to the arguments of `calibrate_noise` that get their values."""
+"""Parameters of the command that set an argument of `calibrate_noise`, with that argument."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
@@ -72,7 +72,7 @@ TABLE: Table = {
     "report": option(Path, "Write a report with its figures (html or md)."),
     "quiet": QUIET,
 }
-"""The options."""
+"""Options of `dpjax empirical`."""
 
 
 EXAMPLES = (

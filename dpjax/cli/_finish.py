@@ -1,4 +1,4 @@
-"""The end of an audit: printing and writing the result, and the exit code of the verdict."""
+"""The end of an audit: print the result, write files, and derive the exit code from the verdict."""
 
 import dataclasses
 from collections.abc import Callable
@@ -22,17 +22,17 @@ _COLORS = {
     "assumption refuted": "bold yellow",
     "doubtful": "bold yellow",
 }
-"""Terminal style of each verdict; verdicts that are not listed are bold."""
+"""Terminal style of each verdict; verdicts that are not listed are shown in bold."""
 
 
 class Files(NamedTuple):
-    """Paths of the optional output files of a command; a file that is not requested has None.
+    """Paths of the optional output files of a command; a path is None if no file is requested.
 
     Attributes:
-        plot: File of a figure.
-        report: File of the report.
-        junit: File of the verdict as JUnit XML.
-        sarif: File of the verdict as SARIF.
+        plot: Path of the figure.
+        report: Path of the report.
+        junit: Path of the verdict as JUnit XML.
+        sarif: Path of the verdict as SARIF.
     """
 
     plot: Path | None = None
@@ -42,7 +42,7 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, given: Given) -> "Files":
-        """Return the requested files; check before any draw that they can be written.
+        """Return the requested files, after a check that they can be written.
 
         Args:
             given: Values of the command's parameters, by name.
@@ -71,7 +71,7 @@ class Files(NamedTuple):
 def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | None = None) -> int:
     """Print the result, write its files, and return the exit code of the verdict.
 
-    A failure to write is reported but does not change the exit code, since the verdict is known.
+    A failure to write a file is reported, but does not change the exit code.
 
     Args:
         result: Result of an audit.
@@ -114,7 +114,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
 
 
 def _print(result: "AuditResult") -> None:
-    """Print a result; a terminal shows its verdict in color."""
+    """Print a result, with its verdict in color if the output is a terminal."""
     from rich.console import Console
     from rich.text import Text
 
@@ -132,9 +132,9 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Return the result with command-line options in its sentences, such as `--num-samples`.
+    """Return the result with sentences that name command-line options, not Python arguments.
 
-    The options replace the names of Python arguments, such as `num_samples`.
+    For example, `--num-samples` replaces `num_samples`.
     """
     from dpjax.cli._audit_options import TABLE
 

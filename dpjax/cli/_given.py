@@ -1,4 +1,4 @@
-"""Inputs named on the command line: functions, pairs of databases, standard input."""
+"""Inputs named on the command line: functions, pairs of databases, and standard input."""
 
 import importlib
 import json
@@ -8,10 +8,10 @@ from pathlib import Path
 from dpjax.cli._table import Value
 
 _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
-"""File suffix of each format that is recognized by the first bytes of a file."""
+"""File suffix of each format that can be recognized by the first bytes of a file."""
 
 _PART = 2**20
-"""Maximum bytes per read of standard input."""
+"""Maximum number of bytes in one read of standard input."""
 
 
 def function_of(path: str, option: str) -> Value:
@@ -19,10 +19,11 @@ def function_of(path: str, option: str) -> Value:
 
     Args:
         path: MODULE:NAME or FILE.py:NAME, as written on the command line.
-        option: Name of the option, for messages.
+        option: Name of the option that gives the path, for messages.
 
     Raises:
-        ValueError: When the path has a different form, or the module cannot be imported.
+        ValueError: When the path does not have one of these two forms, or when the module cannot be
+            imported.
     """
     from dpjax.core.errors import nearest
 
@@ -34,14 +35,14 @@ def function_of(path: str, option: str) -> Value:
         file = Path(module)
         if not file.is_file():
             raise ValueError(f"{option} {path!r}: there is no file {module}.")
-        # Import by name, so that worker processes can import it too.
+        # Import the module by name, so that worker processes can import it too.
         folder, module = file.resolve().parent, file.stem
     sys.path.insert(0, str(folder))
     try:
         found = importlib.import_module(module)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # Includes SystemExit of sys.exit().
+    except BaseException as error:  # Includes the SystemExit that sys.exit() raises.
         what = str(error) if isinstance(error, ImportError) else repr(error)
         raise ValueError(f"{option} {path!r}: the module cannot be imported: {what}.") from None
     origin = getattr(found, "__file__", None)
@@ -59,12 +60,12 @@ def function_of(path: str, option: str) -> Value:
 
 
 def pairs_of(text: str, *, any_kind: bool = False) -> Value:
-    """Read pairs from JSON on the command line, or from a file.
+    """Read pairs of databases from JSON on the command line, or from a file.
 
     Args:
-        text: JSON that begins with [, or the name of a file.
+        text: JSON that begins with "[", or the name of a file.
         any_kind: Whether databases may be any JSON values, as for mechanisms on the host. If False,
-            all databases must be numeric arrays of the same shape; they are stacked.
+            all databases must be numeric arrays of the same shape, and are stacked.
 
     Raises:
         ValueError: When the text or the file holds no pairs.
@@ -81,7 +82,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     try:
         if not inline and path.suffix == ".npz":
             database, neighbor = (npz_array(path, name) for name in ("database", "neighbor"))
-            # Do not stack pairs for a host mechanism: stacking would round them to float32.
+            # Stacking would round the databases of a host mechanism to float32.
             return (
                 list(zip(database, neighbor, strict=True))
                 if any_kind
@@ -106,10 +107,10 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 def standard_input(folder: str) -> Path:
     """Save standard input to a file in a folder, so that it can be read more than once.
 
-    The suffix of the file follows from the first bytes of the input.
+    The first bytes of the input determine the suffix of the file.
 
     Raises:
-        ValueError: When standard input is empty, or larger than the limit.
+        ValueError: When standard input is empty, or exceeds the limit `piped_bytes`.
     """
     from dpjax.core.validate import within_limit
 

@@ -6,7 +6,7 @@ EXAMPLES = ("dpjax guide", "dpjax guide first-audit", "dpjax guide verdict | les
 
 
 def _guides_like(incomplete: str) -> list[str]:
-    """Return shell completions for a guide."""
+    """Return the names of guides that begin with a text, for shell completion."""
     from dpjax.guides import NAMES
 
     return [name for name in NAMES if name.startswith(incomplete)]
@@ -20,13 +20,13 @@ TABLE: Table = {
         autocompletion=_guides_like,
     )
 }
-"""Options of the command."""
+"""Options of `dpjax guide`."""
 
 
 def command(**given: Value) -> None:
     """Show a guide, such as `dpjax guide first-audit`, or the list of all guides.
 
-    A terminal shows it formatted; a pipe receives Markdown.
+    A terminal shows the guide formatted; a pipe receives the guide in Markdown.
     """
     from dpjax.guides import NAMES, read_guide, title_of
 

@@ -1,4 +1,4 @@
-"""`dpjax hunt`: audit released packages, each in its own environment, with given cases."""
+"""`dpjax hunt`: audit released packages, each in an environment of its own, by given cases."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _FOLDER = Path("hunt")
 _REFUTING = ("violated", "not random")
 """Verdicts that refute a claim.
 
-This copies `dpjax.results.REFUTING`, whose import would slow down `--help`.
+The tuple is copied from `dpjax.results.REFUTING`, because that import would slow down `--help`.
 """
 
 TABLE: Table = {
@@ -46,7 +46,7 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
-"""The options."""
+"""Options of `dpjax hunt`."""
 
 EXAMPLES = (
     "dpjax hunt diffprivlib==0.6.6 --cases linear_regression.py",
@@ -98,7 +98,7 @@ def command(**given: Value) -> int:
             try:
                 audited([case], again=False)
             except ValueError as error:
-                tell(str(error))  # This version cannot be installed.
+                tell(str(error))  # A release that cannot be installed has no verdict.
                 return None
             verdict = str(found[-1].row["verdict"])
             return verdict in _REFUTING if verdict in {"not refuted", *_REFUTING} else None
@@ -124,13 +124,13 @@ def command(**given: Value) -> int:
 
 
 def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]") -> str:
-    """Return a sentence on the version in which the verdict of a case changes.
+    """Return a sentence that names the version in which the verdict of a case changes.
 
     Args:
         case: The case.
-        wanted: "all", or versions from oldest to newest, separated by commas.
-        refuted: Function from a release to whether the claim is refuted; None if it cannot be
-            audited.
+        wanted: "all", or version numbers from oldest to newest, separated by commas.
+        refuted: Function from a release to whether the claim is refuted, or to None if the release
+            cannot be audited.
     """
     from dpjax.hunting import bisect, versions_of
 
@@ -143,7 +143,7 @@ def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]"
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """Return the releases in which a case is audited: those named by the user, or by the case."""
+    """Return the releases in which a case is audited: those of the user, else those of the case."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]
@@ -181,7 +181,7 @@ def _environments(
 
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Value]:
-    """Show progress on standard error; yield a function that changes its text."""
+    """Show progress on standard error, and yield a function that changes its text."""
     from rich.console import Console
 
     console = Console(stderr=True, quiet=quiet)
@@ -190,7 +190,7 @@ def _shown(*, quiet: bool) -> Iterator[Value]:
 
 
 def _table(rows: list[dict[str, Value]]) -> str:
-    """Return the rows as lines of text; below a refuted claim, a line shows its pair."""
+    """Return the rows as lines of text; a refuted claim is followed by a line with its pair."""
     lines = []
     for row in rows:
         bound = "" if row["bound"] is None else f"epsilon at least {row['bound']:.3f}, "

@@ -1,4 +1,4 @@
-"""Imports that a command waits for: without interruption and without garbage collection."""
+"""Run imports without interruption and without garbage collection."""
 
 import gc
 import sys
@@ -10,13 +10,14 @@ from dpjax.core.errors import signals_wait
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Run a block of imports: signals wait until its end, and no garbage is collected.
+    """Run a block of imports; signals wait until its end, and no garbage is collected.
 
-    Importing jax and dpjax creates hundreds of thousands of objects that live as long as the
-    process. The garbage collector would traverse them several times during the imports and again
-    in every full collection of the audit, so they are frozen: later collections skip them.
+    The imports of jax and dpjax create hundreds of thousands of objects that live as long as the
+    process. The garbage collector would traverse these objects several times during the imports,
+    and again in every full collection of the audit. The objects are therefore frozen, so that later
+    collections skip them.
 
-    In a program that has already imported jax, the garbage collector is left alone.
+    If jax was already imported, the garbage collector is not changed.
     """
     collects = gc.isenabled() and "jax" not in sys.modules
     if collects:

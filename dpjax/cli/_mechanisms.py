@@ -10,7 +10,7 @@ TABLE: Table = {"as_json": AS_JSON}
 EXAMPLES = ("dpjax mechanisms", "dpjax mechanisms --json")
 
 _WIDE = 110
-"""Number of characters that a terminal must have per line to show all columns of the table."""
+"""Minimum width of a terminal, in characters, for which the table has all of its columns."""
 
 
 def command(**given: Value) -> None:
@@ -38,8 +38,8 @@ def command(**given: Value) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    # Never truncate names, because users copy them to --param. A pipe therefore gets lines of full
-    # length, and a narrow terminal gets no column of sources.
+    # Users copy the names of parameters to --param, so names must never be truncated. A pipe
+    # therefore gets lines of full length, and a narrow terminal gets no column of sources.
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(console.width, _WIDE))

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def notion_of(written: Given) -> "Notion":
-    """Return the named notion, with its order or its delta.
+    """Return the notion that the command line names, with its order or its delta.
 
     Args:
-        written: Values given on the command line, by the name of the parameter.
+        written: Values of the parameters given on the command line, by parameter.
 
     Raises:
-        ValueError: When an order or a delta is missing, out of range, or given for a notion that
-            has none.
+        ValueError: When the order or delta of a notion is missing or out of range, or is given for
+            a notion that has neither.
     """
     from dpjax.notions import NOTIONS
 

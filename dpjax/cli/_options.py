@@ -11,11 +11,10 @@ PLOT = option(Path, "Write a figure (png, svg, pdf).")
 JUNIT = option(Path, "Write the verdict as JUnit XML, which CI services show as a test.")
 SARIF = option(Path, "Write the verdict as SARIF, which code scanning shows as an alert.")
 QUIET = option(bool, "Show no progress on standard error.", "--quiet", default=False)
-"""Option of every command that may take long."""
 
 
 def number_or_text(text: str) -> float | str:
-    """Convert text to a float if possible; otherwise, return it unchanged."""
+    """Convert a text to a float if possible; otherwise, return the text unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -23,12 +22,12 @@ def number_or_text(text: str) -> float | str:
 
 
 def integer_or_text(text: str) -> int | str:
-    """Convert text to an integer >= 0 if possible; otherwise, return it unchanged."""
+    """Convert a text to an integer >= 0 if possible; otherwise, return the text unchanged."""
     return int(text) if text.isdecimal() else text
 
 
 def say_written(*paths: Path | None) -> None:
-    """Print the paths of the written files to standard error; skip those that are None."""
+    """Print the paths of written files to standard error; a path of None is skipped."""
     for path in paths:
         if path is not None:
             say(f"wrote {path}")

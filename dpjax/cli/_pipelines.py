@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _RULE = "privacy-claim"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that are escaped in XML; tabs and line feeds are kept."""
+"""Characters that are escaped in XML; tabs and line feeds are not among them."""
 
 
 class Place(NamedTuple):
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 def place_of(source: str, written: Value, subject: Value) -> Place | None:
-    """Return where an audited function or file is.
+    """Return the position of the audited function, or the audited file.
 
     The result is None if a built-in mechanism or a program was audited.
 
@@ -50,7 +50,7 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
         return Place(str(files if source == "one_run" else files[0]))
     if source not in ("function", "host", "object"):
         return None
-    with suppress(Exception):  # Arbitrary objects may raise anything; the place is then unknown.
+    with suppress(Exception):  # Arbitrary objects may raise anything; then the place is unknown.
         code = inspect.unwrap(getattr(subject, "function", subject)).__code__
         return _place(Path(code.co_filename), int(code.co_firstlineno))
     return None
@@ -65,7 +65,7 @@ def _place(path: Path, line: int) -> Place:
 def junit(result: "AuditResult") -> str:
     """Return a JUnit XML test case, which fails if the claim is violated.
 
-    The test case has an error instead if the audit has no valid bound.
+    If the audit has no valid bound, the test case is an error.
 
     Args:
         result: Result of an audit.
@@ -102,7 +102,7 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
 
     Args:
         result: Result of an audit.
-        place: Where the audited code or file is, if known.
+        place: Position of the audited code or file, or None if it is unknown.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 
@@ -140,7 +140,7 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
 
 
 def _asked(result: "AuditResult") -> str:
-    """Return the claim in words, for the name of a test case."""
+    """Return the claim in words, as part of the name of a test case."""
     if result.claim is None:
         return f"{result.level} without a claim"
     if isinstance(result.claim, list):
@@ -164,5 +164,5 @@ def _location(place: Place) -> dict[str, Value]:
 
 
 def _xml(text: str) -> str:
-    """Escape the characters of a text that XML does not allow."""
+    """Escape the characters that XML does not allow in a text."""
     return _NO_XML.sub(lambda found: repr(found[0])[1:-1], text)

@@ -1,4 +1,4 @@
-"""`dpjax plan`: the number of samples that a histogram estimate needs, before any draw."""
+"""`dpjax plan`: the number of samples that a histogram estimate needs, computed before any draw."""
 
 import json
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ TABLE: Table = {
     ),
     "as_json": AS_JSON,
 }
-"""Options of the command."""
+"""Options of `dpjax plan`."""
 
 
 EXAMPLES = (
@@ -58,7 +58,7 @@ def command(**given: Value) -> None:
     planned = _planned(given)
     rate = given["draws_per_second"]
     if rate is None:
-        # Import jax only in this branch, since the rest of the command needs no device.
+        # Import jax only in this branch, because the rest of the command needs no device.
         from dpjax.methods.histogram import draws_per_second
 
         rate = draws_per_second()
@@ -95,7 +95,7 @@ def _planned(given: Given) -> "Plan":
 
 
 def _inputs(given: Given) -> "int | InputInterval":
-    """Return the number of inputs, or the interval that contains them."""
+    """Return the number of inputs, or the interval that contains all inputs."""
     from dpjax.core import validate
     from dpjax.inference import InputInterval
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Start and end of the period in which the total time is estimated, in seconds of elapsed time.
+"""Earliest and latest time at which long work is announced, in seconds since its first report.
 
-The work is announced when an estimate exceeds `_LONG_SECONDS`.
+Work is announced when its estimated total time exceeds `_LONG_SECONDS`.
 """
 
 _LONG_SECONDS = 60.0
-"""Estimated total time, in seconds, above which work is announced."""
+"""Estimated total time, in seconds, above which work is announced as long."""
 
 
 class _State:
@@ -33,13 +33,13 @@ class _State:
 
     def __init__(self, unit: str):
         self.unit, self.text, self.done, self.total = unit, "", 0, 0
-        # Units that were done earlier, as in a resumed sweep, are not counted in the pace.
+        # Units that were done earlier, as in a resumed sweep, do not count for the pace.
         self.before: int | None = None
         self._start = self._begun = time.monotonic()
 
     def told(self, done: int, total: int, text: str) -> None:
         if self.before is None:
-            # Start the clock at the first report, so that imports are not counted in the pace.
+            # Start the clock at the first report, so that imports do not count for the pace.
             self.before, self._begun = done, time.monotonic()
         self.done, self.total, self.text = done, total, text
 
@@ -55,7 +55,7 @@ class _State:
 
     @property
     def left(self) -> float | None:
-        """Estimated remaining seconds at the current pace; None if unknown."""
+        """Estimated remaining seconds at the current pace, or None if unknown."""
         if not (self.now and self.total):
             return None
         return self.seconds * max(self.total - self.done, 0) / self.now
@@ -77,7 +77,7 @@ class _State:
 def progress_bar(
     unit: str = "outputs", *, quiet: bool = False, announce: Callable[[int, str], str] | None = None
 ) -> Iterator[Callable[..., None]]:
-    """Show the progress of a computation, on standard error or in a notebook (needs rich).
+    """Show the progress of a computation on standard error or in a notebook (needs rich).
 
     Args:
         unit: Plural noun for what is counted, such as "outputs".
@@ -86,8 +86,8 @@ def progress_bar(
             printed once, as soon as the work is estimated to take more than a minute.
 
     Yields:
-        A function that updates the display. Call it with (done, total) and an optional text, or
-        pass it to `dpjax.Execution(progress=...)`.
+        A function (done, total, text), with an optional text, that updates the display. The
+        function can be passed to `dpjax.Execution(progress=...)`.
 
     Example:
         >>> import dpjax
@@ -112,7 +112,7 @@ def progress_bar(
 
 
 def shown_by(show: Callable[..., None]) -> "Execution":
-    """Return the default execution options, except that they report progress to `show`."""
+    """Return the default execution options, with `show` as the callback for progress."""
     from dataclasses import replace
 
     from dpjax.core.execution import default_execution
@@ -131,7 +131,7 @@ def _shown(state: _State) -> Iterator[None]:
     from rich.text import Text
 
     class Words(ProgressColumn):
-        """Text of a progress bar; it is refreshed ten times a second, even without new reports."""
+        """Text of a progress bar, which is refreshed ten times a second, even without reports."""
 
         def render(self, task: Task) -> Text:
             bar.update(task.id, completed=state.done, total=state.total or None)
@@ -143,9 +143,9 @@ def _shown(state: _State) -> Iterator[None]:
 
 
 def _console() -> "Console | None":
-    """Return a console that can show a bar; None if standard error is a pipe or a file."""
-    # For speed, import rich only where it may find a terminal or a notebook; these variables make
-    # it treat a pipe as a terminal.
+    """Return a console that can show a bar, or None if standard error is a pipe or a file."""
+    # For speed, rich is imported only if it may find a terminal or a notebook. These environment
+    # variables make rich treat a pipe as a terminal.
     forced = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"} & os.environ.keys()
     piped = sys.stderr is None or not sys.stderr.isatty()
     if piped and not forced and "IPython" not in sys.modules:

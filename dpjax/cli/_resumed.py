@@ -1,4 +1,4 @@
-"""The earlier audit that `dpjax audit --resume` continues, with the same terms."""
+"""The earlier audit that `dpjax audit --resume` continues."""
 
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,8 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
         claim: Claim that the command line specifies, or None.
 
     Raises:
-        ValueError: When a term on the command line, such as the claim, differs from the same term
-            in the file.
+        ValueError: When a term given on the command line, such as the claim, has another value in
+            the file.
     """
     from dpjax.results import AuditResult
 

@@ -1,4 +1,4 @@
-"""Detection of audited code that changes dpjax, which is possible because both share a process."""
+"""A check that audited code, which runs in the same process, does not change dpjax."""
 
 import sys
 from collections.abc import Iterator
@@ -16,17 +16,15 @@ _CACHED = {"__slotnames__"}
 def untouched() -> Iterator[None]:
     """Check that the `with` body replaces no name, method or function code of dpjax.
 
-    The working folder of the process is restored afterwards.
-
-    The check covers the modules of dpjax that are imported when the body starts, but neither
-    modules imported later nor other packages, such as NumPy.
+    The check covers the modules of dpjax, typer and click that are imported when the body starts,
+    but no other modules. At the end, the process returns to its working folder.
 
     Raises:
         ValueError: When the body replaced a name, a method or the code of a function.
     """
     look = _held
     before = look()
-    # Restore the working folder afterwards, since relative paths refer to the command's folder.
+    # Return to the working folder, because relative paths of the command refer to it.
     with chdir(Path.cwd()):
         yield
     after = look()
@@ -40,7 +38,7 @@ def untouched() -> Iterator[None]:
 
 
 def _held() -> dict[str, object]:
-    """Return the current contents of the checked modules, including classes and code, by name."""
+    """Return the contents of the checked modules, including classes and code, by name."""
     found: dict[str, object] = {}
     for module, content in list(sys.modules.items()):
         if module.partition(".")[0] in _SEALED:
@@ -48,8 +46,8 @@ def _held() -> dict[str, object]:
                 place = f"{module}.{name}"
                 found[place] = value
                 if isinstance(value, type) and value.__module__ == module:
-                    # Record the set of names too: a name that is added to a class hides the same
-                    # name of its base class.
+                    # A name that is added to a class hides the same name of its base class, so
+                    # record the set of names too.
                     found[f"{place}.__dict__"] = frozenset(vars(value)) - _CACHED
                     for part, attribute in list(vars(value).items()):
                         _add(found, f"{place}.{part}", attribute)

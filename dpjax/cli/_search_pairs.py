@@ -1,4 +1,4 @@
-"""`dpjax search-pairs`: find the few most promising of many pairs, for an audit."""
+"""`dpjax search-pairs`: find the most promising of many pairs, for an audit."""
 
 import json
 from contextlib import ExitStack
@@ -32,7 +32,7 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
-"""Options of the command."""
+"""Options of `dpjax search-pairs`."""
 
 
 EXAMPLES = (
@@ -45,8 +45,8 @@ EXAMPLES = (
 def command(**given: Value) -> None:
     """Find the pairs with the largest estimated loss, by successive halving.
 
-    Choosing pairs costs no confidence, since `dpjax audit` draws new outputs. The losses are
-    estimated by the local method; they are not bounds.
+    The choice of pairs costs no confidence, because `dpjax audit` draws new outputs. The losses are
+    estimates by the local method, not bounds.
     """
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]
@@ -75,7 +75,7 @@ def command(**given: Value) -> None:
 def _found(
     source: str, written: Given, stack: ExitStack, show: "Callable[..., None]"
 ) -> "FoundPairs":
-    """Search the given pairs, or the mechanism's standard pairs if none are given."""
+    """Search the given pairs or, if none are given, the mechanism's standard pairs."""
     from dpjax.methods._pairs import search_pairs as search
 
     subject, pairs = subject_and_pairs(source, written, stack)

@@ -1,4 +1,4 @@
-"""The ways in which a command ends: exit codes, signals, closed pipes."""
+"""The ends of a command: exit codes, signals and closed pipes."""
 
 import os
 import signal
@@ -37,12 +37,12 @@ class Stop:
         self.signal: int | None = None
 
     def asked(self) -> bool:
-        """Return True after the first signal."""
+        """Return whether a signal has arrived."""
         return self.signal is not None
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command ended by a signal, as in shells: 128 plus its number."""
+        """Exit code of a command that a signal ended: 128 plus the signal's number."""
         return 128 + (self.signal or signal.SIGINT)
 
 
@@ -50,7 +50,7 @@ class Stop:
 def stopping_on_signals() -> Iterator[Stop]:
     """Within the context, record the first termination signal instead of stopping.
 
-    A second signal is handled by the handlers that were set before.
+    A second signal is handled as if the context did not exist.
     """
     stop = Stop()
 
@@ -64,7 +64,7 @@ def stopping_on_signals() -> Iterator[Stop]:
 
 
 class Left(BaseException):
-    """Exception that ends a stopped process without waiting for a running computation.
+    """Exception that ends a stopped process without waiting for a computation that still runs.
 
     Attributes:
         exit_code: Exit code of the process.
@@ -82,9 +82,9 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
     the signal. If imported or audited code calls sys.exit(), the exit code is that of bad input.
 
     Args:
-        run: The command, which returns its exit code; None means 0.
-        codes: List to which the exit code is appended. While the command runs, the list holds 2
-            (bad input).
+        run: The command, which returns its exit code, or None for 0.
+        codes: List to which the exit code is appended. While the command runs, the list ends with
+            2, the code of bad input.
     """
 
     @wraps(run)
@@ -102,7 +102,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
         try:
             with handled(interrupt):
                 code = run(**given) or 0
-            # A sequential audit that was stopped still returns a code; keep it if it is not 0.
+            # A stopped sequential audit still returns a code, which is kept if it is not 0.
             codes[-1] = stop.exit_code if stop.asked() and not code else code
         except KeyboardInterrupt as error:
             say(str(error) or _NO_ANSWER)
@@ -114,7 +114,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
         except EOFError as error:
             raise ValueError("audited code asks for input, but there is none.") from error
         except BaseException as error:
-            # typer would exit at a broken pipe, and Python at any other BaseException.
+            # At a broken pipe, typer would exit; at any other BaseException, Python would exit.
             if isinstance(error, Exception) and not isinstance(error, BrokenPipeError):
                 raise
             raise ValueError(f"audited code raised {type(error).__name__}.") from error
@@ -123,7 +123,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
 
 def _imports_jax() -> bool:
-    """Return whether jax is being imported; an exception during the import could crash Python."""
+    """Return whether jax is being imported; an exception during its import could crash Python."""
     return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 
@@ -131,8 +131,8 @@ def _imports_jax() -> bool:
 def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
     """Within the context, send termination signals to `handler`, and count them in `ARRIVED`.
 
-    Signals that the process ignores, as after nohup, stay ignored. Yield the earlier handlers by
-    signal number.
+    A signal that the process ignores, as after nohup, stays ignored. The context yields the earlier
+    handlers, by signal number.
     """
 
     def counted(number: int, frame: object) -> None:
@@ -153,9 +153,9 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
 
 
 def say(text: str) -> None:
-    """Write one line to standard error, unless it is closed.
+    """Write one line to standard error, unless standard error is closed.
 
-    Control characters are escaped, since the text may contain file names or third-party messages.
+    The text may contain file names or third-party messages, so control characters are escaped.
     """
     with suppress(OSError, ValueError):
         print(neutral(text), file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The subject of `dpjax audit`: a built-in mechanism, a function, a program, or recorded files."""
+"""The subject of `dpjax audit`: a built-in mechanism, a function, a program or recordings."""
 
 import dataclasses
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Value, Value]:
-    """Return the first arguments of `dpjax.audit`: the subject, and its pairs or None.
+    """Return the first two arguments of `dpjax.audit`: the subject, and its pairs or None.
 
     Args:
         source: Name of the parameter that selects the source, such as "function" or "samples".
@@ -24,7 +24,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         stack: Exit stack for resources that must stay open until the audit ends.
 
     Raises:
-        ValueError: When an option is malformed or missing.
+        ValueError: When an option is malformed, or when a required option is missing.
     """
     if source == "samples":
         return _recorded(written, stack), None
@@ -105,7 +105,7 @@ def _function(written: Given, pairs: Value) -> Value:
 
 
 def _recorded(written: Given, stack: ExitStack) -> "Recorded":
-    """Return recorded outputs: as arrays for the local method, else as files to read in chunks."""
+    """Return recorded outputs as arrays for the local method, else as files read in chunks."""
     from dpjax.sources import Recorded
     from dpjax.sources.readers import Recording, read_samples
 

@@ -1,15 +1,15 @@
-"""Supervision of commands that run third-party code, so that it cannot forge their exit codes.
+"""Supervision of commands that run third-party code, so that the code cannot forge exit codes.
 
 Audited code can end its process at any time and with any exit code. The process that the caller
-waits for, the supervisor, therefore audits nothing. The supervisor starts a working process and
-receives the exit code of the command through a private pipe. It exits with 2 if it receives no exit
-code, or if the working process ends with a different one.
+waits for, the supervisor, therefore runs no audited code. The supervisor starts a working process
+and receives the exit code of the command through a private pipe. The supervisor exits with code 2
+if it receives no exit code, or if the working process ends with another exit code.
 
-This protection has a limit, because code can read all memory of its own process. A valid message
-contains a nonce, which is kept in a closure, so that code cannot forge a message by accident.
-However, code can forge a message if it searches the interpreter's memory or replaces parts of
-Python itself. A mechanism cannot affect the verdict if it runs outside the working process, as with
-`--command` or recorded outputs.
+The protection has a limit, because code can read all memory of its own process. A valid message
+contains a secret nonce, so code cannot forge a message by accident. However, code can forge a
+message if it searches the interpreter's memory or replaces parts of Python itself. A mechanism
+cannot affect the verdict if it runs outside the working process, as with `--command` or recorded
+outputs.
 """
 
 import os
@@ -37,13 +37,13 @@ _HANDED = "DPJAX_SUPERVISOR"
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""A signal sent to both processes is assumed to reach both within this number of seconds."""
+"""Seconds within which a signal sent to both processes is assumed to reach both processes."""
 
 _BAD_INPUT = 2
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Return whether a command line may run third-party code; a request for help never does."""
+    """Return whether a command line may run third-party code; a request for help does not."""
     asks_help = "--help" in words or "-h" in words
     return not asks_help and any(word in FOREIGN for word in words)
 
@@ -51,22 +51,22 @@ def is_foreign(words: Sequence[str]) -> bool:
 def supervise() -> Report:
     """Start a working process to run the command, and wait for it in this process.
 
-    The function returns only in the working process, while the supervisor exits. A program that
-    calls `dpjax.cli.main` after JAX has begun to compute is not supervised: the function then
-    returns immediately.
+    The function returns only in the working process, while the supervisor exits. If a program calls
+    `dpjax.cli.main` after JAX has begun to compute, the function returns immediately, without
+    supervision.
 
     Returns:
         The function by which the working process reports its exit code to the supervisor.
 
     Raises:
-        SystemExit: In the supervisor, when the working process has ended. The exception carries
-            the exit code of the command.
+        SystemExit: In the supervisor, with the exit code of the command, when the working process
+            has ended.
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:
         listen, tell = _opened(handed)
         return _working(listen, tell, os.read(listen, _NONCE_BYTES))
-    # Fork only on Linux, since fork breaks system libraries elsewhere, and only if this process
+    # Fork only on Linux, because fork breaks system libraries elsewhere, and only if this process
     # has a single thread.
     forks = False
     with suppress(OSError):
@@ -102,7 +102,7 @@ def supervise() -> Report:
     with handled(relay):
         ended = wait()
         if os.name == "posix":
-            # Do not wait for more data if a process that audited code forked keeps the pipe open.
+            # Do not wait for more data: a process forked by audited code may keep the pipe open.
             os.set_blocking(hear, False)
         heard = b""
         with suppress(BlockingIOError):
@@ -111,11 +111,11 @@ def supervise() -> Report:
 
 
 def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
-    """Return the exit code of the command.
+    """Return the exit code of the command, given the message and the end of the working process.
 
     Args:
         heard: Bytes received through the pipe.
-        nonce: Secret bytes, which a valid message has before the exit code.
+        nonce: Secret bytes that precede the exit code in a valid message.
         ended: Exit code of the working process, or minus the signal that ended it.
         came: Numbers of the signals that the supervisor received.
     """
@@ -144,20 +144,20 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 def _working(listen: int, tell: int, nonce: bytes) -> Report:
     """Set up the working process, and return the function that reports to the supervisor.
 
-    A thread begins to repeat the supervisor's signals in this process.
+    A thread starts to repeat the supervisor's signals in the working process.
 
     Args:
-        listen: Descriptor of the pipe on which the supervisor sends signals to this process.
-        tell: Descriptor of the pipe on which this process reports to the supervisor.
-        nonce: Secret bytes, which a valid message has before the exit code.
+        listen: Descriptor of the pipe from which the working process reads signals.
+        tell: Descriptor of the pipe to which the working process writes its report.
+        nonce: Secret bytes that precede the exit code in a valid message.
     """
-    # Keep references to these functions, since audited code can replace attributes of modules.
+    # Keep references to these functions, because audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
     this, process, write = os.getpid(), os.getpid, os.write
     threading.Thread(target=_follow, args=(listen,), daemon=True).start()
 
     def report(code: int) -> None:
-        # If audited code forks this process, the copy must not report.
+        # If audited code forks the working process, the copy must not report.
         if process() == this:
             with suppress(OSError):
                 write(tell, messages[code])
@@ -166,11 +166,11 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
 
 
 def _follow(listen: int) -> None:
-    """Repeat in this process the signals that only the supervisor received.
+    """Repeat in the working process the signals that only the supervisor received.
 
-    If the supervisor ends, this process ends too. A terminal sends a signal to both processes, but
-    `kill` sends a signal to only one. Both processes count the signals that they receive, so that a
-    signal that has reached both is not repeated.
+    If the supervisor ends, the working process ends too. A terminal sends a signal to both
+    processes, but `kill` sends a signal to only one. Both processes count the signals that they
+    receive, so that a signal that has reached both is not repeated.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):
@@ -218,7 +218,7 @@ def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
 
 
 def _opened(handed: str) -> tuple[int, int]:
-    """In a new interpreter, open the inherited pipe ends; its own children do not inherit them."""
+    """Open the inherited ends of the pipes in a new interpreter, hidden from its own children."""
     listen, tell = map(int, handed.split(","))
     if sys.platform == "win32":
         import msvcrt

@@ -59,7 +59,7 @@ TABLE: Table = {
     ),
     "quiet": QUIET,
 }
-"""Options of the command."""
+"""Options of `dpjax sweep`."""
 
 
 EXAMPLES = (
@@ -143,8 +143,9 @@ def _shard(text: str) -> tuple[int, int]:
 def use_all_cores() -> None:
     """Divide the CPU into one JAX device per core, so that each core computes runs of its own.
 
-    This keeps the cores busier than spreading each run over all cores. If jax has already computed
-    in this process, the devices stay as they are. The rows of the sweep do not depend on devices.
+    Cores are busier if each computes runs of its own than if every run is spread over all cores. If
+    jax has already computed in this process, the devices stay as they are. The rows of a sweep do
+    not depend on the devices.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with suppress(RuntimeError):
@@ -154,7 +155,7 @@ def use_all_cores() -> None:
 def part_cpu(devices: int | None) -> None:
     """Divide the CPU into a number of JAX devices; GPUs are not affected.
 
-    This has to be called before jax computes anything.
+    The function must be called before jax computes anything.
     """
     import jax
 

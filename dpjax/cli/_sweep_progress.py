@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def showing(spec: "SweepSpec", *, quiet: bool = False) -> Iterator[Callable[["Progress"], None]]:
-    """Show the progress of a sweep.
+    """Show the progress of a sweep, with the label of the current entry.
 
     Args:
-        spec: The sweep.
+        spec: Specification of the sweep.
         quiet: Whether to show nothing.
 
     Yields:
-        A function to call with every `Progress`.
+        A function that must be called with every `Progress` of the sweep.
     """
     labels = {entry.id: number for number, entry in enumerate(spec.entries, start=1)}
     with progress_bar("runs", quiet=quiet) as show:

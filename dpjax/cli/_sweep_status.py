@@ -1,4 +1,4 @@
-"""`dpjax sweep status`: the progress of a sweep, and its bounds so far."""
+"""`dpjax sweep status`: the progress of a sweep, with the bounds computed so far."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -8,11 +8,11 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
     """Print a table of the entries of a store.
 
     Args:
-        folder: The store.
+        folder: Folder of the store.
         allow_import: Modules that may be imported to find mechanisms that the store names.
 
     Raises:
-        ValueError: When no folder is given, or it contains no store.
+        ValueError: When no folder is given, or when the folder contains no store.
     """
     if folder is None:
         raise ValueError("dpjax sweep status needs the folder of a store.")

@@ -1,4 +1,4 @@
-"""Tables of the options of commands, from which the signatures for typer are made."""
+"""Tables of command options, from which signatures for typer are made."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option: of the type that its row declares, or None for an option not given."""
+"""Value of an option: of the type that its row declares, or None if the option was not given."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""
@@ -19,10 +19,10 @@ class Row(NamedTuple):
     """An option or an argument of a command.
 
     Attributes:
-        kind: Python type, as in an annotation for typer.
+        kind: Python type of the value, as in an annotation for typer.
         info: `typer.Option` or `typer.Argument`, with default and help.
-        owners: Names of the sources, methods or notions that have the option; if empty, all have
-            it.
+        owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
+            every source, method and notion has it.
     """
 
     kind: object
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 Table = Mapping[str, Row]
-"""Rows of a command's parameters by name, in the order of the help."""
+"""Rows of a command's parameters, by parameter and in the order of the help."""
 
 
 def option(
@@ -44,17 +44,19 @@ def option(
     choices: Iterable[str] = (),
     parser: Callable[[str], object] | None = None,
 ) -> Row:
-    """Return the row of an option.
+    """Return the table row of an option.
 
     Args:
-        kind: Python type.
+        kind: Python type of the value.
         text: Help text.
-        *flags: Flags on the command line; by default, the parameter's name with dashes.
+        *flags: Names of the option, such as "--json". If none is given, the option is the
+            parameter's name with dashes.
         default: Default value.
-        owners: Names of the sources, methods or notions that have the option; all if empty.
+        owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
+            every source, method and notion has it.
         metavar: Placeholder of the value in the help.
-        choices: Shell completions of the value.
-        parser: Function from the text on the command line to the value.
+        choices: Values offered by shell completion.
+        parser: Function that converts the text on the command line to the value.
     """
     info = typer.Option(
         default,
@@ -69,7 +71,7 @@ def option(
 
 
 def argument(kind: object, text: str, **more: Value) -> Row:
-    """Return the row of a positional argument; `more` is passed to `typer.Argument`."""
+    """Return the table row of a positional argument; `more` is passed to `typer.Argument`."""
     return Row(kind, typer.Argument(help=help_text(text), **more))
 
 
@@ -82,10 +84,10 @@ def add_command(
         app: Application that receives the command.
         name: Name of the command.
         command: Function that receives a value for every row by keyword; its docstring is the help.
-        table: Rows of its parameters.
+        table: Rows of the command's parameters.
         examples: Example command lines, for the end of the help.
     """
-    # typer reads names, defaults and types from here.
+    # typer reads names, defaults and types from the signature and the annotations.
     parameters = [
         inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)
         for n, row in table.items()
@@ -97,10 +99,10 @@ def add_command(
 
 
 def help_text(text: str) -> str:
-    """Prepare a text so that typer shows all of it.
+    """Prepare a help text so that typer shows it completely.
 
-    Line breaks within a paragraph are removed, because Typer keeps them and they rarely match the
-    terminal's width. Words in brackets are escaped, because Typer reads them as markup.
+    Typer keeps line breaks, which rarely match the terminal's width, so line breaks within a
+    paragraph are removed. Typer reads words in brackets as markup, so brackets are escaped.
     """
     paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\[", "\n\n".join(paragraphs))
@@ -112,29 +114,29 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a shell-completion function, which maps a prefix to the names that start with it."""
+    """Return a function for shell completion: from a prefix to the names that start with it."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def written_of(given: Given) -> dict[str, Value]:
-    """Return the parameters that have a value, given on the command line or by default."""
+    """Return the parameters that have a value, be it given on the command line or a default."""
     return {name: value for name, value in given.items() if value not in (None, [], ())}
 
 
 def chosen(given: Given, names: Iterable[str]) -> dict[str, Value]:
-    """Return the values of the named parameters; leave out parameters that were not given."""
+    """Return the values of the named parameters, without parameters that were not given."""
     return {name: given[name] for name in names if given.get(name) is not None}
 
 
 def option_of(name: str) -> str:
-    """Return the flag of a parameter: its name with dashes."""
+    """Return the command-line option of a parameter: its name with dashes."""
     return "--" + name.replace("_", "-")
 
 
 def options_of(table: Table) -> dict[str, str]:
-    """Return the flag of each option, by parameter.
+    """Return the command-line option of each parameter.
 
-    Flags of boolean options are also listed under "name=True" and "name=False".
+    The options of a boolean parameter are also listed under "name=True" and "name=False".
     """
     options = {}
     for name, row in table.items():
@@ -147,5 +149,5 @@ def options_of(table: Table) -> dict[str, str]:
 
 
 def listed(words: list[str]) -> str:
-    """Join words with commas, and "and" before the last."""
+    """Join words with commas, and with "and" before the last word."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -68,7 +68,7 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
-"""The options."""
+"""Options of `dpjax watch`."""
 
 EXAMPLES = (
     "dpjax watch releases --claim 1",
@@ -138,7 +138,7 @@ def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
 
 
 def _told(name: str, watched: "Watch") -> str:
-    """Return a line of progress about a file that was processed."""
+    """Return a line of progress about a processed file."""
     result = watched.result
     if result is None:
         return f"{name}: {min(watched.waiting):,} outputs per side, too few for a bound"
