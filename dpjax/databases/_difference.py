@@ -8,13 +8,13 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""If the texts of both databases have at most this many characters, no difference is described."""
+"""Texts of both databases with at most this many characters are shown whole, so not compared."""
 
 _MOST = 2**20
-"""Maximum total number of entries in both databases; larger databases are not compared."""
+"""Maximum number of entries in both databases together; larger databases are not compared."""
 
 _SHOWN, _LONGEST = 3, 60
-"""Maximum number of differences described, and of characters shown per value."""
+"""Maximum number of differences that are described, and of characters shown of each value."""
 
 
 def difference(database: object, neighbor: object) -> str | None:
@@ -22,10 +22,10 @@ def difference(database: object, neighbor: object) -> str | None:
 
     Args:
         database: An array, a list, a dict of these, or a pandas or Polars frame.
-        neighbor: Its neighbor.
+        neighbor: Neighbor of the database.
 
     Returns:
-        A text such as "entry 49: 0.0 and 1.0" or "row 2 is missing in the neighbor"; None if the
+        A text such as "entry 49: 0.0 and 1.0" or "row 2 is missing in the neighbor", or None if the
         databases are short, of different kinds, or too large to compare.
     """
     try:
@@ -41,7 +41,7 @@ def difference(database: object, neighbor: object) -> str | None:
 
 
 def _places(first: object, second: object) -> list[str]:
-    """Describe every place where two databases differ; return nothing if they are incomparable."""
+    """Describe each place where two databases differ; return [] if they cannot be compared."""
     if isinstance(first, dict) and isinstance(second, dict):
         return _of_dicts(first, second)
     if _is_frame(first) and _is_frame(second):
@@ -66,7 +66,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
 
 
 def _of_frames(first: Any, second: Any) -> list[str]:
-    """Describe the changed values of two frames with the same columns, or the missing rows."""
+    """Describe the changed values or the missing rows of two frames with the same columns."""
     columns = [str(name) for name in first.columns]
     if columns != [str(name) for name in second.columns]:
         return []
@@ -83,7 +83,7 @@ def _of_frames(first: Any, second: Any) -> list[str]:
 
 
 def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
-    """Describe the changed entries of two arrays of one shape, or the missing entries or rows.
+    """Describe the changed entries of two arrays of one shape, or else the missing rows or entries.
 
     An entry of a matrix is named by its row and column.
     """
@@ -104,7 +104,7 @@ def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
 
 
 def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
-    """Return the indices and both values where two arrays of one shape differ; NaN equals NaN."""
+    """Return the places where two arrays of one shape differ, with both values; NaN equals NaN."""
     differs = first != second
     differs &= ~((first != first) & (second != second))
     places = [tuple(map(int, place)) for place in np.argwhere(differs)]
@@ -112,7 +112,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """Describe the rows missing from the shorter side; return nothing if other rows differ too."""
+    """Describe the rows that the shorter side lacks; return [] if other rows differ too."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0
@@ -125,7 +125,7 @@ def _missing(first: Sequence[object], second: Sequence[object], what: str) -> li
 
 
 def _rows(side: object) -> np.ndarray | None:
-    """Return a list or an array of numbers or strings as an array; None for other types."""
+    """Return a list or an array of numbers or strings as an array, and None for other types."""
     if not isinstance(side, list | tuple | np.ndarray) and not hasattr(side, "__array__"):
         return None
     array = np.asarray(side)

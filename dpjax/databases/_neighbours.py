@@ -1,7 +1,7 @@
 """Construction of neighboring databases: changed records, grids, hypercubes, random answers.
 
-A database here is a number, or a vector with one entry per record; an absent record is a 0, as in
-an indicator vector.
+In this module, a database is a number, or a vector with one entry per record. An absent record is a
+0, as in an indicator vector.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,8 @@ _MOST_PAIRS = 2**20
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
     """Pair a database with copies of it that lack one record, one pair for each nonzero record.
 
-    Bounds hold for both directions of a pair, so pairs that remove a record also cover adding one.
+    Bounds of an audit hold for both directions of a pair, so pairs that remove a record also cover
+    the addition of a record.
 
     Args:
         database: Vector [records]; 0 marks an absent record.
@@ -52,10 +53,10 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
 
     Args:
         database: Vector of records, [records].
-        domain: The values that a record can take.
+        domain: Values that a record can take.
 
     Returns:
-        Pairs in the order of records, then of values; a record's own value is left out.
+        Pairs in the order of the records, then of the values; a record's own value is left out.
 
     Raises:
         ValueError: When `database` or `domain` is not a vector, or no record can change.
@@ -85,11 +86,11 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         low: The smallest point of the grid.
         high: The largest point of the grid.
         num_points: Number of points, at least two.
-        distance: Maximum distance between the points of a pair. Use the sensitivity of the
-            statistic that the points stand for.
+        distance: Maximum distance between the two points of a pair, which should be the sensitivity
+            of the statistic whose values are the points.
 
     Returns:
-        Pairs of numbers, the smaller first.
+        Pairs of numbers, of which the first is the smaller.
 
     Raises:
         ValueError: When the interval is empty, or all points are more than `distance` apart.
@@ -119,21 +120,22 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 
     Args:
         dimension: d, the number of entries.
-        database: Zeros and ones [d]. If None, the pairs are all edges of the cube.
+        database: Zeros and ones [d]. If `database` is None, the pairs are all edges of the cube.
 
     Returns:
-        The pairs: 2^d - 1 if `database` is given, otherwise d 2^(d-1) pairs, whose first database
-        has a 0 in the differing entry. Labels show the bits of both databases.
+        The pairs, with labels that show the bits of both databases. There are 2^d - 1 pairs if
+        `database` is given, and otherwise d 2^(d-1) pairs, whose first database has a 0 in the
+        entry that differs.
 
     Raises:
-        ValueError: When `database` is not in {0,1}^d, or there would be more than 2^20 pairs.
+        ValueError: When `database` is not in {0,1}^d, or when there would be more than 2^20 pairs.
 
     References:
         Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.
     """
     validate.positive_int(dimension=dimension)
     _check_size(2**dimension - 1 if database is not None else dimension * 2 ** (dimension - 1))
-    # Count in binary with entry 0 as the leading bit.
+    # Count in binary, with entry 0 as the leading bit.
     cube = np.arange(2**dimension)[:, None] >> np.arange(dimension)[::-1] & 1
     if database is not None:
         base = _vector(database)
@@ -169,7 +171,7 @@ def random_answers(
         `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.
 
     Raises:
-        ValueError: When an argument is out of range.
+        ValueError: When a number of pairs or queries is below 1, or `low` is not below `high`.
 
     References:
         Ding, Wang, Wang, Zhang, Kifer (2018), section 5 (query answers of sensitivity 1).
@@ -187,7 +189,7 @@ def random_answers(
     ]
     database = low + (high - low) * uniforms[0]
     moves = np.ceil(3 * uniforms[1]) - 2
-    # If no answer of a pair moved, move one at random.
+    # If no answer of a pair moved, move one answer at random.
     entry = np.ceil(num_queries * uniforms[2][:, 0]).astype(int) - 1
     direction = np.where(uniforms[3][:, 0] <= 0.5, -1.0, 1.0)
     still = np.flatnonzero(~moves.any(axis=1))

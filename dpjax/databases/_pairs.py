@@ -15,10 +15,10 @@ from dpjax.core.wording import ON_HOST, BadType, BadValue
 from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
 _NO_ROWS = (str, bytes, dict, set, frozenset)
-"""Iterable types that are not accepted as a list of pairs or as one pair."""
+"""Iterable types that are accepted neither as a list of pairs nor as one pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""The cast to jax's float type may change a pair's distance by at most this relative amount."""
+"""Largest relative change of a pair's distance that the cast to jax's float type may cause."""
 
 
 @jax.tree_util.register_dataclass
@@ -26,19 +26,20 @@ _DISTANCE_ERROR = 1e-3
 class Pairs:
     """B pairs (database, neighbor), stacked along a leading axis.
 
-    A "database" is the input of the mechanism: the database itself, a statistic of it, or its
-    vector of query answers. A database may be a pytree, such as a dict of arrays. The two sides may
-    differ in shape, for example when a record is added or removed.
+    A "database" is the input of the mechanism: the records themselves, a statistic of the records,
+    or a vector of query answers. A database may be a pytree, such as a dict of arrays. The two
+    sides may differ in shape, for example if a record is added or removed.
 
     Attributes:
         database: Array of shape [B, ...], or a pytree of arrays with leading axis B.
-        neighbor: The neighbor of each database, in the same form.
+        neighbor: The neighbors of the databases, in the same form as `database`.
         labels: B names of the pairs. By default, the names are "pair 0", "pair 1" and so on.
 
     Raises:
-        ValueError: When the sides differ in length, there is no pair, a value is not finite, or
-            the cast to jax's float type changes the distance between the two sides of a pair.
-        TypeError: When the entries are not numbers.
+        ValueError: When the sides differ in length, when there is no pair, when a value is not
+            finite, or when the cast to jax's float type changes the distance between the two sides
+            of a pair.
+        TypeError: When the databases do not consist of numbers.
     """
 
     database: Any
@@ -85,10 +86,10 @@ class Pairs:
 
     @classmethod
     def of(cls, pairs: "Pairs | Iterable[Iterable[Database]]") -> "Pairs":
-        """Make pairs from `Pairs` or a list of (database, neighbor).
+        """Return `pairs` as `Pairs`; stack the databases of a list of (database, neighbor).
 
         Raises:
-            TypeError: When `pairs` is neither.
+            TypeError: When `pairs` is neither `Pairs` nor a list of (database, neighbor).
             ValueError: When `Pairs` rejects the databases.
         """
         if isinstance(pairs, Pairs):
@@ -103,7 +104,7 @@ class Pairs:
 
 
 def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Database]]:
-    """Validate a list of (database, neighbor) without changing the databases.
+    """Validate a list of (database, neighbor), and return it with unchanged databases.
 
     Raises:
         TypeError: When an entry is not a pair; the message names the first such entry.
@@ -124,7 +125,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     for number, item in enumerate(items):
         try:
             if isinstance(item, _NO_ROWS) or _is_frame(item):
-                raise TypeError  # Such an item can be unpacked, but is not a pair.
+                raise TypeError  # A dict or a string can be unpacked, but is not a pair.
             database, neighbor = item
         except (TypeError, ValueError):
             bare = "; one pair is written as [(database, neighbor)]" if len(items) == 2 else ""
@@ -134,19 +135,19 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether a value is a data frame, which iterates over its column names."""
+    """Return whether a value is a data frame, whose iteration would give its column names."""
     return hasattr(value, "columns") and hasattr(value, "__array__")
 
 
 def _is_row_of_two(value: object) -> bool:
-    """Return whether a value has two numbers: it may be one database, or a pair of databases."""
+    """Return whether a value holds two numbers, and so may be a database or a pair of databases."""
     if not isinstance(value, list | np.ndarray | jax.Array):
         return False
     return len(np.shape(value)) == 1 and len(value) == 2
 
 
 def _shown(item: object) -> str:
-    """Return the shortened text of an entry; for a frame, its type."""
+    """Return the shortened text of an entry; for a data frame, return its type."""
     if _is_frame(item):
         return f"a {type(item).__name__}"
     text = repr(item)
@@ -163,7 +164,7 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
                 f"pairs.{name} must hold integers that fit an int32, of absolute value at most "
                 f"{limit}: write larger integers as floats."
             )
-    # Follow jax's default float type, which is float64 if x64 is on.
+    # jax's default float type is float64 if x64 is on.
     if dtype is np.float32 and jax.config.read("jax_enable_x64"):
         dtype = np.float64
     cast = tuple(side.astype(dtype) for side in given)
@@ -173,9 +174,9 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Reject pairs whose distance changes in the cast, since their audit would be wrong."""
+    """Reject pairs whose distance changes in the cast, because their audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    # Measure changes relative to the pair's largest distance, since a tiny one may lose a bit.
+    # A tiny distance may lose a bit, so measure changes relative to the pair's largest distance.
     entries = tuple(range(1, wanted.ndim))
     changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
         axis=entries, keepdims=True, initial=0.0

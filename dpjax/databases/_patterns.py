@@ -16,17 +16,18 @@ def query_patterns(num_queries: int) -> Pairs:
     first half has one query fewer than the second half.
 
     Args:
-        num_queries: Length k of the answers (k >= 2).
+        num_queries: Number k of query answers in a database (k >= 2).
 
     Returns:
         Ten pairs; the answers of each side have shape [10, k].
 
     Raises:
-        ValueError: When there are fewer than two queries.
+        ValueError: When `num_queries` is below 2 or above the limit `sizes`.
 
     References:
-        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The last three pairs put the
-        deviating query at the end, where the sparse vector technique has its largest loss.
+        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The last three pairs are not
+        in the table: their last query deviates, because the loss of the sparse vector technique is
+        largest there.
     """
     validate.positive_int(at_least=2, num_queries=num_queries)
     validate.within_limit("sizes", num_queries, "num_queries is too large")
@@ -61,7 +62,7 @@ def shifts(
     Args:
         database: A number or a vector; all entries are shifted equally.
         num_pairs: B, the number of shifts.
-        size: The largest shift.
+        size: Size of the largest shift.
 
     Returns:
         B pairs.
@@ -80,7 +81,7 @@ def shifts(
 
 
 def all_pairs(databases: Sequence) -> Pairs:
-    """Return every pair of the given databases: n (n - 1) / 2 pairs.
+    """Return all pairs of the given databases: n (n - 1) / 2 pairs for n databases.
 
     Args:
         databases: At least two databases of the same shape.

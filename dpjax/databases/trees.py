@@ -13,7 +13,7 @@ Tree = TypeVar("Tree")
 
 
 def as_tree(database: Database) -> Database:
-    """Convert a list of numbers to an array; in other structures, convert every leaf."""
+    """Convert a list of numbers to an array, and every leaf of another structure to an array."""
     if isinstance(database, dict):
         return {name: as_tree(part) for name, part in database.items()}
     if type(database) is list or type(database) is tuple:
@@ -23,7 +23,7 @@ def as_tree(database: Database) -> Database:
         return type(database)(parts) if parts else np.asarray(database)
     if jax.tree_util.all_leaves([database]):
         return np.asarray(database)
-    # A registered class defines its own leaves.
+    # A class that is registered as a pytree defines its own leaves.
     return jax.tree.map(np.asarray, database)
 
 
@@ -47,8 +47,8 @@ def length(stacked: Database) -> int:
 def stack(trees: Sequence[Database], side: str) -> Database:
     """Stack pytrees of arrays along a new leading axis.
 
-    `side` names the side of the pairs in error messages. ValueError is raised when the databases
-    differ in structure or shape, or hold no array.
+    The argument `side` names the side of the pairs in error messages. ValueError is raised when the
+    databases differ in structure or shape, or hold no array.
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(

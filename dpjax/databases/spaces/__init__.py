@@ -1,4 +1,4 @@
-"""Spaces of neighboring databases, defined by a domain of records and a relation of neighbors."""
+"""Spaces of neighboring databases, each defined by a domain of records and a neighbor relation."""
 
 from dpjax.databases.spaces._domain import Domain as Domain
 from dpjax.databases.spaces._neighbors import Neighbors as Neighbors

@@ -18,7 +18,7 @@ _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
 """Values that tend to break samplers, casts, sums and parsers."""
 
 _MOST_SEEN = 20
-"""Maximum number of a field's values in the example that are also tried in new records."""
+"""Maximum number of a field's values in the example database that are tried in new records."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class Domain:
     """The values that a record may hold.
 
     Attributes:
-        bounds: Bounds (low, high) on every number, or a list with one such pair per field; None
+        bounds: Bounds (low, high) on every number, or a list with such bounds for each field; None
             allows any finite number.
         categories: Values that a field without bounds may take; None allows any value of the type
-            that the field has in the example.
+            that the field has in the example database.
         nan: Whether a float may be NaN.
         infinite: Whether a float may be infinite.
-        size: Number of records if it is fixed, otherwise None.
-        member: Function that returns whether a database is allowed. If it raises an exception, the
-            database is not allowed.
+        size: Number of records of a database, or None if the number is not fixed.
+        member: Function that returns whether a database is allowed. If the function raises an
+            exception, the database is not allowed.
 
     Raises:
-        TypeError, ValueError: When bounds are not increasing, `categories` is empty, the size is
+        TypeError, ValueError: When bounds are not increasing, `categories` is empty, `size` is
             not an integer >= 1, or `member` is not a function.
     """
 
@@ -71,7 +71,7 @@ class Domain:
         """Return whether `member` allows a database."""
         try:
             return self.member is None or bool(self.member(database))
-        except Exception:  # User code may raise for databases outside its domain.
+        except Exception:  # A user's function may raise for databases outside its domain.
             return False
 
     def has(self, value: object, field: int = 0) -> bool:
@@ -86,11 +86,11 @@ class Domain:
         return bounds[0] <= value <= bounds[1]
 
     def values(self, seen: Sequence[object], field: int = 0) -> list[object]:
-        """Return distinct values of one field that are worth trying.
+        """Return distinct values to try in one field.
 
         Args:
-            seen: Values of the field in the example, whose type decides which values are worth
-                trying.
+            seen: Values of the field in the example database, whose type decides which other values
+                are tried.
             field: Index of the field.
         """
         kind, bounds = _kind_of(seen), self.bounds_of(field)
@@ -115,13 +115,13 @@ class Domain:
 
 
 def domain_like(records: Sequence[object]) -> Domain:
-    """Return the domain of all finite values, and of NaN or infinities if a record holds them."""
+    """Return the domain of all finite values, with NaN or infinities if a record contains them."""
     reals = [v for record in records for v in fields_of(record) if isinstance(v, float)]
     return Domain(nan=any(map(math.isnan, reals)), infinite=any(map(math.isinf, reals)))
 
 
 def _kind_of(seen: Sequence[object]) -> type | None:
-    """Return the common type of a field's values; None if types are mixed or no value is known."""
+    """Return the common type of a field's values, or None if types are mixed or none is known."""
     kinds = {bool if isinstance(v, np.bool_) else type(v) for v in seen if v is not None}
     if kinds == {int, float}:
         return float

@@ -1,4 +1,4 @@
-"""Space of neighboring databases, which proposes pairs for an audit and varies the best of them."""
+"""Spaces of neighboring databases, which propose pairs for an audit and vary the best pairs."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ from dpjax.databases.spaces._relations import AddRemove, Relation, Within, relat
 from dpjax.databases.spaces._space import Proposed, Space
 
 _MOST_HELD = 4_000_000
-"""Maximum total number of records in all proposed databases."""
+"""Maximum number of records in all proposed databases together."""
 
 _SMALLEST = 3
-"""A search always keeps this many pairs, those whose databases have the fewest records."""
+"""Number of pairs with the fewest records that a search always keeps."""
 
 _AS = ", varied"
 """Suffix of the label of a pair whose records have been varied."""
@@ -34,17 +34,17 @@ _TRIES = 20
 class Neighbors(Space):
     """A space of neighboring databases in which an audit searches for the best pairs.
 
-    `dpjax.audit` accepts it in place of pairs. Every proposed pair satisfies the relation and the
-    domain.
+    `dpjax.audit` accepts the space in place of pairs. Every proposed pair satisfies the relation
+    and the domain.
 
     Attributes:
         like: Example database. All databases of the space have the same form. For `Within`, the
             example is a number or a vector.
         relation: Relation that defines which databases are neighbors.
-        domain: Values that a record may hold. If None, any finite values of the types in the
-            example are allowed, and NaN or infinities if the example has them.
+        domain: Values that a record may hold. If `domain` is None, any finite values of the types
+            in the example are allowed, and NaN or infinities if the example has them.
         num_pairs: Maximum number of pairs in the first proposal.
-        seed: Seed for choosing among all candidate pairs.
+        seed: Seed of the choice among all candidate pairs.
     """
 
     like: object
@@ -67,8 +67,8 @@ class Neighbors(Space):
         rng = np.random.default_rng(self.seed)
         every = self._of_records(rng) if self.relation.of_records else self._of_values()
         limit = min(self.num_pairs, max(_MOST_HELD // max(2 * self._size, 1), 8))
-        # Take the smallest databases, in which one record counts most; then some of the first
-        # candidates, which are closest to the example; then the rest in random order.
+        # Take first the smallest databases, in which one record counts most; then some of the first
+        # candidates, which are closest to the example; then the remaining ones in random order.
         order = sorted(range(len(every)), key=lambda place: self._records_of(every[place]))
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()
@@ -88,7 +88,7 @@ class Neighbors(Space):
         return list(found.values())
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`. Vary the common records, or replace the differing record."""
+        """See `Space`; common records are varied, or the differing record is replaced."""
         rng = np.random.default_rng([self.seed, *seed])
         vary = self._varied_records if self.relation.of_records else self._varied_values
         for _ in range(_TRIES):
@@ -116,7 +116,7 @@ class Neighbors(Space):
             parts = [_entries(side) for side in sides]
             inside = all(domain.has(v, i) for part in parts for i, v in enumerate(part))
             near = inside and self.relation.holds(database, neighbor)
-        # The domain's own function comes last: OpenDP needs 14 ms to reject a database.
+        # The user's function comes last, because OpenDP needs 14 ms to reject a database.
         return near and all(map(domain.holds, sides))
 
     def __iter__(self) -> Iterator[tuple[object, object]]:
@@ -151,19 +151,19 @@ class Neighbors(Space):
         return len(self._form.records(self.like))
 
     def _pair(self, database: Any, neighbor: Any, label: str) -> Proposed | None:
-        """Make a pair from two lists of records; return None if it is not a pair of the space."""
+        """Make a pair from two lists of records; return None if the space lacks this pair."""
         if self.relation.of_records:
             try:
                 database, neighbor = map(self._form.database, (database, neighbor))
             except (TypeError, ValueError, OverflowError):
-                return None  # A value does not fit the type of the array or frame.
+                return None  # A value does not fit the type of the array or the frame.
         same = self._identity(database) == self._identity(neighbor)
         if same or not self.allows(database, neighbor):
             return None
         return Proposed(database, neighbor, label)
 
     def _identity(self, database: object) -> object:
-        """Return a key that differs for different databases; it also tells -0.0 from 0.0."""
+        """Return a key that differs for different databases, even if only -0.0 replaces 0.0."""
         records = self._form.records(database) if self.relation.of_records else _entries(database)
         return tuple(map(key_of, records))
 
@@ -173,10 +173,10 @@ class Neighbors(Space):
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
     def _of_records(self, rng: np.random.Generator) -> list[tuple[object, object, str]]:
-        """Return candidate pairs, one for each change of each base, alternating between bases."""
+        """Return candidate pairs, one for each change of each base, in turn from every base."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
-        # With a fixed size, records can only be replaced.
+        # If the size is fixed, records can only be replaced.
         fixed = self._domain.size is not None or not grows
         count = getattr(self.relation, "distance", 1)
         count = count // 2 if grows and fixed else count
@@ -199,7 +199,7 @@ class Neighbors(Space):
         return [move for _, _, move in ordered]
 
     def _varied_records(self, pair: Proposed, rng: np.random.Generator) -> tuple[object, object]:
-        """Change, repeat or drop common records on both sides, or replace the differing record."""
+        """Vary common records on both sides, or replace the record in which the sides differ."""
         sides = [self._form.records(side) for side in (pair.database, pair.neighbor)]
         tried = self._tried
         record = self._near(tried[rng.integers(len(tried))], rng)
@@ -278,21 +278,21 @@ def neighbors(
     """Return a space of neighboring databases that tend to break libraries, for an audit's `pairs`.
 
     The space proposes databases that are empty, constant, at a bound, doubled or reordered. The
-    differing record holds a value at or next to a bound, a huge or tiny value, -0.0, NaN or an
-    infinity if the domain allows it, a new category, or an empty string. A search ranks the pairs
-    with few draws each and varies the best of them.
+    record in which two databases differ holds a value at or next to a bound, a huge or tiny value,
+    -0.0, a new category, an empty string, or NaN or an infinity if the domain allows it. A search
+    ranks the pairs by a few draws each, and varies the best pairs.
 
     Args:
         like: A database that the algorithm accepts: a list of records, an array [records] or
-            [records, fields], a data frame, (X, y), a string, bytes; or a number or a vector for
-            `Within` and `AnyTwo`.
-        relation: "add-remove", "change-one", "any", or `AddRemove`, `ChangeOne`, `Within` or
-            `AnyTwo` of `dpjax.databases` with a distance.
+            [records, fields], a data frame, (X, y), a string or bytes; for `Within` and `AnyTwo`, a
+            number or a vector.
+        relation: "add-remove", "change-one" or "any"; or an `AddRemove`, `ChangeOne`, `Within` or
+            `AnyTwo` of `dpjax.databases`, with a distance.
         domain: Values that records may hold: bounds, categories, NaN, size, and a membership test.
-            If None, records may hold any finite values of the types in the example, and NaN or
-            infinities if the example has them.
+            If `domain` is None, records may hold any finite values of the types in the example, and
+            NaN or infinities if the example has them.
         num_pairs: Maximum number of pairs in the first proposal.
-        seed: Seed for choosing among all candidate pairs.
+        seed: Seed of the choice among all candidate pairs.
 
     Returns:
         The space of pairs.
@@ -313,7 +313,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
 
 
 def _moved(value: object, relation: Within) -> list[Any]:
-    """Return values at the maximum distance, where one entry or all entries have moved."""
+    """Return vectors at the maximum distance of a value, in one entry or in all entries."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance
@@ -334,7 +334,7 @@ def _moved(value: object, relation: Within) -> list[Any]:
 
 
 def _added(value: float, step: float, whole: bool) -> float:
-    """Return value + step, rounded toward the value if it cannot be represented."""
+    """Return value + step, rounded toward `value` if the sum is not a floating-point number."""
     if whole:
         return value + int(step)
     moved = value + step

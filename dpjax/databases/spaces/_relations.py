@@ -17,7 +17,7 @@ _NORMS = ("absolute", "l1", "l2", "linf")
 
 
 class Relation:
-    """A relation between databases; subclasses are frozen dataclasses with options as fields.
+    """A neighbor relation of databases; subclasses are frozen dataclasses with their options.
 
     Attributes:
         of_records: Whether the relation compares databases record by record, not as whole values.
@@ -26,7 +26,7 @@ class Relation:
     of_records: bool = True
 
     def holds(self, database: Any, neighbor: Any) -> bool:
-        """Return whether two databases (lists of records if `of_records`) are neighbors."""
+        """Return whether two databases, lists of records if `of_records`, are neighbors."""
         raise NotImplementedError
 
 
@@ -89,7 +89,7 @@ class Within(Relation):
     Distances are compared exactly, as fractions of the floating-point numbers.
 
     Attributes:
-        distance: Maximum distance in the norm.
+        distance: Maximum distance in the norm `norm`.
         norm: "absolute" for numbers; "l1", "l2" or "linf" for vectors.
     """
 
@@ -134,10 +134,10 @@ _NAMED: dict[str, Relation] = {
 
 
 def relation_of(relation: Relation | str) -> Relation:
-    """Return the relation with the given name; return a `Relation` unchanged.
+    """Return the relation of a given name, or the given `Relation` unchanged.
 
     Raises:
-        TypeError: When `relation` is neither a relation nor a name.
+        TypeError: When `relation` is neither a `Relation` nor a string.
         ValueError: When the name is unknown.
     """
     if isinstance(relation, Relation):
@@ -159,7 +159,7 @@ def _edits(one: Sequence[object], other: Sequence[object]) -> int:
     one, other = one[start:], other[start:]
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]
-    # Length of the longest common subsequence, row by row.
+    # Compute the length of the longest common subsequence, row by row.
     row = [0] * (len(other) + 1)
     for x in one:
         before = row

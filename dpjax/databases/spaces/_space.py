@@ -1,15 +1,15 @@
-"""Interface of a space of pairs, which proposes pairs and varies the most promising ones."""
+"""Interface of a space of pairs, which proposes pairs and varies the most promising pairs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
 class Proposed(NamedTuple):
-    """A proposed pair.
+    """A proposed pair of neighboring databases.
 
     Attributes:
         database: The database.
-        neighbor: Its neighbor.
+        neighbor: The neighbor of the database.
         label: Description of how the pair was made.
     """
 
@@ -19,7 +19,7 @@ class Proposed(NamedTuple):
 
 
 class Space:
-    """A set of pairs to search: initial proposals, and variations of given pairs."""
+    """A set of pairs that can be searched, by initial proposals and variations of given pairs."""
 
     def proposed(self) -> list[Proposed]:
         """Return the distinct pairs with which a search begins.
@@ -42,5 +42,5 @@ class Space:
         raise NotImplementedError
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return a few pairs with the fewest records; return [] if databases have no records."""
+        """Return the few pairs with the fewest records, or [] if databases have no records."""
         raise NotImplementedError
