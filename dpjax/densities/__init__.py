@@ -1,4 +1,4 @@
-"""Density estimators: truncated kernel estimates (direct and binned), truncated frequencies."""
+"""Density estimators: truncated kernel estimates, direct or binned, and truncated frequencies."""
 
 from dpjax.densities._bandwidth import RULES as RULES
 from dpjax.densities._bandwidth import BandwidthRule as BandwidthRule

@@ -1,8 +1,8 @@
 """Bandwidth rules, which set the kernel width from a pilot sample.
 
-A rule reduces a pilot sample to a *spread*; the bandwidth at any sample size is then
-spread * size^-exponent. One pilot sample thus sets the bandwidths for the search set and for the
-confirmation set, and neither bandwidth depends on the samples to be smoothed.
+A rule reduces a pilot sample to a *spread*; the bandwidth for n samples is then
+spread * n^-exponent. One pilot sample sets the bandwidths for the search set and for the
+confirmation set, so neither bandwidth depends on the samples that are smoothed.
 """
 
 import math
@@ -20,7 +20,7 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
 _ROWS, _LANES = 16, 128
-"""Shape of the blocks in which samples are counted.
+"""Shape (rows, columns) of the blocks in which samples are counted.
 
 A sum over 16 rows fits in an int8, and 128 columns fill a processor's vector registers.
 """
@@ -54,12 +54,12 @@ def bandwidth_at(
 
     Args:
         rule: Rule that defines the exponent.
-        spread: Spread of a pilot sample, as returned by the rule, or a mean of spreads; an array of
-            any shape.
+        spread: Spread of a pilot sample, as returned by the rule, or an average of spreads; an
+            array of any shape.
         num_samples: Sample size.
         dimension: Dimension d of the outputs.
-        extra: Number added to the exponent in order to undersmooth; gamma in condition (C4) of
-            Askin, Kutta, Dette (2022).
+        extra: Number that is added to the exponent in order to undersmooth, called gamma in
+            condition (C4) of Askin, Kutta, Dette (2022).
     """
     if isinstance(rule, Fixed):
         return spread
@@ -71,15 +71,15 @@ def bandwidth_at(
 class Silverman(_NormalRate):
     """Silverman's rule of thumb: 0.9 min(sd, IQR / 1.34) n^(-1/5) for d = 1, as R's nrd0.
 
-    For d > 1 the factor 0.9 becomes (4 / (d + 2))^(1/(d+4)), the exponent becomes -1/(d+4), and
-    min(sd, IQR / 1.34) becomes its geometric mean over the axes.
+    For dimension d > 1, the factor 0.9 becomes (4 / (d + 2))^(1/(d+4)), the exponent becomes
+    -1/(d+4), and min(sd, IQR / 1.34) becomes the geometric mean of this number over the axes.
 
     References:
         Silverman (1986), section 3.4.2; Askin, Kutta, Dette (2022), section V (R's `kdensity`).
     """
 
     def spread(self, pilot: Array) -> Array:
-        """Return 0.9 min(sd, IQR / 1.34)."""
+        """Return 0.9 min(sd, IQR / 1.34) for d = 1."""
         dimension = pilot.shape[1]
         factor = 0.9 if dimension == 1 else (4 / (dimension + 2)) ** (1 / (dimension + 4))
         return factor * robust_spread(pilot)
@@ -91,7 +91,7 @@ class Scott(_NormalRate):
     """Scott's rule: (4 / (d + 2))^(1/(d+4)) sd n^(-1/(d+4)), which is 1.06 sd n^(-1/5) for d = 1.
 
     The standard deviation sd is capped at 2 IQR / 1.34, which limits the effect of outliers. On
-    normal and Laplace data, sd is well below this cap.
+    normal and Laplace data, sd is well below the cap.
 
     References:
         Scott (1992), section 6.5.
@@ -161,8 +161,8 @@ class Fixed:
 class CrossValidated(_NormalRate):
     """A rule that maximizes the leave-one-out likelihood on a part of the pilot sample.
 
-    The rule tries Silverman's bandwidth times 25 factors from 1/8 to 4 on `num_pilot` samples, and
-    scales the best bandwidth to other sample sizes n at the rate n^(-1/(d+4)).
+    On `num_pilot` samples, the rule tries Silverman's bandwidth times 25 factors from 1/8 to 4. For
+    other sample sizes n, it scales the best bandwidth at the rate n^(-1/(d+4)).
 
     Attributes:
         num_pilot: Number of pilot samples from which the likelihood is computed.
@@ -190,8 +190,8 @@ class CrossValidated(_NormalRate):
         def likelihood(bandwidth):
             sums = jnp.sum(kernel.profile(distance2 / bandwidth**2), axis=1) - 1
             density = kernel.norm(dimension) * sums / ((size - 1) * bandwidth**dimension)
-            # Without a lower limit on the density, one isolated point would make the likelihood 0
-            # for a compact kernel.
+            # With a compact kernel, one isolated point has density 0, which would make the
+            # likelihood 0, so the density has a lower limit.
             return jnp.mean(jnp.log(jnp.maximum(density, 1e-6 / start**dimension)))
 
         candidates = start * jnp.geomspace(1 / 8, 4, 25)
@@ -209,10 +209,10 @@ RULES = {
 
 
 def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
-    """Convert a rule, the name of a rule, or a fixed bandwidth to a rule.
+    """Return a rule, given a rule, the name of a rule, or a fixed bandwidth.
 
     Raises:
-        ValueError: When the name is unknown, or the number is not above 0.
+        ValueError: When the name is unknown, or when the number is not above 0.
         TypeError: When `bandwidth` is not a rule, a name or a number.
     """
     if isinstance(bandwidth, str):
@@ -226,17 +226,17 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     return Fixed(float(bandwidth))
 
 
-# Jitted, so that calls outside `jit` compile it only once.
+# Jitted, so that calls outside `jit` compile the function only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """Return min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale robust to outliers.
 
-    For d > 1, the result is the geometric mean over axes. An axis whose IQR is 0 because of ties
-    contributes its sd. The result cannot be differentiated (TypeError), because quartiles are
-    computed from counts.
+    For d > 1, the result is the geometric mean over the axes. If the IQR of an axis is 0 because of
+    ties, the sd of that axis is used. The quartiles are computed from counts, so the result cannot
+    be differentiated (TypeError).
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
-    # The barriers keep XLA from repeating the sums in every step that uses them.
+    # The barriers prevent XLA from repeating the sums in every step that uses them.
     mean = jax.lax.optimization_barrier(jnp.mean(columns, axis=1))
     squares = jnp.sum((columns - mean[:, None]) ** 2, axis=1)
     deviation = jax.lax.optimization_barrier(
@@ -249,15 +249,15 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
 
 
 def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
-    """Compute quartiles [2, d] of columns [d, m] by bisection, much faster than XLA's CPU sort.
+    """Compute quartiles [2, d] of columns [d, m] by bisection, which is faster than XLA's CPU sort.
 
     Quartiles lie within sqrt(3) standard deviations of the mean (Cantelli's inequality). The error
     of a computed quartile is at most 1.75 * 2^-17 standard deviations.
     """
     dimension, size = columns.shape
     needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)
-    # On CPU, XLA vectorizes sums over a leading axis; a vector register holds four times as many
-    # int8 as float32 values.
+    # On CPU, XLA vectorizes sums over a leading axis, and a vector register holds four times as
+    # many int8 as float32 values.
     padding = ((0, 0), (0, -size % (_ROWS * _LANES)))
     rows = jnp.pad(columns, padding, constant_values=jnp.inf).reshape(dimension, -1, _ROWS, _LANES)
 

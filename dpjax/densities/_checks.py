@@ -1,6 +1,6 @@
 """Validation of the arguments of density estimates.
 
-Shapes are always validated. Values are validated only if they are not traced.
+Shapes are always validated. Values are validated only if JAX does not trace them.
 """
 
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
     """Convert finite numbers of shape [n] or [n, d] to float64 [n, d].
 
     Raises:
-        ValueError: When the array has another shape, or a value is not finite.
+        ValueError: When the array has another shape, or when a value is not finite.
     """
     array = np.asarray(values)
     _check_shape(name, array)
@@ -31,9 +31,9 @@ def checked_arrays(
     """Validate samples and points, and convert them to JAX arrays without changing their shapes.
 
     Args:
-        samples: Samples [n] or [n, d]; traced values are not validated.
-        points: Points [p] or [p, d]; traced values are not validated.
-        bandwidth: Scalar; a traced value is not validated.
+        samples: Samples [n] or [n, d], whose values are not validated if they are traced.
+        points: Points [p] or [p, d], whose values are not validated if they are traced.
+        bandwidth: Scalar, whose value is not validated if it is traced.
 
     Raises:
         TypeError: When the bandwidth is not a number.
@@ -52,7 +52,7 @@ def checked_arrays(
         if isinstance(values, Array) and validate.is_traced(values):
             _check_shape(name, values)
         else:
-            # Check on the host, since a check on the device would have to be compiled.
+            # Check on the host, because a check on the device would have to be compiled.
             host = np.asarray(values)
             _check_shape(name, host)
             _check_finite(name, host)
@@ -62,7 +62,7 @@ def checked_arrays(
 
 
 def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
-    """Raise ValueError if samples and points differ in dimension; a vector has dimension 1."""
+    """Raise ValueError if samples and points differ in dimension; arrays [n] have dimension 1."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(
@@ -73,10 +73,10 @@ def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> 
 def check_num_nodes(
     num_nodes: int, points: ArrayLike | Array, bandwidth: ArrayLike | Array, kernel: Kernel
 ) -> None:
-    """Raise ValueError if a lattice over the points is too coarse for the kernel and bandwidth.
+    """Raise ValueError if a lattice over the points is too coarse for the kernel and the bandwidth.
 
     Points have shape [p] or [p, 1]. If the points or the bandwidth are traced, nothing is checked.
-    The error's message states a sufficient number of nodes.
+    The message of the error states a sufficient number of nodes.
     """
     if validate.is_traced(points) or validate.is_traced(bandwidth):
         return

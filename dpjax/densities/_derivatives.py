@@ -1,8 +1,8 @@
 """The error raised when a density estimate is differentiated.
 
 A density estimate is computed in integers: it counts samples, or sums rounded kernel values. JAX
-takes the derivative of an integer to be 0, so without this error the chain rule would return a
-meaningless number.
+takes the derivative of an integer to be 0. Without the error, the chain rule would therefore return
+a meaningless number.
 """
 
 import jax
@@ -11,7 +11,7 @@ from jax import Array
 
 @jax.custom_jvp
 def no_derivative(value: Array) -> Array:
-    """Return the value unchanged, at no cost; raise TypeError when it is differentiated."""
+    """Return the value unchanged; raise TypeError when the value is differentiated."""
     return value
 
 

@@ -1,4 +1,4 @@
-"""The direct kernel density estimate, which evaluates every sample at every point.
+"""The direct kernel density estimate, which evaluates the kernel of every sample at every point.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1.
@@ -29,13 +29,13 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
         samples: Samples, [block] or [block, d].
         point: Evaluation point, [d].
         bandwidth: Scalar.
-        kernel: Kernel, whose profile excludes the factor c_d / h^d.
+        kernel: Kernel whose profile is evaluated, without the factor c_d / h^d of the kernel.
 
     Returns:
         Values [block] in [0, 1].
     """
-    # The division is written as a product with the reciprocal: XLA would rewrite it only for some
-    # layouts of runs, and the last bits of the result must not depend on the layout.
+    # The last bits of the result must not depend on the layout of runs. XLA replaces a division by
+    # a product with the reciprocal in some layouts only, so the product is written here.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
@@ -49,8 +49,8 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
         kernel: The kernel.
 
     Returns:
-        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. Differentiation
-        raises TypeError.
+        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. The reducer
+        raises TypeError when it is differentiated.
     """
     points, bandwidth = no_derivative(points), no_derivative(bandwidth)
 
@@ -63,7 +63,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
             (points[:, axis, None] - samples[None, :, axis]) / bandwidth
             for axis in range(points.shape[1])
         )
-        # Padding must not count; it may be NaN.
+        # Padding must not count, and may be NaN.
         values = jnp.where(valid[None, :], to_fixed_point(kernel.profile(distance2)), 0)
         return sums.add(jnp.sum(values, axis=1, dtype=jnp.int32))
 
@@ -73,7 +73,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
 def density_of_sums(
     sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
 ) -> Array:
-    """Convert the sums from the reducer of `kernel_sums` to density estimates.
+    """Convert the sums of the reducer of `kernel_sums` to density estimates.
 
     Args:
         sums: Final carry of the reducer of `kernel_sums`.

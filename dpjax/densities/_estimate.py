@@ -1,4 +1,4 @@
-"""Standalone functions that estimate the density of given samples."""
+"""Functions that estimate the density of given samples, for use without an audit."""
 
 import jax
 import jax.numpy as jnp
@@ -40,18 +40,18 @@ def truncated_kde(
     Gaussian and d = 1). If many samples at different distances contribute, the error is far
     smaller. With the binned method, each sample moves by up to half a bin, which is at most 1/16 of
     the distance between nodes; the lattice adds the errors described in `binned_density`. A density
-    that is not far above these errors is noise and may be 0. Therefore set the floor above the
-    errors, and disregard densities that equal the floor.
+    that is not far above these errors is noise, and may be 0. The floor should therefore be set
+    above the errors, and densities that equal the floor should be disregarded.
 
     Args:
         samples: Real numbers of shape [n] or [n, d].
         points: Evaluation points, real numbers of shape [p] or [p, d].
-        bandwidth: A rule, its name ("silverman", "scott", "hoelder", "cross-validated") or a number
-            in units of the samples.
+        bandwidth: A rule; the name of a rule ("silverman", "scott", "hoelder" or
+            "cross-validated"); or a number in units of the samples.
         floor: Lower limit of the densities, tau >= 0.
         kernel: Name of the kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
-        method: "direct", which computes n p kernel values; or "binned", only for d = 1, which
-            counts samples in bins, smooths the counts by one FFT, and interpolates between nodes.
+        method: "direct" computes n p kernel values. "binned", which is only for d = 1, counts
+            samples in bins, smooths the counts by one FFT, and interpolates between nodes.
         num_nodes: Number of lattice nodes of the binned method. Kernels with an edge or a kink need
             more nodes than the Gaussian, because their error decreases only as 1 / num_nodes where
             samples are sparse.
@@ -60,9 +60,9 @@ def truncated_kde(
         Densities of shape [p].
 
     Raises:
-        ValueError: When shapes disagree, a value is not finite, or there are fewer than two
-            samples; when samples are constant on an axis and `bandwidth` is a rule; when d > 1 and
-            the method is "binned"; or when the lattice is too coarse for the bandwidth.
+        ValueError: When shapes disagree, when a value is not finite, or when there are fewer than
+            two samples; when samples are constant on an axis and `bandwidth` is a rule; when d > 1
+            and the method is "binned"; or when the lattice is too coarse for the bandwidth.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -103,8 +103,8 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at the floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]. A frequency is a count divided by n; samples outside the
-            categories are included in n.
+        samples: Integers of shape [n]. A frequency is a count divided by n, and n includes samples
+            outside the categories.
         num_categories: Number of categories.
         floor: Lower limit of the frequencies, tau >= 0.
 
@@ -126,7 +126,7 @@ def truncated_frequencies(
     if samples.ndim != 1 or len(samples) == 0:
         raise BadValue(f"samples must be a vector and not empty, but had shape {samples.shape}.")
     reducer = category_counts(num_categories)
-    # Map before the cast to int32, which would turn 2^32 into 0.
+    # Map the samples to categories before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
     counts = _reduce(jnp.asarray(category.astype(np.int32)), reducer).as_float()[:-1]
     return jnp.maximum(counts / len(samples), floor)
@@ -135,12 +135,13 @@ def truncated_frequencies(
 def direct_density(
     samples: Array, points: Array, bandwidth: Array, *, kernel: str = "gaussian"
 ) -> Array:
-    """Compute the direct kernel density estimate; usable inside `jit` and `vmap`.
+    """Compute the direct kernel density estimate, inside or outside of `jit` and `vmap`.
 
-    Kernel values are rounded to multiples of 2^-17 and summed as integers, so the error is
+    Kernel values are rounded to multiples of 2^-17 and summed as integers. The error is therefore
     absolute, not relative, even in float64: at most 2^-18 c_d / h^d, where h is the bandwidth and
-    c_d / h^d is the height of one kernel. Truncate densities at a floor far above the error.
-    Because values are rounded, the estimate has no derivative with respect to any argument.
+    c_d / h^d is the height of one kernel. Densities should be truncated at a floor far above the
+    error. Because kernel values are rounded, the estimate has no derivative with respect to any
+    argument.
 
     Args:
         samples: Floats [n] or [n, d].
@@ -152,10 +153,10 @@ def direct_density(
         Densities [p].
 
     Raises:
-        TypeError: When the estimate is differentiated, or the bandwidth is not a number.
-        ValueError: When shapes disagree, an argument is empty or not finite, or the bandwidth is
-            not above 0. Traced values are not validated: a sample that is NaN or infinite adds
-            nothing to the sum but is included in n, which lowers all densities.
+        TypeError: When the estimate is differentiated, or when the bandwidth is not a number.
+        ValueError: When shapes disagree, when an argument is empty or not finite, or when the
+            bandwidth is not above 0. Traced values are not validated: a sample that is NaN or
+            infinite adds nothing to the sum but is included in n, which lowers all densities.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -174,19 +175,19 @@ def binned_density(
     kernel: str = "gaussian",
     num_nodes: int = 2**11,
 ) -> Array:
-    """Compute the binned kernel density estimate; usable inside `jit` and `vmap`.
+    """Compute the binned kernel density estimate, inside or outside of `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, even with few nodes, because the cost of the FFT
-    grows with the number of nodes while additional bins are nearly free.
+    Samples are counted in at least 2^16 bins, even if there are few nodes: the cost of the FFT
+    grows with the number of nodes, while additional bins cost almost nothing.
 
     The error is absolute, not relative, even in float64, and has three parts. First, each sample
-    moves by up to b / 2, where b is the width of a bin. For the Gaussian with bandwidth h, this
-    changes a density by up to 0.3 b / h times the height 0.4 / h of one kernel, and by far less
-    with many samples. Second, splitting counts between nodes changes the kernel of a single sample
-    by up to (spacing / h)^2 / 40 times the kernel's height. Third, the FFT in float32 adds up to
-    about 2^-23 of the largest density, even where there is no sample. Truncate densities at a floor
-    far above these errors. The estimate has no derivative with respect to any argument, because it
-    is computed from counts.
+    moves by up to b / 2, where b is the width of a bin. For the Gaussian with bandwidth h, the
+    moves change a density by up to 0.3 b / h times the height 0.4 / h of one kernel, and by far
+    less if there are many samples. Second, the division of counts between nodes changes the kernel
+    of a single sample by up to (spacing / h)^2 / 40 times the kernel's height. Third, the FFT in
+    float32 adds up to about 2^-23 of the largest density, even where there is no sample. Densities
+    should be truncated at a floor far above the sum of the three errors. The estimate has no
+    derivative with respect to any argument, because it is computed from counts.
 
     Args:
         samples: Floats [n] or [n, 1].
@@ -199,11 +200,11 @@ def binned_density(
         Densities [p] >= 0, by cubic interpolation between nodes.
 
     Raises:
-        TypeError: When the estimate is differentiated, or the bandwidth is not a number.
-        ValueError: When an argument is not one-dimensional, empty or not finite, the bandwidth is
-            not above 0, or the nodes are too few for the bandwidth. Traced values are not
-            validated: a sample that is NaN or infinite is not counted but is included in n, which
-            lowers all densities, and a lattice that is too coarse smooths them too much.
+        TypeError: When the estimate is differentiated, or when the bandwidth is not a number.
+        ValueError: When an argument is not one-dimensional, is empty or is not finite, when the
+            bandwidth is not above 0, or when the nodes are too few for the bandwidth. Traced values
+            are not validated: a sample that is NaN or infinite is not counted but is included in n,
+            which lowers all densities, and a lattice that is too coarse smooths densities too much.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.

@@ -1,7 +1,7 @@
 """Kernels of the density estimators: spherically symmetric, compact or with exponential tails.
 
-Notation: K(u) = c_d k(|u|), where the profile k decreases from k(0) = 1, and c_d is such that K
-integrates to 1 over R^d.
+In the notation of this module, K(u) = c_d k(|u|), where the profile k decreases from k(0) = 1, and
+c_d is such that K integrates to 1 over R^d.
 
 References:
     Askin, Kutta, Dette (2022), conditions (K1) and (K2).
@@ -27,11 +27,11 @@ class Kernel:
         radius: Distance beyond which k is 0 or below 2e-8.
         moment: Function that maps (d, p) to the integral of k^p over R^d, for p = 1 and 2.
         min_nodes: Number of lattice nodes per bandwidth with which the binned estimate is within
-            about 1e-3 of the direct one. A smooth kernel needs few nodes; a kernel with a kink or
-            an edge needs many.
+            about 1e-3 of the direct estimate. A smooth kernel needs few nodes; a kernel with a kink
+            or an edge needs many.
         spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
-            elementwise. None if the transform does not vanish beyond the highest frequency of a
-            lattice; the profile, sampled at the nodes, is then transformed instead.
+            elementwise. It is None if the transform does not vanish beyond the highest frequency of
+            a lattice; then the profile is sampled at the nodes, and transformed numerically.
     """
 
     name: str
@@ -90,6 +90,6 @@ KERNELS: dict[str, Kernel] = {
 
 
 def find_kernel(name: str) -> Kernel:
-    """Return a kernel by name; raise ValueError with the nearest name if it is unknown."""
+    """Return the kernel of a name; for an unknown name, raise ValueError with the nearest name."""
     validate.one_of(KERNELS, kernel=name)
     return KERNELS[name]

@@ -1,19 +1,20 @@
 """The binned kernel density estimate, which counts samples on a lattice and smooths by FFT.
 
-Samples are counted in bins that are much finer than the lattice: each draw adds 1 to one bin.
-The counts are then split linearly between the two nearest nodes and convolved with the kernel. The
-split amounts to an additional smoothing by a triangle whose half-width is the node spacing. If the
-spectrum of the kernel has a closed form, it is divided by the spectrum of the triangle, which
-undoes this smoothing; then, few nodes per bandwidth are enough. The remaining error is aliasing;
-its relative size is (spacing / bandwidth)^2 / 40 for one sample and far smaller for many. For other
-kernels, the error is of first order in spacing / bandwidth wherever the kernel of a sample has a
-kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
+Samples are counted in bins that are much finer than the lattice: each draw adds 1 to one bin. Each
+bin's count is then split linearly between the two nearest nodes, and the weights of the nodes are
+convolved with the kernel. The split amounts to an additional smoothing by a triangle whose
+half-width is the node spacing. If the spectrum of the kernel has a closed form, it is divided by
+the spectrum of the triangle, which undoes the additional smoothing; then, few nodes per bandwidth
+are enough. The remaining error is aliasing, whose relative size is (spacing / bandwidth)^2 / 40 for
+one sample and far smaller for many samples. For kernels without a closed form, the error is of
+first order in spacing / bandwidth wherever the kernel of a sample has a kink or an edge. The
+estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
 (`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; Silverman (1982) and Wand (1994), for binning;
-    Greengard, Lee (2004), "Accelerating the nonuniform fast Fourier transform", for division by the
-    transform of the spreading function (a Gaussian in the paper, a triangle here).
+    Greengard, Lee (2004), "Accelerating the nonuniform fast Fourier transform", for the division by
+    the transform of the spreading function (a Gaussian in the paper, a triangle in this module).
 """
 
 import math
@@ -29,18 +30,18 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 
 _FINE = 16
-"""Default number of bins per lattice node."""
+"""Default number of bins per lattice node, when samples are counted."""
 
 MAX_NODES = 2**18
 """Maximum number of lattice nodes."""
 
 
 def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
-    """Double the number of nodes of a lattice until it suffices for the kernel.
+    """Double the number of nodes of a lattice until the kernel can be evaluated accurately.
 
     Args:
         num_nodes: Number of nodes of a lattice that is too coarse.
-        nodes_per_bandwidth: Nodes per bandwidth of that lattice, above 0.
+        nodes_per_bandwidth: Number of nodes per bandwidth of the coarse lattice, above 0.
         kernel: The kernel.
 
     Returns:
@@ -65,7 +66,7 @@ class Lattice(NamedTuple):
 
     @classmethod
     def covering(cls, low: Array, high: Array, reach: Array, num_nodes: int) -> "Lattice":
-        """Return the lattice for densities on [low, high], extended by `reach` on each side."""
+        """Return the lattice for densities on [low, high], extended by `reach` at both ends."""
         return cls(low - reach, (high - low + 2 * reach) / num_nodes)
 
     def nodes(self, num_nodes: int) -> Array:
@@ -90,13 +91,14 @@ class Lattice(NamedTuple):
 def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reducer:
     """Return a reducer that counts real samples in the fine bins of a lattice.
 
-    The carry is int32 of shape [num_nodes * fine + 1]. Ignore its last entry, which collects
-    samples outside the lattice and the padding of the last block. Differentiation raises TypeError.
+    The carry is int32 of shape [num_nodes * fine + 1]. Its last entry counts samples outside the
+    lattice and the padding of the last block, and should be ignored. The reducer raises TypeError
+    when it is differentiated.
 
     Args:
         lattice: The lattice.
         num_nodes: Number of nodes of the lattice.
-        fine: Bins per node.
+        fine: Number of bins per node.
     """
     num_bins = num_nodes * fine
     start, spacing = no_derivative(lattice.start), no_derivative(lattice.spacing)
@@ -107,8 +109,8 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     def update(counts: Array, samples: Array, valid: Array) -> Array:
         place = (no_derivative(samples) - start) * (fine / spacing)
         inside = valid & (place >= 0) & (place < num_bins)
-        # Cast to int32 first, since a cast from float to uint32 does not vectorize. With unsigned
-        # indices, JAX omits the check for negative ones.
+        # A cast from float to uint32 does not vectorize, so cast to int32 first. For unsigned
+        # indices, JAX omits the check for negative indices.
         bins = jnp.where(inside, place, num_bins).astype(jnp.int32).astype(jnp.uint32)
         return counts.at[bins].add(1, mode="promise_in_bounds")
 
@@ -123,19 +125,19 @@ def smooth_counts(
     num_samples: int,
     fine: int,
 ) -> Array:
-    """Return the density estimate at the nodes of a lattice, from its fine counts.
+    """Return the density estimate at the nodes of a lattice, from counts in bins.
 
     The convolution is circular, so the estimate is correct only at nodes whose distance from both
-    ends is at least the kernel's reach. On a lattice from `Lattice.covering`, it is correct at all
-    nodes in [low, high].
+    ends is at least the kernel's reach. On a lattice made by `Lattice.covering`, the estimate is
+    correct at all nodes in [low, high].
 
     Args:
         counts: Integers [bins + 1], the carry of `lattice_counts`.
         lattice: The lattice of the counts.
         bandwidth: Scalar.
         kernel: The kernel.
-        num_samples: Number of streamed samples, including those outside the lattice.
-        fine: Bins per node of the counts.
+        num_samples: Number of streamed samples, including samples outside the lattice.
+        fine: Number of bins per node of the counts.
 
     Returns:
         Densities >= 0 at the nodes, [nodes].
@@ -154,16 +156,16 @@ def smooth_both(
     num_samples: int,
     fine: int = _FINE,
 ) -> Array:
-    """Apply `smooth_counts` to two samples with their own bandwidths, by one complex transform.
+    """Apply `smooth_counts` to two samples, each with its own bandwidth, by one complex transform.
 
     Let w and v be the node weights of the two samples, and let Z be the spectrum of z = w + iv. The
     spectra of w and v are then (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If T and U are the
-    transforms of the two kernels, the smoothed z has the spectrum
-    Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2, and the real and imaginary parts of its inverse transform
-    are the two densities.
+    transforms of the two kernels, the smoothed z has the spectrum Z(k) (T + U) / 2 +
+    Z*(-k) (T - U) / 2, and the real and imaginary parts of its inverse transform are the two
+    densities.
 
-    Arguments and result are those of `smooth_counts`, with a first axis for the two samples: counts
-    [2, bins + 1], bandwidths [2], densities [2, nodes].
+    The arguments and the result are those of `smooth_counts`, with a first axis for the two
+    samples: counts [2, bins + 1], bandwidths [2], densities [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]
@@ -181,9 +183,9 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Return the weights of nodes, [nodes]: each bin's count is split between the nearest two."""
-    # Integer sums are exact and, on CPU, faster than products of floats (four times for rows of 4).
-    # If there are so many samples that the sums could overflow, floats are used.
+    """Return the weights [nodes] of the nodes, after a split of every bin between two nodes."""
+    # Sums of integers are exact and, on CPU, faster than products of floats (four times faster for
+    # rows of 4). Floats are used only if there are so many samples that the sums could overflow.
     exact = 2 * fine * num_samples < 2**31
     kind = jnp.int32 if exact else jnp.result_type(float)
     bins = counts[:-1].reshape(-1, fine).astype(kind)
@@ -195,9 +197,9 @@ def _weights(counts: Array, fine: int, num_samples: int) -> Array:
 def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int) -> Array:
     """Return the discrete Fourier transform of the kernel on the lattice, [num_nodes // 2 + 1].
 
-    The kernel K(x / h) / h is continued periodically. Divisions are written as products with
-    reciprocals: the layout of the runs decides which divisions XLA rewrites like this, and the last
-    bits of the result must not depend on the layout.
+    The kernel K(x / h) / h is continued periodically. The last bits of the result must not depend
+    on the layout of the runs. XLA replaces a division by a product with the reciprocal in some
+    layouts only, so all divisions are written as such products.
     """
     if kernel.spectrum is not None:
         # The closed form saves one FFT.
