@@ -1,4 +1,4 @@
-"""Background knowledge of an adversary, as buckets of databases."""
+"""Background knowledge of an adversary, represented by buckets of databases."""
 
 from dataclasses import dataclass, replace
 
@@ -12,15 +12,14 @@ from dpjax.empirical._samples import JaxQuery, sample_query
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """An adversary with some knowledge of the database that is queried.
+    """An adversary with some knowledge about the database that is queried.
 
     Attributes:
         knows: What the adversary knows about each database: a query, or an array with one value or
             label per database.
-        num_buckets: Number of buckets, if `knows` gives numbers with more than `num_buckets`
-            distinct values. The databases are then sorted by value and cut into `num_buckets`
-            buckets of equal size. Otherwise, the databases that share a value or label form a
-            bucket.
+        num_buckets: Number of buckets. If `knows` gives numbers with more than `num_buckets`
+            distinct values, the databases are sorted by value and cut into `num_buckets` buckets of
+            equal size. Otherwise, the databases that share a value or label form a bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
@@ -30,11 +29,10 @@ class Adversary:
     num_buckets: int = 2
 
     def __post_init__(self):
-        """Validate the number of buckets."""
         validate.positive_int(num_buckets=self.num_buckets)
 
     def buckets(self, panel: Panel, key: int) -> list[tuple[str, np.ndarray]]:
-        """Return the label and the databases of every bucket of the adversary's knowledge.
+        """Return the label of every bucket of the adversary's knowledge, with its databases.
 
         Args:
             panel: The databases.
@@ -71,8 +69,8 @@ class Adversary:
 
 
 def _answers(query: object, panel: Panel, key: int) -> np.ndarray:
-    # Only the answers on the complete databases are needed, so merge all individuals into one. A
-    # JAX query is an exception, because it receives its values by individual.
+    # Only the answers on complete databases are needed, so all individuals are merged into one. A
+    # JAX query is an exception, because its values are arranged by individual.
     if not isinstance(query, JaxQuery):
         everybody = np.zeros_like(panel.individual)
         panel = replace(panel, individuals=("everybody",), individual=everybody)

@@ -1,8 +1,8 @@
 """Bandwidths for the densities of query results, chosen by out-of-sample likelihood.
 
 The results of each database are scored by a density that is fitted to the results of all other
-databases. If a database has several draws, all of its draws are left out together, since they are
-not independent of each other.
+databases. If a database has several draws, they depend on each other, so all of them are left out
+together.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import scipy
 from dpjax.core import validate
 
 _MAX_PAIRS_SAMPLES = 2000
-"""Maximum number of samples whose pairwise distances are computed."""
+"""Maximum number of samples between which pairwise distances are computed."""
 
 _TIED = (
     "Tied query results make the likelihood grow without bound as the bandwidth shrinks, so the "
@@ -26,8 +26,9 @@ class VariableBandwidth:
     """Bandwidths proportional to the distance to the k-th nearest other sample.
 
     Attributes:
-        factor: Constant of proportionality. If None, `Density.fit` chooses the likeliest factor.
-        neighbor: The number k. If None, k is sqrt(n), rounded, for a sample of size n.
+        factor: Ratio of bandwidth to distance. If `factor` is None, `Density.fit` chooses the
+            likeliest factor.
+        neighbor: The number k. If `neighbor` is None, k is sqrt(n), rounded, for a sample of n.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -43,7 +44,7 @@ class VariableBandwidth:
             validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """Return bandwidths [n] at the points of a sample; if `factor` is None, the factor is 1."""
+        """Return bandwidths [n] at the points of a sample; a `factor` of None counts as 1."""
         distances = nearest_distances(sample, self.neighbor)
         # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. A tenth of
         # the median distance is still narrow, but not 0.
@@ -52,22 +53,21 @@ class VariableBandwidth:
         return (self.factor or 1.0) * np.maximum(distances, floor)
 
     def __str__(self) -> str:
-        """Describe the rule."""
         factor = "likeliest factor" if self.factor is None else f"{self.factor:.4g}"
         return f"{factor} times a nearest-neighbor distance"
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
-    """Return the distance [n] from each point to its k-th nearest other point.
+    """Return the distance [n] from each point of a sample to its k-th nearest other point.
 
-    The argument `neighbor` is k. If it is None, k is sqrt(n), rounded.
+    The argument `neighbor` is k. If `neighbor` is None, k is sqrt(n), rounded.
     """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
     ordered = np.sort(sample)
     padded = np.concatenate([np.full(k, -np.inf), ordered, np.full(k, np.inf)])
-    # In sorted order, a point and its k nearest ones are adjacent, so try every window of k + 1
-    # adjacent points that contains the point.
+    # In sorted order, a point and its k nearest neighbors are adjacent, so it is enough to try
+    # every window of k + 1 adjacent points that contains the point.
     windows = [
         np.maximum(ordered - padded[s : s + n], padded[s + k : s + k + n] - ordered)
         for s in range(k + 1)
@@ -83,7 +83,7 @@ def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
     Args:
         samples: Samples, [n, d].
         kernel: 'laplace' or 'gaussian'.
-        rule: 'silverman' for Silverman's rule; any other value selects Scott's rule.
+        rule: 'silverman' for Silverman's rule; any other value stands for Scott's rule.
 
     References:
         Scott (1992); Silverman (1986); as in `scipy.stats.gaussian_kde`.
@@ -98,17 +98,18 @@ def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
 def log_likelihood(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> float:
-    """Return the mean log density of each group's samples under the kernels of all other groups.
+    """Return the mean log density of all samples, each under the kernels of the other groups.
 
     Args:
-        samples: Samples, [n, d]; if there are more than 2000, only some of the groups are used.
+        samples: Samples, [n, d]. If there are more than 2000 samples, only some of the groups are
+            used.
         groups: Group (database) of each sample, [n].
         kernel: 'laplace' or 'gaussian' (products of these for d > 1).
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log density: minus infinity if all kernels of the other groups are 0 at some
-        sample, and NaN if there is only one group.
+        The mean log density. The value is minus infinity if all kernels of the other groups are 0
+        at some sample, and NaN if there is only one group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]
@@ -129,12 +130,10 @@ def likeliest_factor(
 ) -> tuple[float, float, tuple[str, ...]]:
     """Find the likeliest factor by which to multiply `widths`.
 
-    Return the factor, its log-likelihood, and notes.
-
-    Tied results make the smallest factor of the search the likeliest. In this case, the returned
-    factor is 1, and a note says so.
+    The function returns the factor, its log-likelihood, and notes. If results are tied, the
+    likelihood grows without bound as the factor shrinks; then the factor is 1, with a note.
     """
-    # Import here, since it takes longer than importing the rest of the library.
+    # Imported here because it takes longer to import than the rest of the library.
     from scipy.optimize import minimize_scalar
 
     def loss(log_factor: float) -> float:

@@ -1,4 +1,4 @@
-"""Calibration of noise: its scale, its distribution, and the privacy that it achieves."""
+"""Calibration of noise: its scale, its distribution, and the privacy level that it achieves."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
 _BLOCK = 1024
-"""Number of individuals whose closed-form log ratios are computed together."""
+"""Number of individuals whose log ratios are computed together."""
 
 _FEW_DRAWS = 100_000
-"""Number of draws in a report's histogram of the noise, small enough to be plotted fast."""
+"""Number of draws in a report's histogram of the noise, small enough for fast plotting."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +85,6 @@ class NoiseCalibration(Calibrated, Shown):
         return neutral(f"NoiseCalibration({self.query}, epsilon={self.epsilon:g}: {self.noise})")
 
     def __str__(self) -> str:
-        """Describe the calibration."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         lines = [
@@ -116,19 +115,21 @@ def calibrate_noise(
     """Find the noise that makes a query empirically private at epsilon, with delta = 0.
 
     Args:
-        databases: As for `empirical_privacy`.
-        query: As for `empirical_privacy`, but its result must be one number.
+        databases: Databases, in any form that `empirical_privacy` accepts.
+        query: Query, in any form that `empirical_privacy` accepts; its result must be one number.
         epsilon: Privacy level to reach, > 0.
         noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
             For a Gaussian kernel, the deconvolution is an approximation. Its log ratio is therefore
             measured, and a log ratio above epsilon + tolerance raises an error.
         rule: Rule that determines the noise scale lambda. 'wasserstein' takes W_inf / epsilon,
             which is sound for any results. 'smallest' takes the smallest scale for which no log
-            ratio of these results exceeds epsilon. 'hausdorff' takes the scale of the paper,
+            ratio of the given results exceeds epsilon. 'hausdorff' takes the scale of the paper,
             hausdorff / epsilon, and raises an error if that scale does not suffice.
-        density: As for `empirical_privacy`; a deconvolution needs a fixed bandwidth.
-        sensitivity: Global sensitivity of the query, from which the error of the classical
-            mechanism is computed. If None, it is the largest change seen in the databases.
+        density: Kernel and bandwidth, as in `empirical_privacy`; a deconvolution needs a fixed
+            bandwidth.
+        sensitivity: Global sensitivity of the query, from which the error of the classical Laplace
+            mechanism is computed. If `sensitivity` is None, it is the largest change of a result
+            that is seen in the databases.
         tolerance: Maximum excess of the achieved log ratio over epsilon.
         key: Seed of random queries.
 
@@ -136,8 +137,9 @@ def calibrate_noise(
         The calibration, whose method `release` adds a draw of the noise to a result.
 
     Raises:
-        ValueError: When an argument is out of range, when removing some individual leaves the query
-            undefined in every database, or when the achieved log ratio exceeds epsilon + tolerance.
+        ValueError: When an argument is out of range, when the removal of some individual leaves the
+            query undefined in every database, or when the achieved log ratio exceeds
+            epsilon + tolerance.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1 (corrected) and Theorem 2.
@@ -179,8 +181,8 @@ def calibrate_noise(
     else:
         scale = {"wasserstein": largest, "hausdorff": hausdorff}[rule] / epsilon
     chosen = _noise(noise, fitted, scale)
-    # If W_inf is 0, the results with and without an individual are permutations of each other, so
-    # their densities are equal at any scale.
+    # If W_inf is 0, the results without an individual are a permutation of the results with the
+    # individual, so the two densities are equal at any scale.
     achieved = _achieved(chosen, first, without, gaps) if largest else 0.0
     if achieved > epsilon + tolerance:
         raise BadValue(
@@ -217,11 +219,11 @@ def _noise(noise: str, density: Density, scale: float) -> Noise:
 
 
 def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray) -> float:
-    """Return the largest log ratio of the released densities over all individuals."""
+    """Return the largest log ratio of the released densities, over all individuals."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
-    # For Laplace noise without deconvolution, use the ratio of densities without the kernel,
-    # because the kernel can only reduce this ratio. For a deconvolution, the released density is
+    # For Laplace noise without deconvolution, the ratio of densities without the kernel is used,
+    # because the kernel can only reduce the ratio. For a deconvolution, the released density is
     # exactly a mixture of Laplace kernels, whose scale is the larger of the noise scale and the
     # bandwidth.
     return _laplace_worst(first, without, max(noise.scale, noise.bandwidth))
@@ -238,9 +240,9 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
     """Return the smallest Laplace scale that keeps every log ratio within epsilon.
 
     A Laplace variable is the sum of a Laplace variable of smaller scale and independent noise.
-    Hence the largest log ratio decreases as the scale grows, and bisection finds the scale at which
-    the largest log ratio equals epsilon. `without` is ordered so that its first block usually needs
-    the largest scale. In that case, each later block is evaluated only once.
+    Therefore, the largest log ratio decreases as the scale grows, and bisection finds the scale at
+    which the largest log ratio equals epsilon. The rows of `without` are sorted so that the first
+    block usually needs the largest scale; then each later block is evaluated only once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):
@@ -260,10 +262,10 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
 def _tapered_worst(
     noise: TaperedDeconvolution, first: np.ndarray, without: np.ndarray, gaps: np.ndarray
 ) -> float:
-    """Return the largest log ratio over the individuals.
+    """Return the largest log ratio over all individuals.
 
-    The log ratios are measured one by one, in decreasing order of W_inf. The loop ends as soon as a
-    bound shows that no remaining individual has a larger log ratio.
+    The log ratios are measured in decreasing order of the individuals' W_inf. The loop ends as soon
+    as a bound shows that no remaining individual has a larger log ratio.
     """
     largest = 0.0
     check_at = 1

@@ -10,7 +10,7 @@ _PERMUTATIONS = 9999
 """Number of random permutations of the databases in the tests of independence."""
 
 _NUMBERS = 2**22
-"""Approximate number of values in memory while permutations are drawn."""
+"""Approximate number of values that are held in memory while permutations are drawn."""
 
 FALSE_ALARMS = 0.01
 """Maximum probability that an analysis reports independent databases as dependent."""
@@ -24,11 +24,11 @@ class IndependenceCheck:
         query: Description of the query.
         runs: Number of runs above and below the median (results at the median are left out).
         runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
-        autocorrelation: Correlation of each result with the next.
-        autocorrelation_p_value: Two-sided p-value by permutation; NaN if undefined.
+        autocorrelation: Correlation of each result with the next result.
+        autocorrelation_p_value: Two-sided permutation p-value of the correlation; NaN if undefined.
         p_value: p-value adjusted for all tests of all queries; NaN if undefined. If the databases
-            are independent, the probability that the p-value of any query is `FALSE_ALARMS` or
-            less is at most `FALSE_ALARMS`.
+            are independent, the probability that any query has an adjusted p-value of
+            `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -44,7 +44,6 @@ class IndependenceCheck:
         return self.p_value <= FALSE_ALARMS
 
     def __str__(self) -> str:
-        """Describe the check in one sentence."""
         if np.isnan(self.p_value):
             return f"{self.query}: too few databases or no spread to test their independence."
         verdict = (
@@ -63,18 +62,17 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Test the order of the results by the number of runs and by the lag-1 autocorrelation.
+    """Test whether results are independent, by their number of runs and lag-1 autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
-    order is therefore compared with 9,999 random orders. For each order, the smallest p-value of
-    all tests is computed. The adjusted p-value follows from the rank of the observed order's value
-    among the values of the random orders. The adjusted p-value is valid however the tests depend on
-    each other.
+    order is therefore compared with 9,999 random orders. For every order, the smallest p-value of
+    all tests is computed. The adjusted p-value is the rank of the observed order's smallest p-value
+    among those of all orders, as a fraction. It is valid however the tests depend on each other.
 
     Args:
         results: Results of d queries, [n, d], with one row per database in the given order.
         queries: Descriptions of the d queries.
-        key: Seed of the permutations.
+        key: Seed of the random orders.
 
     Returns:
         For each query, both tests with their p-values.
@@ -109,7 +107,7 @@ def check_independence(
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of runs and the lag-1 autocorrelation of d queries in many orders.
 
-    Both arrays have shape [1 + permutations, d]; row 0 is the observed order.
+    Both arrays have shape [1 + permutations, d]; row 0 belongs to the observed order.
     """
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)
@@ -133,7 +131,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
     Values at the median are skipped.
     """
     sign = np.sign(orders - np.median(orders, axis=1, keepdims=True)).astype(np.int8)
-    # A value at the median belongs to the run before it.
+    # A value at the median is assigned to the run before the value.
     last = np.maximum.accumulate(np.where(sign != 0, np.arange(sign.shape[1]), 0), axis=1)
     filled = np.take_along_axis(sign, last, axis=1)
     changes = np.count_nonzero(filled[:, 1:] * filled[:, :-1] < 0, axis=1)
@@ -141,7 +139,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Return the exact p-value of each run count; NaN if one side of the median is empty."""
+    """Return the exact p-value of each number of runs; NaN if one side of the median is empty."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)
@@ -151,7 +149,7 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 def _ranked(extreme: np.ndarray) -> np.ndarray:
     """For each entry, return the share of entries in the same column that are at least as large.
 
-    A NaN entry has share 1. Both arrays have shape [b, d].
+    The share of a NaN entry is 1. Input and output have shape [b, d].
     """
     extreme = np.nan_to_num(extreme, nan=-np.inf)
     ordered = np.sort(extreme, axis=0)
@@ -162,8 +160,8 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     """Return the exact two-sided p-value of the runs test.
 
-    The p-value is the total probability of all run counts that are at most as likely as the
-    observed count.
+    The p-value is the total probability of all numbers of runs that are at most as likely as the
+    observed number.
 
     Args:
         runs: Observed number of runs.
@@ -171,7 +169,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
         num_below: Number of results below the median.
 
     Returns:
-        The p-value; NaN if all results are on one side of the median.
+        The p-value, or NaN if all results are on one side of the median.
 
     References:
         Wald, Wolfowitz 1940, Section 3.
@@ -182,14 +180,14 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     log_gamma = scipy.special.gammaln
 
     def log_choose(n: int, k: np.ndarray) -> np.ndarray:
-        # If k > n, the last term is infinite, so the result is minus infinity, as it should be.
+        # If k > n, the last term is infinite; the result is then minus infinity, as it should be.
         return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
     possible = np.arange(2, num_above + num_below + 1)
     half, odd = possible // 2, possible % 2
     a, b = num_above - 1, num_below - 1
-    # If the number of runs is even, both sides of the median have half of them; if it is odd, one
-    # of the sides has one more.
+    # If the number of runs is even, half of the runs are on each side of the median; if it is odd,
+    # one side has one run more than the other.
     one_way = log_choose(a, half - 1 + odd) + log_choose(b, half - 1)
     other_way = log_choose(a, half - 1) + log_choose(b, half - 1 + odd)
     chance = np.exp(np.logaddexp(one_way, other_way))
@@ -207,7 +205,7 @@ class CoverageCheck:
         fewest: Smallest number of databases in which any individual appears.
         median: Median number of databases per individual.
         num_everywhere: Number of individuals that appear in every database.
-        num_rare: Number of individuals, each of whom appears in fewer than half of the databases.
+        num_rare: Number of individuals who appear in fewer than half of the databases.
     """
 
     num_databases: int
@@ -217,7 +215,6 @@ class CoverageCheck:
     num_rare: int
 
     def __str__(self) -> str:
-        """Describe the check in one sentence."""
         text = (
             f"{self.num_everywhere} individuals appear in all {self.num_databases} databases; the "
             f"median individual appears in {self.median:g}, the rarest in {self.fewest}"

@@ -1,4 +1,4 @@
-"""Density estimates of query results: options, and the choice of kernel and bandwidth from data."""
+"""Density estimates of query results: options, and the choice of kernel and bandwidth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,8 +34,8 @@ class Density:
             or one for each); 'likelihood', 'silverman', 'scott' or 'variable'; or a
             `VariableBandwidth`. If both `kernel` and `bandwidth` are 'likelihood', variable
             bandwidths are tried too.
-        cells: Number of cells per axis for a joint query, an even number. If None, there are 256
-            cells per axis for two queries and 64 for three.
+        cells: Even number of cells per axis for a joint query. If `cells` is None, there are 256
+            cells per axis for two queries and 64 for three queries.
 
     Raises:
         TypeError, ValueError: When an attribute is invalid.
@@ -49,7 +49,6 @@ class Density:
     cells: int | None = None
 
     def __post_init__(self):
-        """Validate the attributes."""
         validate.one_of([*KERNELS, "ecdf", "likelihood"], kernel=self.kernel)
         bandwidth = self.bandwidth
         if isinstance(bandwidth, str):
@@ -67,7 +66,7 @@ class Density:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """Fixed bandwidths: one for all queries, or one per query; empty if none is fixed."""
+        """Fixed bandwidths, one for all queries or one per query; empty without fixed bandwidth."""
         if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
             return ()
         return tuple(np.ravel(self.bandwidth).tolist())
@@ -81,7 +80,7 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data, as these options specify.
+        """Choose the kernel and the bandwidth from data, in the way that the options specify.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].
@@ -92,7 +91,7 @@ class Density:
             The chosen kernel and bandwidth.
 
         Raises:
-            ValueError: When the options do not support joint queries, or no rule can choose a
+            ValueError: When the options do not support joint queries, or when no rule can choose a
                 bandwidth because the results have no spread.
         """
         num_queries, bandwidth = samples.shape[1], self.bandwidth
@@ -120,7 +119,6 @@ class Density:
         return max(fitted, key=lambda f: np.nan_to_num(f.log_likelihood, nan=-np.inf))
 
     def __str__(self) -> str:
-        """Describe the density."""
         if self.kernel == "ecdf":
             return "differences of the distribution function across sqrt(n) points"
         if isinstance(self.bandwidth, VariableBandwidth):
@@ -136,7 +134,7 @@ class FittedDensity(NamedTuple):
         density: Density whose kernel and bandwidth are fixed. If the bandwidth is variable, its
             factor is fixed.
         log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases; NaN if this likelihood was not computed.
+            fitted to the other databases; NaN if the likelihood was not computed.
         notes: Sentences for a report.
     """
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def hausdorff_distance(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the Hausdorff distance: the largest distance from a point to the other set.
+    """Return the Hausdorff distance, the largest distance from a point to the other set.
 
     Args:
         first: Points, [n].
@@ -29,8 +29,8 @@ def _directed(points: np.ndarray, ordered: np.ndarray) -> float:
 def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance that mass must travel to turn one sample into the other.
 
-    For real values, this is the largest gap between the two quantile functions; for samples of
-    equal size, the largest gap between values of the same rank.
+    The distance is the largest gap between the quantile functions of the two samples. For samples
+    of equal size, it is the largest gap between values of the same rank.
 
     Args:
         first: First sample, [n].
@@ -41,7 +41,7 @@ def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """
     a, b = np.sort(first), np.sort(second)
     n, m = len(a), len(b)
-    # Levels at which either quantile function jumps, as integer multiples of 1 / (n m), so that
-    # equal levels are recognized exactly.
+    # Levels at which a quantile function jumps are written as integer multiples of 1 / (n m), so
+    # that equal levels are recognized exactly.
     steps = np.union1d(np.arange(n) * m, np.arange(m) * n)
     return float(np.abs(a[steps // m] - b[steps // n]).max())

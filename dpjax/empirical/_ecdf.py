@@ -1,8 +1,8 @@
 """Densities from differences of the empirical distribution function.
 
-In a sample of size n, every sqrt(n)-th order statistic is a knot. The mass between two knots is
-spread evenly. If the two knots coincide (because of ties), their mass is an atom. The density is
-thus constant between knots, and delta is a finite sum in closed form.
+In a sample of size n, every sqrt(n)-th order statistic is a knot, and the mass between two knots is
+spread evenly. If two adjacent knots coincide because of ties, the mass between them is an atom. The
+density is thus constant between knots, and delta is a finite sum in closed form.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ from dpjax.empirical._pieces import Pieces
 
 
 def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the knots of the differenced distribution function.
+    """Return the knots of a sample, between which its density is constant.
 
     Args:
         sample: Finite values, [n].
 
     Returns:
-        Knots in non-decreasing order, and the share of the mass up to each knot, from 0 to 1; both
+        Knots in non-decreasing order, and the share of the mass up to each knot, from 0 to 1, each
         of shape [K]. A sample of one value has two equal knots, so all of its mass is an atom.
     """
     ordered = np.sort(sample)
@@ -32,8 +32,8 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
     """Return the pieces of two densities: intervals where both are constant, and atoms.
 
     Args:
-        first: Sample of p, [n].
-        second: Sample of q, [m].
+        first: Sample from which the density p is estimated, [n].
+        second: Sample from which the density q is estimated, [m].
 
     Returns:
         One row of pieces.
@@ -50,7 +50,7 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
 
 
 def _masses(knot: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the masses of the atoms at the k ends, followed by those of the k - 1 intervals."""
+    """Return the masses of the atoms at k ends, followed by the masses of the k - 1 intervals."""
     place, first = np.unique(knot, return_index=True)
     last = np.append(first[1:], len(knot)) - 1
     atoms = np.zeros(len(ends))

@@ -1,6 +1,6 @@
 """Figures of empirical privacy: curves, densities, noise.
 
-matplotlib is imported only when a figure is made; its global state is never used.
+matplotlib is imported only when a figure is made, and its global state is never used.
 """
 
 from textwrap import fill
@@ -63,7 +63,7 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
         A matplotlib Figure.
 
     Raises:
-        ValueError: When the result is that of a joint query, or has a density for each bucket.
+        ValueError: When the result is that of a joint query, or has one density per bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Figure 5.
@@ -112,7 +112,7 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
 def plot_empirical_noise(
     calibration: Calibrated, num_draws: int = 1_000_000, key: int = 0
 ) -> "Figure":
-    """Plot a histogram of draws of the noise, with its density.
+    """Plot a histogram of draws of the noise together with its density.
 
     Args:
         calibration: The calibrated noise.
@@ -151,7 +151,7 @@ def plot_empirical_noise(
 
 
 def plot_empirical(result: Estimated) -> "Figure":
-    """Plot the densities if there is one epsilon and one density, otherwise the curves.
+    """Plot the densities if there is one epsilon and one density, and otherwise the curves.
 
     Args:
         result: The result.
@@ -166,7 +166,7 @@ def plot_empirical(result: Estimated) -> "Figure":
 
 
 def _widths(result: Estimated, sample: np.ndarray) -> np.ndarray:
-    """Return the bandwidth at each point of a sample, [n]; empty if the density has no kernel."""
+    """Return the bandwidth at each point of a sample, [n], or [] if the density has no kernel."""
     if result.density is None or result.density.kernel == "ecdf" or not len(sample):
         return np.zeros(0)
     return result.density.widths(sample)

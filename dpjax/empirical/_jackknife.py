@@ -12,7 +12,7 @@ import numpy as np
 from dpjax.empirical._samples import Progress
 
 _MOST_GROUPS = 50
-"""Maximum number of groups of databases, each of which the jackknife leaves out in turn."""
+"""Maximum number of groups of databases; the jackknife leaves out each group in turn."""
 
 
 def jackknife_error(
@@ -24,8 +24,8 @@ def jackknife_error(
     """Return the jackknife standard error of an estimate from independent databases.
 
     Args:
-        estimate: Function that takes the indices of left-out databases and returns the estimate [E]
-            from all other databases.
+        estimate: Function that takes the indices of left-out databases, and returns the estimate
+            [E] from all other databases.
         num_databases: Number of databases.
         key: Seed of the random groups, which are used if there are more than 50 databases.
         progress: Callback (groups done, groups).

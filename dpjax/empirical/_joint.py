@@ -2,13 +2,13 @@
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
 so one matrix product gives the masses of all cells. delta is the integral of the positive part of
-p - e^eps q. The net mass of a cell is the integral of p - e^eps q itself. If this integrand has one
-sign in a cell, the cell's contribution is the positive part of its net mass, which is exact. If the
-sign changes in a cell (a crossed cell), the integrand is assumed to be linear there. The cell then
-contributes more than the positive part of its net mass; the difference is called its excess.
+p - e^eps q. The net mass of a cell is the integral of p - e^eps q itself. If p - e^eps q has one
+sign in a cell, the cell contributes exactly the positive part of its net mass. If the sign changes
+in a cell, which is then called crossed, p - e^eps q is assumed to be linear in the cell. A crossed
+cell contributes more than the positive part of its net mass; the difference is called its excess.
 
-The estimate of the error has two terms: the difference from delta on a grid with half as many cells
-per axis, and a tenth of the total excess of all crossed cells.
+The estimate of the error has two terms: the difference from the delta on a grid with half as many
+cells per axis, and a tenth of the total excess of all crossed cells.
 """
 
 import itertools
@@ -20,7 +20,7 @@ import numpy as np
 from dpjax.empirical._mixture import Mixture
 
 DEFAULT_CELLS = {2: 256, 3: 64}
-# Smaller masses are rounding errors; they are raised to this value to keep logarithms finite.
+# Smaller masses are rounding errors, and are raised to this value to keep logarithms finite.
 _DUST = 1e-18
 
 
@@ -29,10 +29,10 @@ class JointGrid:
 
     Args:
         first: Results with all individuals present, [n, d], d = 2 or 3.
-        second: Results without the individual, [m, d]; finite.
+        second: Results without the individual, [m, d], all finite.
         kernel: 'laplace' or 'gaussian'.
         bandwidth: Scales of the kernels, [d].
-        cells: Cells per axis, an even number; default `DEFAULT_CELLS`.
+        cells: Even number of cells per axis. If `cells` is None, `DEFAULT_CELLS` has the number.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 3 (composition).
@@ -66,7 +66,7 @@ class JointGrid:
         self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
 
     def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return delta [E], and an estimate of its error [E]."""
+        """Return delta [E] at each epsilon, and an estimate of its error [E]."""
         fine, coarse = (
             [side.excess(epsilon) for side in sides] for sides in (self._fine, self._coarse)
         )
@@ -84,14 +84,14 @@ class _ByRatio:
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # Half of the change of the log ratio within a cell, along each axis, as estimated from the
-        # adjacent cells.
+        # The slope is half of the change of the log ratio within a cell, along each axis, estimated
+        # from the adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the integral of (p - e^eps q)_+, and the total excess of crossed cells, [2, E].
+        """Return the integral of (p - e^eps q)_+ and the total excess of crossed cells, [2, E].
 
         The excess of a crossed cell is its contribution minus the positive part of its net mass.
         """
@@ -113,11 +113,11 @@ class _ByRatio:
 
 
 def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """Average the positive part of each of k linear functions, each over its own box; shape [k].
+    """Average the positive part of each of k linear functions over a box of its own, [k].
 
     Args:
-        center: Mean of each function, [k].
-        ranges: Half of the change of each function along each axis, > 0, [d, k].
+        center: Mean of each function over its box, [k].
+        ranges: Half of the change of each function along each axis of its box, > 0, [d, k].
 
     Returns:
         E (center + sum_a ranges_a U_a)_+ for independent U_a uniform on [-1, 1].
@@ -145,8 +145,8 @@ def _edges(
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())
     spread = Mixture(kernel, both, np.full(len(both), 2 * width)).cdf(x)
-    # Mass and length have equal shares in the spacing of the edges. Cells are thus small where
-    # there is much mass, and they are nowhere too large.
+    # Mass and length have equal shares in the spacing of the edges. Cells are therefore small where
+    # there is much mass, and nowhere too large.
     length = np.cumsum(np.concatenate([[0], np.minimum(np.diff(x), width / 4)]))
     share = spread / spread[-1] + length / length[-1]
     edges = np.interp(np.linspace(share[0], share[-1], cells + 1), share, x)
@@ -155,7 +155,7 @@ def _edges(
 
 
 def _masses(centers: np.ndarray, edges: np.ndarray, kernel: str, width: float) -> np.ndarray:
-    """Return the mass of each kernel in each cell, [centers, cells]."""
+    """Return the mass of each kernel in each cell along one axis, [centers, cells]."""
     inner = (edges[1:-1, None] - centers) / width
     one = Mixture(kernel, np.zeros(1), np.ones(1))
     cdf = one.cdf(inner.ravel()).reshape(inner.shape).T

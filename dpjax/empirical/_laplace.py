@@ -1,11 +1,12 @@
 """Two mixtures of Laplace kernels with the same bandwidth, in closed form.
 
-Between two adjacent sample points, a mixture is A e^-s + B e^-(h-s). Here, s is the distance from
-the left point, and h is the distance between the two points, both in bandwidths. Hence the ratio of
-two mixtures is monotone between the points (it is a Moebius function of e^2s) and constant in the
-tails, and the ratio has its extremes at sample points.
+Between two adjacent sample points, a mixture is A e^-s + B e^-(h-s), where s is the distance from
+the left point and h is the distance between the two points, both in bandwidths. The ratio of two
+mixtures is monotone between the points, because it is a Moebius function of e^2s, and constant in
+the tails. Its extremes are therefore at sample points.
 
-Notation: t are the merged points of both samples; A and B are the coefficients above.
+In the notation of this module, t are the merged points of both samples, and A and B are the
+coefficients above.
 """
 
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ from dpjax.empirical._pieces import Pieces
 
 @dataclass(frozen=True, eq=False)
 class LaplacePieces(Pieces):
-    """Pieces between adjacent points of two samples.
+    """Pieces of the real line between adjacent points of two samples.
 
-    The first sample is the same for all rows, and each row has its own second sample.
+    All rows have the same first sample, and each row has its own second sample.
 
     Attributes:
-        from_left: Coefficient A of both mixtures, [2, rows, pieces].
-        from_right: Coefficient B of both mixtures, [2, rows, pieces].
+        from_left: Coefficient A of both mixtures on each piece, [2, rows, pieces].
+        from_right: Coefficient B of both mixtures on each piece, [2, rows, pieces].
         gap: Length h of each piece, in bandwidths, [rows, pieces].
     """
 
@@ -35,8 +36,8 @@ class LaplacePieces(Pieces):
         """Return the masses of p and q between the left end and the crossing of each piece."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
-        # Find s where (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0. At a crossing,
-        # the brackets differ in sign. If rounding makes one of them 0, s is an end of the piece.
+        # The crossing s solves (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0, where
+        # the brackets differ in sign. If a bracket is rounded to 0, s is an end of the piece.
         ratio = np.exp(np.minimum(level, 0.0)), np.exp(np.minimum(-level, 0.0))
         falls = a[0] * ratio[1] - a[1] * ratio[0]
         rises = b[0] * ratio[1] - b[1] * ratio[0]
@@ -50,12 +51,12 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     """Return the monotone pieces of two Laplace-kernel density estimates.
 
     Args:
-        first: Sample of p, [n].
-        second: Samples of q, [rows, m], one per row; NaN entries are left out.
+        first: Sample from which p is estimated, [n].
+        second: Samples from which q is estimated, one per row, [rows, m]; NaN entries are ignored.
         bandwidth: Scale of the kernels.
 
     Returns:
-        Pieces [rows, n + m + 1]; the outer two are the tails.
+        Pieces [rows, n + m + 1], of which the first and the last are the tails.
     """
     rows = len(second)
     sizes = np.count_nonzero(~np.isnan(second), axis=1)
@@ -63,7 +64,7 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     weights = np.zeros((2, *points.shape))
     weights[0, :, : len(first)] = 1 / len(first)
     weights[1, :, len(first) :] = np.where(np.isnan(second), 0.0, 1 / sizes[:, None])
-    # A left-out point gets weight 0 and the position of another point, so it has no effect.
+    # A NaN entry gets weight 0 and the position of another point, so it has no effect.
     points = np.where(np.isnan(points), first[0], points)
     order = np.argsort(points, axis=1, kind="stable")
     t = np.take_along_axis(points, order, axis=1)
@@ -81,8 +82,8 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     with np.errstate(divide="ignore"):
         log_ratio = np.log(height[0]) - np.log(height[1])
 
-    # The pieces are the left tail, the gaps and the right tail; A is 0 in the left tail, and B in
-    # the right one.
+    # The pieces are the left tail, the gaps and the right tail. The left tail has A = 0, and the
+    # right tail has B = 0.
     nothing = np.zeros((2, rows, 1))
     far = np.full((rows, 1), np.inf)
     a = np.concatenate([nothing, from_left], axis=2)
@@ -101,11 +102,11 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
 
 
 def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Return the largest |ln p - ln q| over the real line, exactly.
+    """Return the exact largest |ln p - ln q| over the real line.
 
     Args:
-        first: Sample of p, [n].
-        second: Samples of q, [rows, m]; NaN entries are left out.
+        first: Sample from which p is estimated, [n].
+        second: Samples from which q is estimated, one per row, [rows, m]; NaN entries are ignored.
         bandwidth: Scale of the Laplace kernels of p and q.
 
     Returns:

@@ -1,13 +1,13 @@
-"""Two mixtures of Gaussian or Laplace kernels, with a bandwidth for each kernel.
+"""Two mixtures of Gaussian or Laplace kernels, in which each kernel has a bandwidth of its own.
 
-The monotone pieces of the log ratio have no closed form here. The log ratio is therefore tabulated
-on a lattice with eight nodes per local bandwidth and interpolated by Hermite cubics between the
-nodes. The extrema of the cubics become nodes too. Masses come from the exact distribution functions
-of the mixtures.
-The integrand of delta is 0 at a crossing, so an error in the position of a crossing affects delta
-only to second order.
+The monotone pieces of the log ratio have no closed form for such mixtures. The log ratio is
+therefore tabulated on a lattice with eight nodes per local bandwidth, and interpolated by Hermite
+cubics between the nodes. The extrema of the cubics become nodes too. Masses come from the exact
+distribution functions of the mixtures. At a crossing, the integrand of delta is 0, so an error in
+the position of the crossing changes delta only to second order.
 
-Notation: p and q are the mixtures, l = ln p - ln q, and z = (x - center) / bandwidth.
+In the notation of this module, p and q are the mixtures, l = ln p - ln q, and
+z = (x - center) / bandwidth.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,8 @@ import scipy
 from dpjax.empirical._pieces import Pieces
 
 _NODES_PER_BANDWIDTH = 8
-# Half width, in bandwidths, of the window of nodes around a center. The kernel's mass outside the
-# window is below 1e-16.
+# Half width, in bandwidths, of the window of nodes around a center. The mass of a kernel outside of
+# its window is below 1e-16.
 _REACH = {"gaussian": 9, "laplace": 37}
 
 
@@ -39,16 +39,16 @@ class Mixture:
     bandwidths: np.ndarray
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x, [k]."""
+        """Return the log density at the points x, [k]."""
         return self._log_density_and_slopes(x)[0]
 
     def table(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x, its slopes to the right and left, and the cdf, [4, k]."""
+        """Return the log density at x, its right and left slopes, and the cdf, [4, k]."""
         log_density, slope_right, slope_left = self._log_density_and_slopes(x)
         return np.stack([log_density, slope_right, slope_left, self.cdf(x)])
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
-        """Return the distribution function at x, [k]."""
+        """Return the distribution function at the points x, [k]."""
         z = self._standardize(x)
         if self.kernel == "gaussian":
             return scipy.special.ndtr(z).mean(axis=1)
@@ -69,7 +69,8 @@ class Mixture:
         norm = len(self.centers) * (np.sqrt(2 * np.pi) if gaussian else 2.0)
         steep = z if gaussian else np.sign(z)
         slope = -(weight * steep / self.bandwidths).sum(axis=1) / total
-        # A Laplace kernel has a kink at its center: slope -1/b to the right, 1/b to the left.
+        # A Laplace kernel has a kink at its center: its log slope is 1/b on the left, -1/b on the
+        # right.
         kink = 0.0 if gaussian else (weight * (z == 0) / self.bandwidths).sum(axis=1) / total
         return top + np.log(total / norm), slope - kink, slope + kink
 
@@ -80,12 +81,12 @@ class MixturePieces(Pieces):
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].
-        slopes: Slopes of the log ratio at both ends, [2, pieces].
+        slopes: Slopes of the log ratio at both ends of each piece, [2, pieces].
         below: Masses of p and q to the left of each piece, [2, pieces].
         first: The mixture p.
         second: The mixture q.
-        errors: For each call of `split`, a bound on the error of delta that the inexact position
-            of a crossing causes.
+        errors: Bounds on the error of delta, one for each call of `split`; the error arises because
+            the position of a crossing is inexact.
     """
 
     nodes: np.ndarray
@@ -156,9 +157,9 @@ def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
     # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.
     widest = bandwidths.max()
     level = np.floor(np.log2(bandwidths / widest))
-    # Double the reach, since rounding may have nearly halved a bandwidth.
+    # Rounding may have nearly halved a bandwidth, so double the reach.
     reach = (1 + (level.min() < 0)) * _REACH[first.kernel] * _NODES_PER_BANDWIDTH
-    # The kinks of Laplace kernels, at their centers, must be nodes; Gaussian kernels have no kinks.
+    # The centers of Laplace kernels, where they have kinks, must be nodes.
     nodes = [centers] if first.kernel == "laplace" else []
     for power in np.unique(level):
         step = widest * 2.0**power / _NODES_PER_BANDWIDTH
@@ -172,7 +173,7 @@ def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
 
 
 def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return those extrema of the Hermite cubics that lie strictly between adjacent nodes."""
+    """Return the extrema of the Hermite cubics that lie strictly between adjacent nodes."""
     value, slope_right, slope_left, _ = table
     d0, d1 = slope_right[:-1], slope_left[1:]
     cell = np.flatnonzero(d0 * d1 < 0)

@@ -1,10 +1,10 @@
 """Noise that makes the densities of query results with and without an individual similar.
 
 Every noise class has a density, a sampler and an expected absolute value. Draws are NumPy float64
-numbers; they are not protected against attacks on the low-order bits of a released number.
+numbers. They are not protected against attacks on the low-order bits of a released number.
 
-Notation: lambda is the scale of the Laplace density that hides an individual. The bandwidth of the
-density estimate's kernels is called b for Laplace kernels, and s for Gaussian kernels.
+In the notation of this module, lambda is the scale of the Laplace density that hides an individual.
+The bandwidth of the density estimate is called b for Laplace kernels, and s for Gaussian kernels.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ class LaplaceNoise:
     """Laplace noise, reduced by the smoothing that a Laplace kernel already provides.
 
     The noise is 0 with probability (b / lambda)^2, and otherwise Laplace of scale lambda. The sum
-    of a draw from the kernel and the noise is then exactly Laplace of scale lambda. If b = lambda,
+    of the noise and a draw from the kernel is then exactly Laplace of scale lambda. If b = lambda,
     the noise is always 0.
 
     Attributes:
         scale: Scale lambda, in the unit of the query; 0 if no noise is needed.
-        bandwidth: Bandwidth b of the kernel. If it is 0, the noise is Laplace with probability 1,
+        bandwidth: Bandwidth b of the kernel. If `bandwidth` is 0, the noise is never replaced by 0,
             which is safe for any kernel (by post-processing).
     """
 
@@ -42,7 +42,7 @@ class LaplaceNoise:
 
     @property
     def atom(self) -> float:
-        """Probability of adding exactly 0."""
+        """Probability that the noise is exactly 0."""
         return 1.0 if self.bandwidth >= self.scale else (self.bandwidth / self.scale) ** 2
 
     def density(self, x: np.ndarray) -> np.ndarray:
@@ -62,7 +62,6 @@ class LaplaceNoise:
         return np.where(generator.random(size) < self.atom, 0.0, draws)
 
     def __str__(self) -> str:
-        """Describe the noise."""
         if self.atom == 1:
             return "no noise (the density's own bandwidth hides every individual)"
         laplace = f"Laplace noise of scale {self.scale:.6g}"
@@ -70,8 +69,8 @@ class LaplaceNoise:
 
 
 # Two half widths, in bandwidths. Within the first (the core), the noise density is the tapered
-# inverse; a wider core would let more of the taper's ringing into the tails, where it harms ratios
-# most. Beyond the second, the released density is Laplace to within 1e-16.
+# inverse; a wider core would let more of the taper's ringing into the tails, where ringing distorts
+# ratios most. Beyond the second, the released density is Laplace to within 1e-16.
 _CORE, _REACH = 3.0, 13.0
 _NODES_PER_BANDWIDTH = 50
 
@@ -80,18 +79,19 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    Before use, measure the log ratio that the noise achieves (`released_log_ratio`).
+    Before the noise is used, its log ratio must be measured (`released_log_ratio`).
 
-    No noise turns one kernel into the other exactly, because the Laplace kernel's Fourier transform
-    divided by the Gaussian kernel's is unbounded. This quotient is therefore tapered (by a squared
-    cosine) to 0 at its minimum. The result is transformed back, clipped at 0 and renormalized. The
-    tails need no approximation: there, the convolution of a Laplace density with the kernel is that
-    density times a constant, so the noise density is the Laplace density divided by this constant.
+    No noise turns one kernel into the other exactly, because the Fourier transform of the Laplace
+    kernel divided by that of the Gaussian kernel is unbounded. The quotient is therefore tapered
+    (by a squared cosine) to 0 at its minimum, transformed back, clipped at 0 and renormalized. The
+    tails need no approximation: far from 0, the convolution of a Laplace density with the Gaussian
+    kernel is that density times a constant, so the noise density is the Laplace density divided by
+    the constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
         bandwidth: Standard deviation s of the Gaussian kernel, below sqrt(2) lambda.
-        atom: Probability of adding exactly 0.
+        atom: Probability that the noise is exactly 0, which is 0 for this class.
 
     Raises:
         ValueError: When the bandwidth is too large for the quotient to have a minimum.
@@ -114,7 +114,7 @@ class TaperedDeconvolution:
 
     @cached_property
     def _core(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes between the tails, and the noise density at the nodes, linear between nodes."""
+        """Nodes between the tails, and the density of the noise at the nodes."""
         s, scale = self.bandwidth, self.scale
         cut = np.sqrt(2 / s**2 - 1 / scale**2)
         panels = np.concatenate([[0.0], np.geomspace(1e-3 / scale, cut, 80)])
@@ -136,12 +136,12 @@ class TaperedDeconvolution:
 
     @property
     def _tail_mass(self) -> float:
-        """Mass of each of the two tails."""
+        """Mass of each of the two tails of the noise."""
         nodes, values = self._core
         return (1 - float(np.trapezoid(values, nodes))) / 2
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        """Return the density at x."""
+        """Return the density of the noise at x."""
         nodes, values = self._core
         beyond = np.exp(-(np.abs(x) - nodes[-1]) / self.scale) * self._tail_mass / self.scale
         return np.where(np.abs(x) <= nodes[-1], np.interp(x, nodes, values), beyond)
@@ -160,8 +160,8 @@ class TaperedDeconvolution:
         masses = (values[:-1] + values[1:]) / 2 * step
         inside = generator.random(size) >= 2 * self._tail_mass
         cell = generator.choice(len(masses), size, p=masses / masses.sum())
-        # Invert the distribution function within a cell, where the density is linear. The formula
-        # also holds if the density is constant.
+        # Within a cell, the density is linear, so the distribution function can be inverted. The
+        # formula also holds if the density is constant.
         low, high, v = values[cell], values[cell + 1], generator.random(size)
         mean = (low + high) / 2
         place = (
@@ -172,7 +172,7 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of a draw from the kernel plus noise, both centered at 0."""
+        """Return the log density at x of noise plus a draw from the kernel, both centered at 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
@@ -181,9 +181,9 @@ class TaperedDeconvolution:
         """Bound the log ratio of two released densities, given W_inf <= `distance`.
 
         W_inf is the distance between the two samples of results. The bound is the largest
-        |log r(x) - log r(y)| over |x - y| <= distance, where r is the density of a draw from the
-        kernel plus noise. The bound holds for any two samples of results whose points can be
-        matched within this distance.
+        |log r(x) - log r(y)| over |x - y| <= distance, where r is the density of noise plus a draw
+        from the kernel. The bound holds for any two samples of results whose points can be matched
+        within `distance`.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -202,8 +202,8 @@ class TaperedDeconvolution:
         x = s * np.linspace(-_REACH, _REACH, round(2 * _REACH * _NODES_PER_BANDWIDTH) + 1)
         z = (x[:, None] - y) / s
         core = np.exp(-(z**2) / 2) @ mass / (s * np.sqrt(2 * np.pi))
-        # Each tail is an exponential that starts at an edge of the core; its convolution with the
-        # kernel has a closed form.
+        # Each tail is an exponential that starts at an edge of the core, and its convolution with
+        # the kernel has a closed form.
         tails = [
             np.log(self._tail_mass / scale)
             + (nodes[-1] - side * x) / scale
@@ -215,7 +215,6 @@ class TaperedDeconvolution:
             return x, np.logaddexp.reduce([np.log(core), *tails])
 
     def __str__(self) -> str:
-        """Describe the noise."""
         return (
             f"tapered inverse of a Gaussian kernel of bandwidth {self.bandwidth:.6g} under Laplace "
             f"noise of scale {self.scale:.6g}"
@@ -226,7 +225,7 @@ Noise = LaplaceNoise | TaperedDeconvolution
 
 
 def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: np.ndarray) -> float:
-    """Measure the largest |log ratio| of the released densities with and without one individual.
+    """Measure the largest |log ratio| of released densities with and without one individual.
 
     Args:
         noise: The noise.
@@ -234,9 +233,9 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
         second: Results without the individual, [m].
 
     Returns:
-        The largest |log ratio| on a lattice around all results, with a spacing of a twentieth of
-        the bandwidth.
-        Beyond the lattice, the released densities have Laplace tails, whose ratio has no extremum.
+        The largest |log ratio| on a lattice around all results, whose spacing is a twentieth of the
+        bandwidth. Beyond the lattice, the released densities have Laplace tails, and the ratio of
+        two such tails has no extremum.
     """
     offsets = noise.bandwidth * np.linspace(-_REACH, _REACH, round(2 * _REACH * 20) + 1)
     both = np.concatenate([first, second])

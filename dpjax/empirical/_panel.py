@@ -1,8 +1,8 @@
 """A panel: the records of many individuals in a sequence of databases.
 
-An individual may have many records in a database, or none. Records are therefore stored in flat
-arrays with one row per record. Estimators work on totals over each individual's records, which are
-dense arrays [databases, individuals].
+An individual may have many records in a database, or none, so records are stored in flat arrays
+with one row per record. Estimators use totals over each individual's records, which are dense
+arrays [databases, individuals].
 """
 
 from collections.abc import Hashable, Sequence
@@ -24,7 +24,7 @@ class Panel:
         columns: Names of the value columns.
         database: Index of each record's database, integers [records] in non-decreasing order.
         individual: Index of each record's individual, integers [records].
-        values: float64 [records, columns], all finite.
+        values: Values of the records, float64 [records, columns], all finite.
         notes: Sentences about the data, for a report.
     """
 
@@ -47,10 +47,10 @@ class Panel:
         return len(self.individuals)
 
     def column(self, name: str | None = None) -> np.ndarray:
-        """Return one value column [records]; without a name, the only column.
+        """Return one value column [records]; if no name is given, return the only column.
 
         Raises:
-            ValueError: When the name is unknown, or no name is given and there are several columns.
+            ValueError: When the name is unknown, or when no name is given for several columns.
         """
         if name is None:
             if len(self.columns) != 1:
@@ -66,9 +66,10 @@ class Panel:
         return self.values[:, self.columns.index(name)]
 
     def total(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum `weights` (default: 1) over the records of each individual in each database.
+        """Sum weights over the records of each individual in each database.
 
-        The result has shape [databases, individuals].
+        If `weights` is None, each record has weight 1. The result has shape
+        [databases, individuals].
         """
         shape = (self.num_databases, self.num_individuals)
         owner = self.database * shape[1] + self.individual
@@ -97,14 +98,14 @@ def panel_from_array(
     Args:
         array: Values [databases, individuals] or [databases, individuals, values]. If all values of
             a record are NaN, the individual is missing from the database.
-        mask: Booleans [databases, individuals], True if the individual is present.
-        databases: Labels of the databases. If None, the labels are 0, 1, ...
-        individuals: Labels of the individuals. If None, the labels are 0, 1, ...
-        columns: Names of the values. If None, the only value is called 'value', and several values
-            are called 'value_0', 'value_1', ...
+        mask: Booleans [databases, individuals], True if the individual is in the database.
+        databases: Labels of the databases. If `databases` is None, the labels are 0, 1, ...
+        individuals: Labels of the individuals. If `individuals` is None, the labels are 0, 1, ...
+        columns: Names of the values. If `columns` is None, a single value is called 'value', and
+            several values are called 'value_0', 'value_1', ...
 
     Returns:
-        The panel; its notes name individuals that are in no database.
+        The panel, with a note if some individuals are in no database.
 
     Raises:
         TypeError: When the array is not numeric, or the mask is not boolean.
@@ -158,10 +159,10 @@ def panel_from_array(
 
 
 def checked(panel: Panel) -> Panel:
-    """Validate a panel; return it, with a note if individuals are in no database.
+    """Validate a panel, and return it with a note if some individuals are in no database.
 
     Raises:
-        ValueError: When there is no database or no individual, or a database holds no record.
+        ValueError: When there is no database or no individual, or when a database has no record.
     """
     if not panel.num_databases or not panel.num_individuals:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Panels from tables: pandas, pyarrow, and paths to csv or Parquet files.
+"""Panels from tables: pandas tables, pyarrow tables, and paths to csv or Parquet files.
 
 pandas is imported only when a table is read.
 """
@@ -23,11 +23,11 @@ _DROP = term("missing='drop'", "--missing 'drop'")
 
 
 def as_panel(data: object) -> Panel:
-    """Convert a table or an array to a panel, unless it is one already.
+    """Convert a table or an array to a panel; return a panel unchanged.
 
     Raises:
         TypeError: When the data is neither a panel, a table nor an array.
-        ValueError: When `panel_from_table` or `panel_from_array` raises it.
+        ValueError: When `panel_from_table` or `panel_from_array` rejects the data.
     """
     if isinstance(data, Panel):
         return data
@@ -55,19 +55,22 @@ def panel_from_table(
     Args:
         table: A pandas or pyarrow table, or a path to a csv or Parquet file.
         database: Column that names the database of a record. Databases named by numbers or dates
-            are sorted; others keep the order in which they first appear.
+            are sorted; other databases keep the order in which they first appear.
         individual: Column that names the individual of a record.
-        value: Column or columns of values; default: every other numeric column.
-        missing: What to do with a record that lacks a value: raise an 'error', or 'drop' it.
+        value: Column or columns of values. If `value` is None, the columns of values are all other
+            numeric columns.
+        missing: What to do with a record that lacks a value: raise an 'error', or 'drop' the
+            record.
         records: Whether an individual may have 'many' records in a database, or only 'one'.
 
     Returns:
         The panel, with notes about repeated rows and dropped records.
 
     Raises:
-        TypeError: When `table` is not a table, or a value column is not numeric.
-        ValueError: When a column is unknown, a value is missing, an individual has several records
-            in a database although only one is allowed, or the file has an unknown suffix.
+        TypeError: When `table` is not a table, or when a value column is not numeric.
+        ValueError: When a column is unknown, when a value is missing and `missing` is 'error', when
+            an individual has several records in a database and `records` is 'one', or when the file
+            has an unknown suffix.
     """
     validate.one_of(["error", "drop"], missing=missing)
     validate.one_of(["many", "one"], records=records)
@@ -185,8 +188,8 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
 def _read_csv(path: Path, keys: tuple[str, str]) -> object:
     """Read a csv file; convert the labels in the columns `keys` to numbers where possible.
 
-    The labels of a column remain strings if two of the labels, such as 01 and 1, would become the
-    same number.
+    If two labels of a column, such as 01 and 1, would become the same number, the labels of that
+    column remain strings.
     """
     pd = _pandas()
     with opened(path) as file:
@@ -203,7 +206,7 @@ def _read_parquet(path: Path, keys: tuple[str, str]) -> object:
     """Read a Parquet file; equal strings of a column share one object in memory."""
     import pyarrow.parquet as pq
 
-    # Open the file here, since Arrow rejects file names that are not UTF-8.
+    # Open the file here, because Arrow rejects file names that are not UTF-8.
     with path.open("rb") as file:
         names = text_columns_of(file, path.stat().st_size)
         frame = pq.read_table(file, read_dictionary=names).to_pandas()
@@ -250,9 +253,9 @@ def _first_text(frame: Any, name: str) -> str:
 
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
-    """Return each record's code, and the label of each code.
+    """Return the code of each record, and the label of each code.
 
-    In a categorical column, a category without records gets a label too. An individual with such a
+    In a categorical column, a category without records has a label too, so an individual with that
     label is in no database.
     """
     pd = _pandas()

@@ -16,7 +16,7 @@ from dpjax.empirical._noise import Noise
 
 @dataclass(frozen=True)
 class Bucket:
-    """Privacy if the adversary knows that the database is in this bucket.
+    """Privacy against an adversary who knows that the database is in this bucket.
 
     Attributes:
         label: Description of the bucket.
@@ -60,17 +60,17 @@ class Estimated:
         """Return pairs (individual, delta) at one epsilon, in decreasing order of delta.
 
         Args:
-            epsilon: One of `epsilons`; if None, the smallest one.
+            epsilon: One of `epsilons`. If `epsilon` is None, it is the smallest of `epsilons`.
 
         Raises:
-            ValueError: When the epsilon is not one of `epsilons`.
+            ValueError: When `epsilon` is not one of `epsilons`.
         """
         column = self.deltas[:, self._column(epsilon)]
         order = np.argsort(-column, kind="stable")
         return [(self.individuals[i], float(column[i])) for i in order]
 
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """Return a table over epsilon, thinned to at most `at_most` rows.
+        """Return a table with one row per epsilon, thinned to at most `at_most` rows.
 
         Each row holds epsilon, delta, the standard error of delta, the total risk, and the number
         of individuals whose delta exceeds the tolerance.
@@ -94,11 +94,11 @@ class Estimated:
         return self.individuals[worst_row(self.epsilons, self.deltas)]
 
     def to_dict(self) -> JsonObject:
-        """Return plain numbers, lists and strings by attribute name."""
+        """Return all values by attribute name, as plain numbers, lists and strings."""
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def vanishing_sentence(self) -> str:
-        """Describe the epsilon at which every delta vanishes."""
+        """Return a sentence on the smallest epsilon at which no delta exceeds the tolerance."""
         if math.isinf(self.epsilon_at_zero):
             return "No epsilon up to 500 takes every delta to 0."
         return (
@@ -150,12 +150,12 @@ class Calibrated:
         return float(result + self.sample(1)[0])
 
     def to_dict(self) -> JsonObject:
-        """Return plain numbers and strings by attribute name, for strict JSON."""
+        """Return all values by attribute name, as plain numbers and strings for strict JSON."""
         values = plain({k: v for k, v in vars(self).items() if k != "noise"})
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the name and the formatted value of each quantity, for a table."""
+        """Return the name and the formatted value of each quantity, as rows of a table."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         numbers = {

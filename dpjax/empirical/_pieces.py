@@ -1,10 +1,10 @@
-"""Hockey-stick integrals of two densities cut into pieces on which their ratio is monotone.
+"""Hockey-stick integrals of two densities, cut into pieces on which their ratio is monotone.
 
-Notation: p and q are the densities, l = ln p - ln q, and delta(eps) is the larger of
-int (p - e^eps q)_+ and int (q - e^eps p)_+, where int is the integral over all results. On a piece,
-the set where l > eps is empty, the whole piece, or one side of the point where l crosses eps. To
-compute delta, it is therefore enough to know the mass of p and of q in each piece, and the part of
-each mass that lies to the left of the crossing.
+In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
+larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, where int is the integral over all results.
+On a piece, the set where l > eps is empty, or the whole piece, or one side of the point where l
+crosses eps. To compute delta, it is therefore enough to know the masses of p and q in each piece,
+and the masses to the left of the crossing.
 """
 
 from collections.abc import Callable
@@ -13,20 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon, far above any level of interest; e^epsilon is still finite."""
+"""Largest accepted epsilon, far above any level of interest; e^epsilon is still finite at it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Pieces on which l is monotone, one row per individual.
+    """Pieces of the real line on which l is monotone, with one row per individual.
 
     In this base class, l is constant on each piece.
 
     Attributes:
-        left: Log ratio l at the left end, [rows, pieces].
-        right: Log ratio l at the right end, [rows, pieces].
-        mass_p: Mass of p, [rows, pieces].
-        mass_q: Mass of q, [rows, pieces].
+        left: Log ratio l at the left end of each piece, [rows, pieces].
+        right: Log ratio l at the right end of each piece, [rows, pieces].
+        mass_p: Mass of p in each piece, [rows, pieces].
+        mass_q: Mass of q in each piece, [rows, pieces].
     """
 
     left: np.ndarray
@@ -36,13 +36,13 @@ class Pieces:
 
     @property
     def error(self) -> float:
-        """Bound on the error of every computed delta; 0, because delta has a closed form here."""
+        """Bound on the error of every computed delta; 0 if delta has a closed form."""
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
         """Return the masses of p and q between the left end and the crossing of each piece.
 
-        The result has shape [2, k] for k pieces.
+        For k pieces, the result has shape [2, k].
 
         Args:
             row: Row of each of the k pieces.
@@ -53,7 +53,7 @@ class Pieces:
 
 
 def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
-    """Compute delta of every row at every epsilon.
+    """Compute delta for every row of pieces at every epsilon.
 
     Args:
         pieces: Pieces of p and q, one row per individual.
@@ -94,14 +94,14 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon; true up to
-            some epsilon, and false above.
+        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon; it is true
+            up to some epsilon, and false above that epsilon.
         at_least: Smallest epsilon to consider. To find the largest result over several individuals,
             pass the result for the earlier individuals.
 
     Returns:
-        The smallest epsilon e at which `exceeds` is false, or a value that is larger than e by at
-        most 1e-9 max(1, e); infinity if `exceeds` is true at `MAX_EPSILON`.
+        The smallest epsilon e at which `exceeds` is false, or a value that exceeds e by at most
+        1e-9 max(1, e). The result is infinity if `exceeds` is true at `MAX_EPSILON`.
     """
     if np.isinf(at_least) or not exceeds(at_least):
         return at_least

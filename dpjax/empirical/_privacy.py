@@ -1,7 +1,7 @@
 """Empirical differential privacy: the privacy of a query on real databases, without added noise.
 
 The only randomness is that of the databases, which are assumed to be independent draws from one
-distribution. The density of query results is estimated with and without an individual; the
+distribution. The density of query results is estimated with and without an individual. The
 hockey-stick divergence of the two densities is the individual's failure probability delta.
 """
 
@@ -27,9 +27,9 @@ from dpjax.empirical._samples import Progress, QuerySamples, sample_query
 from dpjax.results.provenance import versions
 
 _LEAST_FOR_ERROR = 4
-"""Minimum number of databases for a standard error.
+"""Minimum number of databases for which a standard error is estimated.
 
-With four databases, the jackknife repeats the estimate on three of them at a time.
+With four databases, the jackknife repeats the estimate on three databases at a time.
 """
 
 
@@ -53,23 +53,24 @@ def empirical_privacy(
             Parquet) with the columns 'database' and 'individual'; or a `Panel`, as returned by
             `panel_from_table` and `panel_from_array` for other data.
         query: A built-in query or its name ('count', 'sum', 'mean', 'variance', 'min', 'max',
-            'median', 'quantile:0.9', 'regression:y~x'), a `JaxQuery`, a `HostQuery` or any function
-            of the records' values; or a tuple of up to three of these, for a joint query.
+            'median', 'quantile:0.9', 'regression:y~x'); a `JaxQuery`; a `HostQuery` or any function
+            of the records' values; or, for a joint query, a tuple of up to three queries.
         epsilon: One privacy level or several, from 0 to 500.
-        density: Kernel and bandwidth of the densities, or how to choose them.
-        adversary: An adversary, whose background knowledge divides the databases into buckets. The
-            result then describes the worst bucket. If None, there is no background knowledge.
+        density: Kernel and bandwidth of the densities, or rules that choose them.
+        adversary: An adversary, whose background knowledge divides the databases into buckets; the
+            result then describes the worst bucket. If `adversary` is None, the adversary has no
+            background knowledge.
         key: Seed of random queries, and of random groups of databases for `uncertainty`.
         tolerance: Largest delta that counts as 0 in the result's `epsilon_at_zero`.
-        uncertainty: Whether to estimate the standard error of delta. To do so, the estimate is
-            repeated without each database in turn; if there are more than 50 databases, they are
-            divided into 50 groups, and each group is left out in turn. This standard error tends
-            to be too large: by 20 to 28% on 30 databases with the bandwidth 'likelihood'.
-        progress: Callback with the arguments (done, total), called in loops over databases or
-            individuals. If None, no progress is reported.
+        uncertainty: Whether to estimate the standard error of delta, by a jackknife that leaves out
+            each database in turn. If there are more than 50 databases, they are divided into 50
+            groups, and each group is left out in turn. The estimated standard error tends to be too
+            large: by 20 to 28% on 30 databases with the bandwidth 'likelihood'.
+        progress: Callback (done, total), which is called in loops over databases or individuals. If
+            `progress` is None, no progress is reported.
 
     Returns:
-        The result, with its checks of the assumptions.
+        The result, which includes checks of the assumptions.
 
     Example:
         >>> import numpy as np
@@ -188,7 +189,7 @@ def _epsilons(epsilon: object) -> np.ndarray:
 
 
 def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
-    """Raise ValueError if a bucket has too few databases to estimate a standard error."""
+    """Raise ValueError if a bucket has too few databases for a standard error."""
     for label, members in parts:
         if len(members) < _LEAST_FOR_ERROR:
             raise BadValue(
@@ -198,7 +199,7 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
 
 
 def _per_database(samples: QuerySamples) -> np.ndarray:
-    """Return the mean of each query's results over the draws of each database, [databases, d]."""
+    """Return the mean result of each query over the draws of each database, [databases, d]."""
     count = np.bincount(samples.database)
     columns = [np.bincount(samples.database, column) / count for column in samples.full.T]
     return np.stack(columns, axis=1)

@@ -1,10 +1,10 @@
-"""Built-in queries with an exact leave-one-individual-out form.
+"""Built-in queries, which are computed exactly without each individual in turn.
 
 Every query is evaluated on all databases together, first with all individuals, and then without
 each individual in turn. The time is linear in the number n of records, or proportional to n log n
-for order statistics. The total without individual i is the total of the individuals before i plus
-the total of those after i. Subtracting the value of individual i from the total of all individuals
-would leave a rounding error if the value is huge.
+for order statistics. The total without individual i is computed as the total of the individuals
+before i plus the total of the individuals after i. To subtract the value of individual i from the
+total of all individuals would leave a rounding error if the value is huge.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ _NEUTRAL = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}
 
 
 def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
-    """Reduce over all other individuals, for each individual in turn.
+    """Reduce values over all other individuals, for each individual in turn.
 
     Args:
         own: One value per database and individual, [databases, individuals, ...].
         reduce: np.add, np.minimum or np.maximum.
 
     Returns:
-        For each individual, the reduction over all others, [databases, individuals, ...].
+        The reduction over all other individuals, [databases, individuals, ...].
     """
     edge = np.full_like(own[:, :1], _NEUTRAL[reduce], dtype=float)
     before = reduce.accumulate(np.concatenate([edge, own[:, :-1]], axis=1), axis=1)
@@ -36,7 +36,7 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
 
 
 def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> np.ndarray:
-    """Replace results by NaN where fewer than `at_least` records are left, as given by `count`."""
+    """Replace results by NaN where fewer than `at_least` records are left, according to `count`."""
     return np.where(count >= at_least, result, np.nan)
 
 
@@ -52,8 +52,8 @@ def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
 class ExactQuery:
     """Base class of built-in queries.
 
-    `_exact` returns answers [databases, 1 + individuals]. Column 0 includes all individuals, and
-    column i + 1 leaves out individual i.
+    The method `_exact` returns answers [databases, 1 + individuals]. Column 0 includes all
+    individuals, and column i + 1 leaves out individual i.
     """
 
     column: str | None = None
@@ -65,7 +65,7 @@ class ExactQuery:
         return self._word if self.column is None else f"{self._word} of {self.column}"
 
     def answers(self, panel: Panel, key: int = 0, progress: object = None) -> np.ndarray:
-        """Return answers as in `Query.answers`, with one draw and one number per answer."""
+        """Return answers as `Query.answers` does, with one draw and one number per answer."""
         return self._exact(panel)[:, None, :, None]
 
     def _exact(self, panel: Panel) -> np.ndarray:
@@ -119,7 +119,7 @@ class Variance(ExactQuery):
 
     def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column).copy()
-        # Center by the median; unlike the mean, it is not moved by one huge value.
+        # Center by the median, because one huge value would move the mean.
         for d in range(panel.num_databases):
             values[panel.rows(d)] -= np.median(values[panel.rows(d)])
         count = _over_panel(panel)
@@ -157,7 +157,7 @@ class Quantile(ExactQuery):
 
     Attributes:
         level: Level of the quantile, from 0 to 1 (0.5 is the median).
-        column: Value column.
+        column: Column of values.
     """
 
     level: float = 0.5
@@ -194,9 +194,9 @@ class Quantile(ExactQuery):
         """
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
-        # The number of other individuals' records before each record: its sorted position, minus
-        # the number of its owner's records before it. The record precedes the r-th record (from 0)
-        # of the other individuals exactly if this number is at most r.
+        # The rank of a record among the other individuals' records is its position in the sorted
+        # database, minus the number of its owner's records before it. The record precedes the r-th
+        # record (from 0) of the other individuals exactly if its rank is at most r.
         by_owner = np.argsort(owner, kind="stable")
         starts = np.concatenate([[0], np.cumsum(own)])[owner[by_owner]]
         rank_of_others = by_owner - (np.arange(len(owner)) - starts)
@@ -220,7 +220,8 @@ class RegressionCoefficient(ExactQuery):
     Attributes:
         response: Response column.
         on: Explanatory column or columns.
-        coefficient: Column of `on` whose coefficient is released; default: the first.
+        coefficient: Explanatory column whose coefficient is released. If `coefficient` is None, it
+            is the first column of `on`.
     """
 
     response: str
@@ -239,7 +240,7 @@ class RegressionCoefficient(ExactQuery):
     def _exact(self, panel: Panel) -> np.ndarray:
         data = np.stack([panel.column(c) for c in (*self.on, self.response)], axis=1)
         for d in range(panel.num_databases):
-            # Subtracting the medians leaves the slopes unchanged and improves the conditioning.
+            # Subtraction of the medians leaves the slopes unchanged and improves the conditioning.
             data[panel.rows(d)] -= np.median(data[panel.rows(d)], axis=0)
         design = np.concatenate([np.ones((len(data), 1)), data], axis=1)
         size = design.shape[1]

@@ -32,7 +32,7 @@ CAPTIONS = {
     "densities": "density with everybody and without the worst individual",
     "noise": "histogram of draws of the noise",
 }
-"""Caption of each figure."""
+"""Caption of each figure, by the figure's name."""
 
 _NOT_TESTED = (
     "Databases other than the given ones, and individuals who are in none of them.",
@@ -57,15 +57,17 @@ def render_empirical_report(
 
     Args:
         result: The result to report.
-        noise: A noise calibration for the same query; if None, the report has no section on noise.
+        noise: A noise calibration for the same query. If `noise` is None, the report has no section
+            on noise.
         kind: Format of the report, ".html" or ".md".
-        figures: Figures to include, by their names in `CAPTIONS`. If None, the report has none.
+        figures: Figures to include, by their names in `CAPTIONS`. If `figures` is None, the report
+            has no figures.
 
     Returns:
         The content of the file.
 
     Raises:
-        ModuleNotFoundError: When jinja2 is missing; the message says how to install it.
+        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
     """
     return render(_page(result, noise, figures), kind)
 
@@ -102,7 +104,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
 
 
 def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
-    """Return the recommended next steps, the most important first."""
+    """Return the recommended next steps, of which the most important is the first."""
     if any(check.dependent for check in result.independence):
         return (
             "Use databases that do not depend on each other, such as years far apart. Do not use "
@@ -123,22 +125,22 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
 
 
 def doubt_of(result: Estimated) -> str | None:
-    """Return a sentence that says why an analysis is doubtful, or None if there is no doubt."""
+    """Return a sentence that says why a result is doubtful, or None if it is not doubtful."""
     if not any(check.dependent for check in result.independence):
         return None
     return "The privacy levels assume independent databases, and these look dependent."
 
 
 def verdict_of(result: Estimated, sentence: str, headline: str | None = None) -> Verdict:
-    """Return the verdict of an analysis.
+    """Return the verdict of a result.
 
     The verdict is 'doubtful' if the databases look dependent, and 'estimate' otherwise.
 
     Args:
-        result: The analysis.
+        result: Result of an empirical privacy estimate.
         sentence: Sentence that states the finding.
-        headline: Headline of an estimate; if None, it says that the estimate is not a proof. A
-            doubtful verdict has its own headline.
+        headline: Headline of the verdict 'estimate'. If `headline` is None, it says that an
+            estimate is not a proof. The verdict 'doubtful' has a headline of its own.
     """
     if (doubt := doubt_of(result)) is not None:
         headline = "Doubtful: the databases look dependent"
@@ -149,7 +151,7 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
 def _sections(
     result: Estimated, noise: Calibrated | None, figures: dict[str, Figure]
 ) -> list[Section]:
-    """Return the sections of a report that show what was found."""
+    """Return the sections of a report that show the findings."""
 
     def pictures(name: str) -> tuple[Figure, ...]:
         return (figures[name],) if name in figures else ()
@@ -192,11 +194,11 @@ def _sections(
 
 
 def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
-    """Return the section about calibrated noise.
+    """Return the section of a report about calibrated noise.
 
     Args:
         noise: The calibration.
-        figures: Figures of its draws.
+        figures: Figures of draws of the noise.
     """
     said = (
         f"To reach epsilon = {noise.epsilon:g} with delta = 0, add to the {noise.query}: "
@@ -213,13 +215,14 @@ def write_empirical_report(
     Args:
         result: The result to report.
         path: Path that ends in .html (with embedded figures) or .md (with figure files next to it).
-        noise: A noise calibration for the same query; if None, the report has no section on noise.
+        noise: A noise calibration for the same query. If `noise` is None, the report has no section
+            on noise.
 
     Returns:
-        The path.
+        The path of the report.
 
     Raises:
-        ValueError, OSError, ModuleNotFoundError: As `check_report_path`.
+        ValueError, OSError, ModuleNotFoundError: When `check_report_path` rejects the path.
     """
     path = check_report_path(path)
     page, files = empirical_document(result, path, noise)
@@ -260,15 +263,15 @@ def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str 
 def beside(
     drawn: JsonObject | None, path: Path
 ) -> tuple[dict[Path, str | bytes], dict[str, Figure] | None]:
-    """Convert figures to the form that a page needs: embedded, or as files next to the page.
+    """Convert figures to what a page needs: figures within the page, or files next to the page.
 
     Args:
-        drawn: matplotlib figures by name; None if matplotlib is missing.
+        drawn: matplotlib figures by name, or None if matplotlib is not installed.
         path: Path of the page.
 
     Returns:
         The contents of the files, by path, and the figures of the page, by name. If matplotlib is
-        missing, there are no files, and None replaces the figures.
+        not installed, there are no files, and the figures are None.
     """
     from dpjax.plotting import figure_svg
 

@@ -1,4 +1,4 @@
-"""The result of an empirical privacy estimate: arrays, descriptions, JSON."""
+"""The result of an empirical privacy estimate: its arrays, descriptions and JSON."""
 
 import json
 from dataclasses import dataclass, fields
@@ -30,23 +30,23 @@ class EmpiricalPrivacy(Estimated, Shown):
         epsilons: The E privacy levels, [E].
         deltas: Failure probability delta_i of each individual at each epsilon, [I, E].
         delta: Largest of `deltas` over the individuals, [E].
-        delta_error: Standard error of `delta` due to the choice of databases, [E]; None unless
-            `uncertainty` was True.
+        delta_error: Standard error of `delta` due to the choice of databases, [E], or None if
+            `uncertainty` was False.
         total_risk: Probability that the privacy of at least one individual fails,
             1 - prod_i (1 - delta_i), [E].
         epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
         tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
         density: The chosen density, which can be passed to another call of `empirical_privacy`.
-            With an adversary, each bucket has its own density, and this attribute is None.
+            With an adversary, each bucket has its own density, and `density` is None.
         log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases; NaN if unknown.
+            fitted to the other databases; NaN if it was not computed.
         integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a
             closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
         coverage: Summary of the number of databases in which each individual appears.
         buckets: Buckets of the adversary's knowledge; empty without an adversary.
-        notes: Sentences about the data and the method, which a reader of the result must know.
+        notes: Sentences about the data and the method that a reader of the result must know.
         results: Results of d queries with all individuals present, one row per sample, [S, d].
         results_without_worst: Results without the individual with the largest delta, [S, d].
         settings: Arguments on which the results depend, and software versions.
@@ -56,7 +56,7 @@ class EmpiricalPrivacy(Estimated, Shown):
     """
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return strict JSON; non-finite floats become strings such as 'inf' and 'nan'."""
+        """Return strict JSON, in which non-finite floats are strings such as 'inf' and 'nan'."""
         return super().to_json(indent)
 
     @classmethod
@@ -116,7 +116,6 @@ class EmpiricalPrivacy(Estimated, Shown):
         )
 
     def __str__(self) -> str:
-        """Return a page: the table over epsilon, the ranking, the checks and the notes."""
         lines = [
             f"Empirical privacy of {' and '.join(self.queries)}: "
             f"{len(self.individuals)} individuals, {self.num_databases} databases",

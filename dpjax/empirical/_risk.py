@@ -1,9 +1,9 @@
-"""delta of every individual over a grid of epsilons, in bounded memory.
+"""delta of every individual over a grid of epsilons, computed in bounded memory.
 
 For a block of individuals, each density estimate (Laplace kernels, other kernels, 'ecdf' or joint)
-yields a function that maps epsilons to deltas. The rest of the code is the same for all estimates:
-the loop over blocks, the shortcut for individuals whose removal changes no result, and the search
-for the smallest epsilon at which delta vanishes.
+yields a function that maps epsilons to deltas. All other steps are the same for every density
+estimate: the loop over blocks, the shortcut for individuals whose removal changes no result, and
+the search for the smallest epsilon at which delta vanishes.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ _BLOCK_SIZE = 2**20
 """Maximum number of elements in a temporary array (8 MB in float64)."""
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Function that maps epsilons [E] to deltas [rows, E] and to a bound or estimate of their error."""
+"""Function that maps epsilons [E] to deltas [rows, E] and to the error of these deltas."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +56,12 @@ def individual_risk(
         samples: Results of the query.
         density: Kernel and bandwidth of the densities with and without an individual.
         epsilons: Privacy levels [E], from 0 to 500.
-        tolerance: Largest delta that counts as 0; if None, `epsilon_at_zero` is NaN.
+        tolerance: Largest delta that counts as 0. If `tolerance` is None, `epsilon_at_zero` is NaN.
         progress: Callback (individuals done, individuals).
 
     Returns:
-        The risk. If removing an individual changes no result, that individual has delta 0. If the
-        removal leaves the query undefined in every database, the individual has delta 1.
+        The risk. If the removal of an individual changes no result, that individual has delta 0. If
+        the removal leaves the query undefined in every database, the individual has delta 1.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Algorithms 1 and 2.
@@ -91,8 +91,8 @@ def _blocks(
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
     """Yield blocks of individuals, each with the function that computes their deltas.
 
-    A block has several individuals only if the kernel is Laplace with a fixed bandwidth and the
-    query is not joint, since delta then has a closed form. Otherwise, it has one individual.
+    A block has several individuals if delta has a closed form: the kernel is Laplace with a fixed
+    bandwidth, and the query is not joint. Otherwise, a block has one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

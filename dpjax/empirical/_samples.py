@@ -1,7 +1,7 @@
-"""Samples of query results: with all individuals present, and without each individual.
+"""Samples of query results, with all individuals present and without each individual in turn.
 
-This is the only module that applies queries to data. A query may be built in, written in JAX or in
-plain Python, or a tuple of several queries. The results are arrays.
+No other module applies queries to data. A query may be built in, written in JAX or in plain Python,
+or a tuple of several queries.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
 Progress = Callable[[int, int], None]
-"""Callback with two arguments: the number of items done, and the total number."""
+"""Callback (number of items done, total number of items)."""
 
 
 class Query(Protocol):
@@ -45,7 +45,7 @@ class QuerySamples:
     Attributes:
         names: Descriptions of the d queries.
         full: Results with all individuals present, [S, d]; all finite.
-        without: Results without each individual, [individuals, S, d]; NaN where undefined.
+        without: Results without each individual in turn, [individuals, S, d]; NaN if undefined.
         database: Index of the database of each sample, [S].
         notes: Sentences about the results, for a report.
     """
@@ -65,17 +65,16 @@ class QuerySamples:
 
 
 class UserQuery:
-    """Base class of user queries, which are evaluated on one database after the other."""
+    """Base class of users' queries, which are evaluated on one database after the other."""
 
     num_draws: int | None = None
 
     def __post_init__(self):
-        """Validate the number of draws."""
         if self.num_draws is not None:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return answers as in `Query.answers`; answers with and without individuals share keys."""
+        """Return answers as `Query.answers` does, with the same keys for all individuals."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -95,11 +94,11 @@ class JaxQuery(UserQuery):
     Attributes:
         function: `(values, present) -> result`, or `(key, values, present) -> result` if the
             function is random. `values` has shape [individuals, records, columns]. `present` has
-            shape [individuals, records] and tells which records exist; the values of all others
-            are 0. `result` is a scalar or has shape [d].
+            shape [individuals, records] and tells which records exist; the values of records that
+            do not exist are 0. `result` is a scalar or has shape [d].
         name: Description of the query.
-        num_draws: Number of draws per database. None means that the function takes no key.
-        batch_size: Number of individuals evaluated together, which limits the memory used.
+        num_draws: Number of draws per database, or None if the function takes no key.
+        batch_size: Number of individuals evaluated together; a smaller number needs less memory.
     """
 
     function: Callable[..., object]
@@ -123,7 +122,7 @@ class JaxQuery(UserQuery):
                 return self.function(*first, *rest)
 
             # Index -1 removes nobody. The answer with all individuals is computed in the same way
-            # as the rest, so that it is rounded in the same way.
+            # as the answers without an individual, so that all answers are rounded alike.
             gone = jnp.arange(-1, panel.num_individuals)
             answers = jax.lax.map(without, gone, batch_size=self.batch_size)
             return answers.reshape(len(answers), -1)
@@ -150,7 +149,7 @@ class HostQuery(UserQuery):
             and has shape [records, columns], or [records] if there is only one column. `result`
             is a number or has shape [d].
         name: Description of the query.
-        num_draws: Number of draws per database. None means that the function takes no generator.
+        num_draws: Number of draws per database, or None if the function takes no generator.
     """
 
     function: Callable[..., object]
@@ -183,8 +182,8 @@ def sample_query(
     """Evaluate a query on every database, with everybody and without each individual.
 
     Args:
-        query: A built-in query or its short form ('mean'), a `JaxQuery`, a `HostQuery` or any
-            Python function (taken as a `HostQuery`), or a tuple of these for a joint query.
+        query: A built-in query or its short form ('mean'), a `JaxQuery`, a `HostQuery`, any Python
+            function (which becomes a `HostQuery`), or a tuple of queries for a joint query.
         panel: The databases.
         key: Seed of random queries.
         progress: Callback (databases done, total), called by queries that loop over databases.
@@ -211,7 +210,7 @@ def sample_query(
     if set(draws) - {1, num_draws}:
         raise ValueError(f"num_draws must be the same in all random queries, but was {draws}.")
     table = np.concatenate([np.repeat(t, num_draws // t.shape[1], axis=1) for t in tables], axis=-1)
-    # Removing an absent individual must change nothing, not even by rounding.
+    # The removal of an absent individual must change nothing, not even by rounding.
     absent = (panel.total() == 0)[:, None, :, None]
     table[:, :, 1:] = np.where(absent, table[:, :, :1], table[:, :, 1:])
     table = table.reshape(-1, *table.shape[2:])
