@@ -1,4 +1,4 @@
-"""Bisection over the versions of a package: between which two does the verdict change?"""
+"""Bisection over the versions of a package, to find where the verdict of an audit changes."""
 
 import subprocess
 import sys
@@ -13,11 +13,11 @@ _LISTED = "Available versions: "
 
 @dataclass(frozen=True)
 class Bisection:
-    """The outcome of a bisection over versions, which are given by their index.
+    """The outcome of a bisection over versions, each given by its index.
 
     Attributes:
-        before: Last version before the change; None if no change was found.
-        after: First version after the change; None if no change was found.
+        before: Last version before the change, or None if no change was found.
+        after: First version after the change, or None if no change was found.
         refuted: Whether the claim is refuted in `before`, or in the newest version if no change was
             found; None if fewer than two versions could be audited.
         skipped: Versions between `before` and `after` that could not be audited.
@@ -29,7 +29,7 @@ class Bisection:
     skipped: tuple[int, ...] = ()
 
     def words(self, versions: Sequence[str]) -> str:
-        """Return a sentence on the change.
+        """Return a sentence that describes the change.
 
         Args:
             versions: All versions, from oldest to newest.
@@ -53,13 +53,13 @@ class Bisection:
 def bisect(count: int, refuted: Callable[[int], bool | None]) -> Bisection:
     """Find two versions between which the verdict changes, with about log2(count) + 1 audits.
 
-    If the verdict changes several times, the result is one of the changes.
+    If the verdict changes several times, one of the changes is found.
 
     Args:
         count: Number of versions, at least 2.
-        refuted: Function from the index of a version, where 0 is the oldest one, to whether the
-            claim is refuted; None if the version cannot be audited. It is called at most once for
-            each version.
+        refuted: Function from the index of a version, where 0 is the oldest version, to whether the
+            claim is refuted, or to None if the version cannot be audited. The function is called at
+            most once for each version.
     """
     known: dict[int, bool | None] = {}
 
@@ -80,7 +80,7 @@ def bisect(count: int, refuted: Callable[[int], bool | None]) -> Bisection:
         return Bisection(None, None, known[high])
     while True:
         middle = (low + high) / 2
-        # Versions that cannot be audited are replaced by those nearest to the middle.
+        # A version that cannot be audited is replaced by the version nearest to the middle.
         inner = sorted(range(low + 1, high), key=lambda index: abs(index - middle))
         found = first_of(inner)
         if found is None:

@@ -1,4 +1,4 @@
-"""Cases of a hunt: a library's function, its claim, and its neighboring databases."""
+"""Cases of a hunt, each with a library's function, its claim, and its neighboring databases."""
 
 import runpy
 import sys
@@ -28,14 +28,14 @@ class Case:
         package: Name of the package on the package index, without a version.
         claim: Epsilon that the library claims.
         delta: Delta that the library claims.
-        pairs: Space of neighboring databases, or the pairs themselves.
+        pairs: Space of neighboring databases, or a list of pairs.
         releases: Versions to audit if the user names no release.
         requires: Requirements that are installed in addition to the package.
         dependencies: Whether the package's declared dependencies are installed, too.
-        draws: Maximum total number of samples per side.
-        bits: As in `dpjax.HostMechanism`.
-        reported: Reference to a report of the fault, or "" if it was not reported.
-        documented: Whether the library documents the behavior.
+        draws: Maximum number of samples per side, over all pairs together.
+        bits: The option `bits` of `dpjax.HostMechanism`.
+        reported: Reference to a report of the fault, or "" if the fault was not reported.
+        documented: Whether the library documents the fault.
     """
 
     path: Path
@@ -57,15 +57,16 @@ def read_case(path: str | Path) -> Case:
     """Read a case by running its Python file, without calling the file's function `draw`.
 
     The file sets `package`, `claim`, and either `pairs`, a list of (database, neighbor), or `like`,
-    an example database. With `like`, it may set `domain`, the arguments of `dpjax.Domain`, and
-    `relation`: "add-remove" or "change-one", or a name with a distance, such as ("add-remove", 2)
-    or ("within", 1.0). The file's function `draw(database)` imports the library and returns one
-    output. Databases must be JSON values. The file may import modules from its own folder, which
-    several cases may share.
+    an example database. If the file sets `like`, it may also set `domain`, the arguments of
+    `dpjax.Domain`, and `relation`: "add-remove" or "change-one", or a name with a distance, such as
+    ("add-remove", 2) or ("within", 1.0). The file's function `draw(database)` imports the library
+    and returns one output. Databases must be JSON values. The file may import modules from its own
+    folder, which several cases may share.
 
     Raises:
-        ValueError: When the file cannot be run, or a value is missing, unknown or out of range.
-        TypeError: When a value has the wrong type.
+        ValueError: When the file cannot be run, or when a value that it sets is missing, unknown or
+            out of range.
+        TypeError: When a value that the file sets has the wrong type.
     """
     path = Path(path)
     if not path.is_file():
@@ -96,7 +97,7 @@ def read_case(path: str | Path) -> Case:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Within the context, search a file's folder last when the file imports modules."""
+    """Within the context, let a case's file import modules from its own folder."""
     folder = str(path.resolve().parent)
     sys.path.append(folder)
     try:

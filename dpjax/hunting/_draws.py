@@ -18,13 +18,13 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum time in seconds to wait for a later output, and for the first output of a process.
+"""Maximum time to wait for an output, in seconds: `_FIRST_CALL` for a process's first output.
 
 The first output takes longer, because its call imports the library and may compile functions.
 """
 
 _LONGEST = 2**24
-"""Maximum number of characters per line of a record."""
+"""Maximum number of characters in a line of a record."""
 
 Draw = Callable[[object], object]
 """Function from a database to one output."""
@@ -35,8 +35,8 @@ class Draws(NamedTuple):
 
     Attributes:
         draw: Function that draws from the process of the audit.
-        restarted: Function that returns a context. Entering the context starts a new process and
-            returns a function that draws from this process.
+        restarted: Function that returns a context. The context starts a new process, and its value
+            is a function that draws from the new process.
     """
 
     draw: Draw
@@ -60,10 +60,10 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the process's answer to a database; if there is none, set `failure` and raise."""
+        """Return the process's answer to a database; without an answer, set `failure` and raise."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
-        # End a call that hangs by killing its process.
+        # If a call hangs, kill its process.
         timer = threading.Timer(self._longest, self._process.kill)
         timer.start()
         try:
@@ -79,7 +79,7 @@ class Server:
                 "the process of the release ended, or gave no output within "
                 f"{self._longest:g} s, at the database {request[:80]}"
             )
-            # Raise KeyboardInterrupt, since any other exception would count as an output.
+            # Raise KeyboardInterrupt, because any other exception would count as an output.
             raise KeyboardInterrupt(self.failure)
         self._longest = _ONE_CALL
         return line
@@ -87,10 +87,10 @@ class Server:
 
 @contextmanager
 def serving(case: Case, environment: Environment) -> Iterator[Server]:
-    """Start a server of a case, which runs until the context is left.
+    """Start a server of a case, which runs until the end of the context.
 
     Raises:
-        ValueError: When the process ends early, or an output takes too long.
+        ValueError: When the process ends too early, or when an output takes too long.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
     with subprocess.Popen(
@@ -118,13 +118,13 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Record all draws that are made within the context; the file appears once it is complete.
+    """Record all draws that are made within the context, in a file that appears at its end.
 
     Args:
         path: Path of the record.
         head: Description of the draws, which is the first line of the record.
         server: Server that draws.
-        another: Function that starts another server in a new process.
+        another: Function that starts a second server, in a new process.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
@@ -150,11 +150,11 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is (head, functions that replay the recorded draws).
+    """Open a record; the value of the context is (head, functions that replay its draws).
 
     Raises:
-        ValueError: When the record is damaged, or has fewer draws than the audit needs, for example
-            because another version of dpjax wrote it.
+        ValueError: When the record is damaged, or when it has fewer draws than the audit needs, for
+            example because another version of dpjax wrote the record.
     """
     failures: list[str] = []
     with gzip.open(path, "rt") as file:

@@ -1,4 +1,4 @@
-"""Environments of releases: each release has one of its own, since releases may conflict."""
+"""Environments of releases; because releases may conflict, each has an environment of its own."""
 
 import json
 import os
@@ -33,16 +33,16 @@ class Environment:
 def environment_of(
     spec: str, requires: Sequence[str], folder: Path, *, dependencies: bool = True
 ) -> Environment:
-    """Return the environment of a release; create it if it does not exist.
+    """Return the environment of a release, after creating it if it does not exist.
 
     Args:
-        spec: Specification PACKAGE==VERSION.
+        spec: Specification of the release, as PACKAGE==VERSION.
         requires: Requirements that are installed in addition to the release.
         folder: Folder of all environments.
         dependencies: Whether the release's declared dependencies are installed, too.
 
     Raises:
-        ValueError: When a specification is malformed, or the release cannot be installed.
+        ValueError: When a specification is malformed, or when the release cannot be installed.
     """
     for each in (spec, *requires):
         refuse_unsafe(each)
@@ -66,7 +66,7 @@ def environment_of(
 
 
 def refuse_unsafe(requirement: str) -> None:
-    """Raise a ValueError for options of pip, URLs and paths."""
+    """Raise a ValueError if a requirement is an option of pip, a URL or a path."""
     if not re.match(r"[A-Za-z0-9]", requirement) or "/" in requirement or "@" in requirement:
         raise BadValue(f"packages must be PACKAGE==VERSION, but one was {requirement!r}.")
 

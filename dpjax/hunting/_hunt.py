@@ -1,4 +1,4 @@
-"""Hunts over cases and releases: each release draws in an environment of its own."""
+"""Hunts over cases and releases, where each release draws in an environment of its own."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,13 +20,13 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits of the measurement of the pace: a share of the time limit, and a number of draws."""
+"""Limits of the measurement of pace: a share of the time limit, and a number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""A restarted process draws one output per `_RESTARTED` draws, and at most `_MOST_RESTARTED`."""
+"""A restarted process repeats one in `_RESTARTED` draws, but at most `_MOST_RESTARTED` draws."""
 
 _RECORD = ".jsonl.gz"
-"""File name suffix of a record."""
+"""File name suffix of a record of draws."""
 
 _AUDITED, _LEAST = 0.5, 60
 """The audit's share of the time limit, and its minimum number of samples per side and pair."""
@@ -34,14 +34,14 @@ _AUDITED, _LEAST = 0.5, 60
 
 @dataclass(frozen=True)
 class Caught:
-    """The outcome of one case in one release.
+    """The outcome of the audit of one case in one release.
 
     Attributes:
         case: The case.
         spec: Specification of the release.
         result: Result of the audit, or None if the audit failed.
         failure: Reason of the failure, or "" if the audit did not fail.
-        seconds: Time of drawing and auditing, in seconds.
+        seconds: Time that drawing and auditing took, in seconds.
     """
 
     case: Case
@@ -52,7 +52,7 @@ class Caught:
 
     @property
     def row(self) -> JsonObject:
-        """Values of a row in the table of outcomes, by name."""
+        """Values of the outcome's row in a table, by name."""
         found = self.result
         bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {
@@ -83,14 +83,14 @@ def hunt(
 
     Args:
         cases: Cases to audit.
-        environments: Function from a case to the environments of its releases; not called if
-            `again` is true.
+        environments: Function from a case to the environments of its releases; it is not called if
+            `again` is True.
         folder: Folder of the records of draws, one for each case and release.
         again: If True, draw nothing, and audit the recorded draws of every release that has a
             record.
         confidence: Confidence of each bound.
-        key: Seed of all random choices of the audit. The libraries use their own randomness.
-        seconds: Time for drawing in seconds, for each case and release.
+        key: Seed of all random choices of the audit. Libraries use their own randomness.
+        seconds: Time for drawing, in seconds, for each case and release.
 
     Yields:
         The outcome of each case in each release, including failures, as soon as it is known.
@@ -100,7 +100,7 @@ def hunt(
             start, result, failure = time.perf_counter(), None, ""
             try:
                 result = run(confidence, key)
-            except Exception as error:  # Report any failure of a library as an outcome.
+            except Exception as error:  # Any failure of a library is reported as an outcome.
                 failure = str(error) if isinstance(error, ValueError) else text_of(error)
             yield Caught(case, spec, result, failure, time.perf_counter() - start)
 
@@ -113,7 +113,7 @@ def _runs(
     again: bool,
     seconds: float,
 ) -> Iterator[tuple[str, Callable[[float, int], AuditResult]]]:
-    """Yield the releases of a case, each with a function that audits it."""
+    """Yield the releases of a case, each with a function that audits the release."""
     if not again:
         for environment in environments(case):
             path = folder / f"{case.path.stem}@{environment.spec}{_RECORD}"
@@ -132,14 +132,14 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """Search for pairs in a part of the given time; then run one audit and record its draws."""
+    """Search for pairs in a part of the time; then run one audit, and record its draws."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
         found, _ = pairs_to_audit(source, case.pairs, terms)
         pairs = AnyPairs.of(found)
         sides = [side for pair in zip(*pairs.sides, strict=True) for side in pair]
-        # Draw once without measuring, so that the pace excludes the import of the library.
+        # The first draw is not measured, so that the pace excludes the import of the library.
         server(sides[0])
         pace = max(_pace(server, side, _PROBE * seconds / len(sides)) for side in sides)
         draws = min(max(int(_AUDITED * seconds / (2 * pace)), _LEAST * len(pairs)), case.draws)
@@ -174,15 +174,15 @@ class _Released(HostMechanism):
 
     Attributes:
         served: Functions that draw the case's outputs.
-        restarts: Number of outputs to draw at each database from each new process. If 0, no process
-            is started.
+        restarts: Number of outputs to draw at each database from each new process. If `restarts` is
+            0, no process is started.
     """
 
     served: Draws | None = None
     restarts: int = 0
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw outputs from each of two new processes of the release, as `OnHost` specifies."""
+        """Draw outputs from two new processes of the release, as `OnHost` specifies."""
         if self.served is None or not self.restarts:
             return None
         runs = []

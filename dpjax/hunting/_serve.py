@@ -1,8 +1,8 @@
-"""Server that draws a case's outputs in the environment of a release.
+"""A server that draws a case's outputs in the environment of a release.
 
-The server imports only the standard library, since dpjax is not installed in the environment. Each
-line of input is a database in JSON. The server answers it by a line with one output in JSON, or
-with {"error": TYPE} if the draw raises an exception of that type.
+The server imports only the standard library, because dpjax is not installed in the environment.
+Each line of input is a database in JSON. The server answers each line by a line with one output in
+JSON, or with {"error": TYPE} if the draw raises an exception of that type.
 """
 
 import json
@@ -26,7 +26,7 @@ def plain(value):
 
 
 def one(draw, line):
-    """Draw one output from a fresh copy of the database."""
+    """Draw one output from a fresh copy of the database in a line of JSON."""
     database = json.loads(line)
     try:
         return plain(draw(database))
@@ -35,12 +35,12 @@ def one(draw, line):
 
 
 def main():
-    """Answer lines from standard input until it ends."""
-    # Redirect standard output, so that text that the library prints does not count as an answer.
+    """Answer the lines of standard input until standard input ends."""
+    # Standard output is redirected, so that text that the library prints is not read as an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    # Let cases import modules from their folder.
+    # Cases may import modules from their folder.
     sys.path.append(os.path.dirname(sys.argv[1]))
     draw = runpy.run_path(sys.argv[1], run_name="dpjax_case")["draw"]
     for line in sys.stdin:
