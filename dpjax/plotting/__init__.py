@@ -1,4 +1,4 @@
-"""Figures from plain arrays and numbers; the first figure that is drawn imports matplotlib."""
+"""Figures made from plain arrays and numbers; matplotlib is imported with the first figure."""
 
 from dpjax.plotting._canvas import DATABASE as DATABASE
 from dpjax.plotting._canvas import NEIGHBOR as NEIGHBOR

@@ -1,4 +1,4 @@
-"""Figures drawn without a display: their styles, their legends and their files."""
+"""Figures made without a display: their styles, legends and files."""
 
 import io
 from pathlib import Path
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
 EVENT, CLAIM = "#e3c565", "#237a4b"
-# All of these colors except EVENT are also used for text, so their contrast on white is at least
-# 4.5 to 1.
+# All colors but EVENT are also used for text, so their contrast with white is at least 4.5 to 1.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and name of each of the two databases."""
@@ -28,13 +27,13 @@ SMALL, TINY = 9, 8
 """Font size of labels and of less important text, in points."""
 
 _LONGEST = 100
-"""Maximum number of characters of a piece of untrusted text; the rest is cut off."""
+"""Maximum number of characters of an untrusted text; further characters are cut off."""
 
 _LABEL = 40
 """Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
-"""Limits on labels in a legend, in characters.
+"""Limits, in characters, that determine the number of columns of a legend.
 
 A legend has several columns if every label has at most `_BESIDE` characters, and three columns if
 its labels together have at most `_ROW` characters.
@@ -43,7 +42,7 @@ its labels together have at most `_ROW` characters.
 _FORMATS = (".png", ".svg", ".pdf")
 
 WIDTH = 4.2
-"""Default width of a figure in inches; its text is still readable at 400 pixels."""
+"""Default width of a figure, in inches; its text is still readable at a width of 400 pixels."""
 
 
 def new_figure(
@@ -52,15 +51,15 @@ def new_figure(
     """Return a figure and its axes, independent of any display.
 
     Args:
-        num_rows: Rows of panels.
-        num_columns: Columns of panels.
+        num_rows: Number of rows of panels.
+        num_columns: Number of columns of panels.
         size: Width and height in inches.
 
     Returns:
         The figure, and its axes as returned by `matplotlib.figure.Figure.subplots`.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing; the message says how to get it.
+        ModuleNotFoundError: When matplotlib is not installed; the message says how to install it.
     """
     figure = blank_figure(size)
     return figure, figure.subplots(num_rows, num_columns)
@@ -73,7 +72,7 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
         size: Width and height in inches.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is not installed.
     """
     needs("figures", "plot", "matplotlib")
     from dpjax.plotting._notebook import NotebookFigure
@@ -82,11 +81,11 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
 
 
 def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:
-    """Place a legend above a panel, where it hides no data and is not clipped.
+    """Place a legend above a panel, where the legend hides no data and is not clipped.
 
     Args:
         axes: Panel to draw in.
-        entries: Artists by label; if None, all labeled artists of the panel.
+        entries: Artists by label. If `entries` is None, all labeled artists of the panel are used.
         title: Title of the panel, in words.
     """
     entries = _entries(axes) if entries is None else entries
@@ -110,7 +109,7 @@ def legend_within(axes: "Axes", corner: str, title: str = "") -> None:
 
     Args:
         axes: Panel to draw in.
-        corner: "upper right", "lower right" or another corner.
+        corner: Corner of the panel, such as "upper right".
         title: Title of the panel, in words.
     """
     axes.set_title(title, fontsize=10, loc="left", weight="bold")
@@ -126,7 +125,7 @@ def _entries(axes: "Axes") -> "dict[str, Artist]":
 
 
 def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any) -> None:
-    """Place a legend without a frame; each label has the color of its artist."""
+    """Place a legend without a frame, in which each label has the color of its artist."""
     legend = axes.legend(
         entries.values(),
         [shorten(label, _LABEL) if "\n" not in label else label for label in entries],
@@ -145,7 +144,7 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 
 
 def _ink(artist: Any) -> str:
-    """Return the color of an artist's label: the artist's own color, made opaque.
+    """Return the color of an artist's label: the color of the artist, made opaque.
 
     For the color `EVENT`, which is too light for text, the result is the dark gray of `LOSS`.
     """
@@ -164,12 +163,12 @@ def _ink(artist: Any) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Truncate text to a maximum number of characters."""
+    """Shorten a text to a maximum number of characters."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def literal(text: str) -> str:
-    """Truncate untrusted text, and disable its control characters and TeX formulas."""
+    """Shorten an untrusted text, and disable its control characters and TeX formulas."""
     text = neutral(text)
     return shorten(text, _LONGEST).replace("$", r"\$")
 
@@ -177,7 +176,7 @@ def literal(text: str) -> str:
 def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
     """Add a title to a figure, wrapped at `line` characters, and return the figure.
 
-    If the title is empty, nothing is added.
+    If the title is empty, the figure is not changed.
     """
     if title:
         figure.suptitle(fill(literal(title), line), fontsize=11, x=0.01, ha="left")
@@ -190,18 +189,18 @@ def unboxed(axes: "Axes") -> None:
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:
-    """Write a figure to a file; the file appears only when it is complete.
+    """Write a figure to a file, which appears only when it is complete.
 
     Args:
         figure: A matplotlib figure.
         path: File name that ends in .png, .svg or .pdf.
 
     Returns:
-        The path.
+        The path of the file.
 
     Raises:
-        ValueError: When the file name has a different ending.
-        OSError: When the folder is missing or cannot be written to.
+        ValueError: When the file name ends in neither .png, .svg nor .pdf.
+        OSError: When the folder of the file does not exist or cannot be written to.
     """
     path = check_figure_path(path)
     content = io.BytesIO()
@@ -211,7 +210,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Return the path if a figure can be written there; otherwise, raise as `save_figure` does."""
+    """Return the path of a figure; raise the errors of `save_figure` if it cannot be written."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

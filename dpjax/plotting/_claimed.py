@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dpjax.inference import ZCDP_ORDERS, two_points
 
 _STEPS = 60
-"""Number of bisection steps for an error probability, precise enough for any plot."""
+"""Number of bisection steps for an error probability, enough for the precision of any plot."""
 
 
 class Claimed:
@@ -16,10 +16,10 @@ class Claimed:
     The level may be a claim or a lower bound.
 
     Args:
-        kind: Name of the level's notion; None without a level.
-        claim: The level, the points of a curve, or None.
-        delta: Delta of the level, if it is an epsilon.
-        order: Order of the level, if it is a Renyi divergence.
+        kind: Name of the notion of the level or curve, or None if there is neither.
+        claim: The level, the points of the curve, or None.
+        delta: Delta of the level, if the level is an epsilon.
+        order: Order of the level, if the level is a Renyi divergence.
     """
 
     def __init__(
@@ -35,20 +35,20 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return delta at each epsilon if the notion is Gaussian DP; otherwise return None."""
+        """Return delta at each epsilon if the notion is Gaussian DP, and None otherwise."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the smallest miss probability that a test can have under the level or curve.
+        """Return the smallest miss probability that the level or the curve allows for a test.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].
 
         Returns:
-            Probabilities of a miss, float64 [n], or None without a level.
+            Probabilities of a miss, float64 [n], or None if there is no level or curve.
         """
         if self.kind == "trade-off":
             return np.interp(x, self.points[:, 0], self.points[:, 1])
@@ -64,8 +64,8 @@ class Claimed:
             assert self.order is not None
             return _errors_of_divergence(self.order, self.level, x)
         if self.kind == "zcdp":
-            # zCDP bounds the divergence of every order, so any selection of orders gives a valid
-            # curve; these are enough for a plot.
+            # zCDP bounds the divergence of every order, so every selection of orders gives a valid
+            # curve. The orders below are enough for a plot.
             orders = ZCDP_ORDERS[[0, 1, 3, 7, 15, 31, 63]]
             return np.max([_errors_of_divergence(a, a * self.level, x) for a in orders], axis=0)
         return None
@@ -86,7 +86,7 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
     """Return the smallest miss probability of any test with false-alarm probability x.
 
     The tests try to tell two databases apart, given an output of an (epsilon, delta)-DP mechanism.
-    Exchanging the two databases does not change the result.
+    The result is the same if the two databases are exchanged.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
@@ -101,8 +101,8 @@ def _errors_of_divergence(
     """Return the smallest probability of a miss under a bound `level` on a Renyi divergence.
 
     A test has two outcomes, alarm and no alarm. By the data processing inequality, `level` also
-    bounds the divergence between the distributions of the outcome at the two databases. Bisection
-    finds the smallest probability of a miss for which that divergence is at most `level`.
+    bounds the divergence between the distributions of a test's outcome at the two databases.
+    Bisection finds the smallest probability of a miss for which that divergence is at most `level`.
     """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):
@@ -110,7 +110,7 @@ def _errors_of_divergence(
         with np.errstate(all="ignore"):
             forward, backward = two_points(1 - miss, x, order), two_points(x, 1 - miss, order)
         # NaN means that an outcome is possible at only one of the databases. Then `within` is
-        # False, as for an infinite divergence.
+        # False, as it is for an infinite divergence.
         within = (forward <= level) & (backward <= level)
         low, high = np.where(within, low, miss), np.where(within, miss, high)
     return high

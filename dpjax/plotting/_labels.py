@@ -1,4 +1,4 @@
-"""Labels of curves: next to each curve if there is room, and otherwise in a legend."""
+"""Labels of curves, placed next to each curve if there is room, and otherwise in a legend."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ _LINE = 0.12
 
 
 def name_strip(axes: "Axes", strip: "Strip") -> None:
-    """Label the database and its neighbor: next to their curves, or above a panel of bars."""
+    """Label the two databases next to their curves, or in a legend if the panel has bars."""
     if strip.few:
         legend_above(axes)
         return
@@ -36,16 +36,16 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Label each of two curves next to the point where it exceeds the other one most.
+    """Label each of two curves next to the point where it exceeds the other curve most.
 
-    The two labels point away from each other. If there is no room for both, a legend above the
-    panel replaces them.
+    The two labels point away from each other. If there is no room for both labels, a legend above
+    the panel replaces them.
 
     Args:
         axes: The panel, whose limits are fixed.
         points: Horizontal positions of both curves, float64 [n].
         first: Curve of the database, float64 [n].
-        second: Curve of its neighbor, float64 [n].
+        second: Curve of the neighbor, float64 [n].
     """
     (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
     x = (np.asarray(points, float) - left) / (right - left)
@@ -74,7 +74,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right edge of a panel; move labels up where they overlap.
+    """Label horizontal lines at the right edge of a panel; labels that overlap are moved up.
 
     Args:
         axes: The panel, whose limits are fixed.

@@ -1,4 +1,4 @@
-"""A figure that shows one level on a line: its bound or interval, its estimate and the claim."""
+"""A figure that shows one level on a line, with its bounds, its estimate and the claim."""
 
 from typing import TYPE_CHECKING
 
@@ -26,19 +26,19 @@ def plot_levels(
     claim: float | None,
     sure: str,
 ) -> "Figure":
-    """Plot the lower bound on a level, or an interval for it, with its estimate and the claim.
+    """Plot the lower bound on a level, or an interval for the level, with estimate and claim.
 
     Args:
         title: Title of the figure.
         name: Name of the level that is bounded, such as "epsilon".
         low: Lower bound.
-        high: Upper bound, or None.
-        estimate: Estimate of the level, or None.
-        claim: Claimed level, or None.
+        high: Upper bound, or None if there is none.
+        estimate: Estimate of the level, or None if there is none.
+        claim: Claimed level, or None if there is none.
         sure: Confidence of the bounds, in words.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is not installed.
     """
     figure, axes = new_figure(size=(WIDTH, 1.5))
     right = 1.15 * max(v for v in (low, high, estimate, claim, 0.1) if v is not None)
@@ -46,7 +46,7 @@ def plot_levels(
         (right, f"at least {low:.3f}") if high is None else (high, f"{low:.3f} to {high:.3f}")
     )
     axes.barh([0], [end - low], 0.5, low, color=DATABASE, alpha=0.4)
-    # Align the text so that it extends from the middle of the bar to the side that has room.
+    # The text extends from the middle of the bar to the side that has more room.
     inside = (end + low) / 2
     text = {"fontsize": SMALL, "va": "bottom", "color": DATABASE}
     axes.text(inside, 0.3, f"{said} ({sure})", ha=_side(inside, right), **text)

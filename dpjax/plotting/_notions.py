@@ -31,13 +31,13 @@ _LEAST_DELTA = 1e-7
 """Smallest delta on the axis of the profile."""
 
 _TOP = 1.15
-"""Upper end of an axis, as a multiple of the largest value drawn."""
+"""Upper end of an axis, as a multiple of the largest value that is drawn."""
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
     """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
 
-    All curves compare the two databases of the pair, even if these differ in several records. All
+    All curves compare the two databases of a pair, even if these differ in several records. All
     bounds hold simultaneously.
 
     Args:
@@ -46,7 +46,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
         claim: Claim to draw in addition to the bounds.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is not installed.
     """
     figure, axes = new_figure(1, len(_PANELS), size=(len(_PANELS) * _WIDTH, _HEIGHT))
     for panel, draw in zip(axes, _PANELS.values(), strict=True):
@@ -55,7 +55,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
 
 
 def notion_panels(shown: Band, claim: Claimed) -> "dict[str, Figure]":
-    """Return each panel of `plot_notions` as a figure of its own, by name."""
+    """Return each panel of `plot_notions` as a separate figure, by the panel's name."""
     found = {}
     for name, draw in _PANELS.items():
         found[name], axes = new_figure(size=(_WIDTH, _HEIGHT))
@@ -72,7 +72,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     sides = (("database against neighbor", DATABASE), ("neighbor against database", NEIGHBOR))
     for deltas, (label, color) in zip(both, sides, strict=True):
         axes.plot(epsilons, np.where(deltas > 0, deltas, np.nan), color=color, label=label)
-    # Shade the refuted points: a claim (epsilon, delta) below either curve is refuted.
+    # Refuted points are shaded: a claim (epsilon, delta) below either curve is refuted.
     axes.fill_between(
         epsilons, _LEAST_DELTA, np.maximum(both.max(axis=0), _LEAST_DELTA), color=DATABASE,
         alpha=0.12, linewidth=0, label="refuted",
@@ -93,7 +93,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     x, missed = trade_off(shown)
-    # A test whose alarm means the database has its false alarms at the neighbor.
+    # A test whose alarm means "database" raises its false alarms at the neighbor.
     axes.plot(x, missed, color=DATABASE, label="database against neighbor")
     axes.plot(missed, x, color=NEIGHBOR, label="neighbor against database")
     least = np.minimum(missed, np.interp(x, missed[::-1], x[::-1]))

@@ -1,4 +1,4 @@
-"""Panels of counted outcomes: numbers and intervals on an axis, labels at equal distances."""
+"""Panels of counted outcomes: numbers on an axis, or labels at equal distances."""
 
 import math
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 _ENOUGH, _SHARE = 1_200, 0.03
 """Minimum number of draws in a bin, as a count and as a share of all draws.
 
-The smaller of the two minima applies to the draws of both sides together. A privacy loss from
-`_ENOUGH` draws has an error of about 0.06.
+The number of draws in a bin, of both sides together, is at least the smaller of the two minima. A
+privacy loss from `_ENOUGH` draws has an error of about 0.06.
 """
 
 _FEWEST = 8
-"""Approximate number of bins in a panel of losses when there are few draws."""
+"""Approximate number of bins in a panel of losses if there are few draws."""
 
 _NOISE = 0.03
-"""Maximum standard error of a density in a plot, as a share of the largest density."""
+"""Maximum standard error of a plotted density, as a share of the largest density."""
 
 _STEP, _LEAST_TOP = 0.15, 0.5
 """Limits on the noise of losses that are drawn.
 
 `_STEP` is the maximum standard deviation of the step between two adjacent losses, as a share of the
-upper end of the axis. If the axis ends below `_LEAST_TOP`, that value is used as its upper end.
+upper end of the axis. An upper end below `_LEAST_TOP` counts as `_LEAST_TOP`.
 """
 
 _WIDE = 1.96
@@ -50,31 +50,31 @@ _OUTER = 0.15
 _TAIL = 0.1
 """Maximum share of a bin's outputs that may come from a tail.
 
-A bin with a larger share is itself treated as a tail, that is, as having an unknown width.
+A bin with a larger share is itself treated as a tail, whose width is unknown.
 """
 
 _MANY, _TICKS = 40, 12
-"""Maximum number of cells for bars (more cells are drawn as steps), and of labeled ticks."""
+"""Maximum number of cells drawn as bars rather than steps, and maximum number of tick labels."""
 
 
 @dataclass(frozen=True)
 class Strip:
-    """Adjacent cells on one axis, with the probabilities and the privacy loss of each.
+    """Adjacent cells on one axis, each with its probabilities and its privacy loss.
 
     Attributes:
         low: Lower end of each cell, [cells].
         high: Upper end of each cell, [cells]; equal to `low` if the cell is a single value among
             intervals.
         names: Names of the cells, if each cell is a label or one of a few floats, which are drawn
-            at equal distances. None if the cells have positions on an axis of numbers.
+            at equal distances; None if the cells have positions on an axis of numbers.
         per: Unit of the probabilities: per "label", per "number" (a float with a name), per
             "value" (an integer) or per "unit" of length.
-        shares: Shares of the outputs at the database and at its neighbor, [2, cells].
+        shares: Shares of the outputs in each cell, at the database and at its neighbor, [2, cells].
         loss: Privacy loss of each cell, [cells].
         event: Whether a cell is part of the counted event, bool [cells].
         tail: Whether a cell is a tail, whose width is unknown, bool [cells].
-        noise: Standard error of each loss, [cells]; None if the number of draws is unknown.
-        steps: Coarser cells, whose losses are drawn instead of `loss`; None to draw `loss`.
+        noise: Standard error of each loss, [cells], or None if the number of draws is unknown.
+        steps: Coarser cells whose losses are drawn instead of `loss`, or None to draw `loss`.
     """
 
     low: np.ndarray
@@ -95,7 +95,7 @@ class Strip:
 
     @property
     def few(self) -> bool:
-        """Whether the cells can be drawn as bars, because they are few and have the same width."""
+        """Whether the cells can be drawn as bars, because they are few and equally wide."""
         widths = self.high - self.low
         some = len(widths) <= _MANY or self.names is not None
         return bool(some and np.all(widths == widths[0]) and widths[0] > 0)
@@ -107,7 +107,8 @@ def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[St
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
         num_samples: Draws per side. If there are too many cells for bars, adjacent cells are merged
-            until their shares and losses are precise enough to draw. If None, no cells are merged.
+            until their shares and losses are precise enough to draw. If `num_samples` is None, no
+            cells are merged.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -139,7 +140,7 @@ def _some(columns: JsonObject, kept: np.ndarray) -> JsonObject:
 
 
 def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
-    """Return a strip of numeric cells; an integer becomes a unit interval around itself."""
+    """Return a strip of numeric cells, in which an integer is an interval of length 1."""
     order = np.lexsort((bounds[:, 1], bounds[:, 0]))
     bounds, columns = bounds[order], _some(columns, order)
     low, high = bounds.T
@@ -151,7 +152,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
     if single.any() and np.all(ends == np.round(ends)) and np.all(last >= first):
         return Strip(*_with_ends(first - 0.5, last + 0.5), None, "value", **columns)
     if single.all():
-        # Place the floats at equal distances, since their own distances may have any size.
+        # Distances between floats may have any size, so the floats are placed at equal distances.
         slots = np.arange(len(low), dtype=float)
         names = [f"{value:g}" for value in low]
         return Strip(slots - 0.5, slots + 0.5, names, "number", **columns)
@@ -159,7 +160,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Merge adjacent intervals, including gaps between them, until their shares are precise."""
+    """Merge adjacent intervals, with the gaps between them, until their shares are precise."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
@@ -177,7 +178,7 @@ def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
     shares = np.add.reduceat(strip.shares, first, axis=1)
     loss = np.abs(np.diff(np.log(shares + 0.5 / num_samples), axis=0))[0]
     noise = np.sqrt((1 / (shares * num_samples + 0.5)).sum(axis=0))
-    # A bin counts as a tail only if more than a small share of its outputs come from a tail.
+    # A bin is a tail only if more than a small share of its outputs come from a tail.
     outer = np.add.reduceat(np.where(strip.tail, strip.shares, 0.0), first, axis=1)
     tail = np.asarray((outer > _TAIL * shares).any(axis=0))
     low, high, event = strip.low[first], strip.high[last], strip.event[first]
@@ -185,15 +186,15 @@ def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
 
 
 def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> np.ndarray:
-    """Return the index of each cell's bin, increasing from 0.
+    """Return, for each cell, the index of the bin into which it is merged, increasing from 0.
 
-    No bin contains cells both in and out of the event.
+    A bin never contains both cells of the event and other cells.
 
     Args:
         strip: Cells to merge.
         counts: Number of outputs of each side in each cell, [2, cells].
-        enough: Minimum number of outputs in a bin, over both sides. A bin has fewer outputs only
-            if merging it with all adjacent cells that it may be merged with is not enough.
+        enough: Minimum number of outputs in a bin, over both sides. A bin has fewer outputs only if
+            it is merged with all adjacent cells that it may be merged with.
         largest: Maximum of (standard error of a side's count) / (width of the bin).
     """
     single = strip.single
@@ -217,7 +218,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
 
 def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
-    """Return the densities of both sides, [2, bins]; NaN in tails and bins with few outputs."""
+    """Return the densities of both sides, [2, bins]; NaN in tails and in bins with few outputs."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     widths = strip.high[last] - strip.low[first]
@@ -229,7 +230,7 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 
 
 def known_losses(strip: Strip) -> np.ndarray:
-    """Return the losses [cells] of a strip; a loss that is too noisy to draw becomes NaN.
+    """Return the losses [cells] of a strip, with NaN for losses that are too noisy to draw.
 
     A loss is too noisy if the difference of two losses with the same noise would have a standard
     deviation of more than `_STEP` times the upper end of the axis.
@@ -243,7 +244,7 @@ def known_losses(strip: Strip) -> np.ndarray:
 
 
 def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Replace infinite ends by finite ones, a little beyond the range of all finite ends."""
+    """Replace infinite ends by finite ends, a little beyond the range of all finite ends."""
     ends = np.concatenate([low, high])
     ends = ends[np.isfinite(ends)]
     margin = (np.ptp(ends) if len(ends) else 0.0) / 20 or 1.0
@@ -256,7 +257,7 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def share_panel(axes: "Axes", strip: Strip) -> None:
     """Draw the probabilities or densities of both sides.
 
-    If there are single values among intervals, their probabilities have an axis at the right.
+    If there are single values among intervals, their probabilities have an axis on the right side.
     """
     widths = strip.high - strip.low
     if strip.few:
@@ -272,7 +273,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
         _steps(axes, strip, height, color=color, label=label)
     axes.set_ylabel("density" if strip.per == "unit" else "probability")
     if single.any():
-        # Densities and probabilities of single values have different units, so they need two axes.
+        # Densities and probabilities have different units, so single values need a second axis.
         beside = axes.twinx()
         step = np.ptp(np.concatenate([strip.low, strip.high])) / 150
         for number, (color, _) in enumerate(SIDES):
@@ -317,7 +318,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 def visible_range(strip: Strip) -> tuple[float, float] | None:
     """Return the visible range of an axis of numbers, or None for cells with names.
 
-    The first and the last cell may be cut off, because they contain the tails and may be very wide.
+    The first and the last cell contain the tails and may be very wide, so they may be cut off.
     """
     if strip.names is not None:
         return (-1.0, 1.0) if len(strip.names) == 1 else None
@@ -332,12 +333,12 @@ def visible_range(strip: Strip) -> tuple[float, float] | None:
 
 
 def name_places(axes: "Axes", strip: Strip) -> None:
-    """Set the ticks and the title of the horizontal axis, which shows outputs."""
+    """Set the tick labels and the title of the horizontal axis, which shows outputs."""
     if strip.names is None:
         axes.set_xlabel("output")
         axes.locator_params(axis="x", nbins=5, integer=strip.per == "value")
         return
-    # Move the common prefix of all names to the title of the axis.
+    # The common prefix of all names becomes part of the axis title.
     common = commonprefix(strip.names) if len(strip.names) > 1 else ""  # noqa: RUF071
     common = common[: common.rfind(" ") + 1]
     kind = "label" if strip.per == "label" else "output"
@@ -354,7 +355,7 @@ def name_places(axes: "Axes", strip: Strip) -> None:
 
 
 def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None:
-    """Draw a step at the height of each interval; gaps between intervals interrupt the line."""
+    """Draw a step at the height of each interval; a gap between intervals interrupts the line."""
     wide = ~strip.single
     low, high, height = strip.low[wide], strip.high[wide], height[wide]
     if not len(low):

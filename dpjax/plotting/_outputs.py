@@ -1,4 +1,4 @@
-"""Figure of an audit's outputs: densities of both sides, and the privacy loss with the witness.
+"""Figure of an audit's outputs: densities of both sides, and privacy losses with the witness.
 
 References:
     Askin, Kutta, Dette (2022), Figures 1-3.
@@ -49,13 +49,13 @@ _WRAPPED = 36
 
 
 class Marks(NamedTuple):
-    """Values to mark in a panel of losses.
+    """Values that are marked in a panel of losses.
 
     Attributes:
         at: Output that the witness names.
-        estimate: Estimated loss at the output `at`, or None.
-        bound: Lower bound.
-        claim: Claimed loss, or None.
+        estimate: Estimated loss at the output `at`, or None if there is no estimate.
+        bound: Lower bound on the loss.
+        claim: Claimed loss, or None if there is no claim.
     """
 
     at: object
@@ -69,11 +69,11 @@ class Outputs(NamedTuple):
 
     Attributes:
         curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
-        marks: Marks in the panel of losses; None if the audited level is not a privacy loss.
+        marks: Marks in the panel of losses, or None if the audited level is not a privacy loss.
         discrete: Whether the points are outcomes or cells; if False, they are floats with
             densities.
-        num_samples: Draws per side from which the curve was computed, if known.
-        score: Name of the score to which vectors were reduced; None for outputs of another kind.
+        num_samples: Draws per side from which the curve was computed, or None if unknown.
+        score: Name of the score to which vectors were reduced, or None if outputs are not vectors.
     """
 
     curve: JsonObject
@@ -83,7 +83,7 @@ class Outputs(NamedTuple):
     score: str | None = None
 
     def strips(self) -> list[Strip]:
-        """Return the strips of outcomes or cells; an empty list if the curve holds densities."""
+        """Return the strips of outcomes or cells, or [] if the curve holds densities."""
         return strips_of(self.curve, self.num_samples) if self.discrete else []
 
 
@@ -95,7 +95,7 @@ def plot_outputs(title: str, shown: Outputs) -> "Figure":
         shown: Data of the panels.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is not installed.
 
     References:
         Askin, Kutta, Dette (2022), Figure 3.
@@ -111,7 +111,7 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
     """Draw outputs into panels.
 
     Args:
-        panels: Axes [max(len(strips), 1), 2]: each strip has a panel of shares and one of losses.
+        panels: Axes [max(len(strips), 1), 2]: for each strip, a panel of shares and one of losses.
         shown: Data of the panels.
         strips: The strips of `shown.strips()`.
     """
@@ -123,14 +123,14 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
         above, below = panels[0]
         draw_densities(above, below, shown.curve)
     for (above, below), strip in zip(panels, strips or [None], strict=True):
-        # Give both panels the same limits on the axis of outputs.
+        # Both panels get the same limits on the axis of outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
         if strip is not None:
             ends = visible_range(strip) or ends
         above.set_xlabel("")
         above.set_xticks(below.get_xticks(), [])
         levels = [] if shown.marks is None else _mark(below, shown.marks, strips)
-        for panel in (above, below):  # come last, since setting limits disables automatic ones
+        for panel in (above, below):  # last, because fixed limits disable automatic limits
             panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(0, _TOP * panel.get_ylim()[1])
             unboxed(panel)
@@ -143,7 +143,7 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
 
 
 def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
-    """Draw probabilities of outcomes or cells, and their losses.
+    """Draw the probabilities of outcomes or cells, and their losses.
 
     Args:
         above: Panel of probabilities.
@@ -180,7 +180,7 @@ def _heights(curve: JsonObject) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> list[tuple[float, str, str]]:
-    """Draw the marks, and return the height, name and color of each line."""
+    """Draw the marks, and return the height, the name and the color of each line."""
     at, estimate, bound, claim = marks
     names = strips[0].names if strips else None
     if names is not None and isinstance(at, str) and at in names:

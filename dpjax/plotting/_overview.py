@@ -1,4 +1,4 @@
-"""Figure of a result: the trade-off curve, and on its right the outputs with their losses."""
+"""Figure of a result: the trade-off curve, with the outputs and their losses on its right."""
 
 from typing import TYPE_CHECKING
 
@@ -25,16 +25,16 @@ def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figur
     Args:
         title: Title of the figure.
         errors: Data of the trade-off plot.
-        outputs: Data of the panels of outputs; None if the result has no curve.
+        outputs: Data of the panels of outputs, or None if the result has no curve.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is not installed.
     """
     if outputs is None:
         return plot_trade_off(title, errors)
     strips = outputs.strips()
     columns = max(len(strips), 1)
-    # If there are two columns, the second one is for labels and needs less room.
+    # If there are two columns, the second column is for labels and needs less room.
     widths = [_BESIDE, *[_LABELS] * (columns - 1)]
     figure = blank_figure((WIDTH + sum(widths), WIDTH))
     ratios = (WIDTH, sum(widths))

@@ -20,7 +20,7 @@ _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
-"""Maps each color of a figure to a CSS value, which lets a page replace the color."""
+"""CSS value of each color of a figure, which lets a page replace the color."""
 
 
 def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:
@@ -28,12 +28,12 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
     Args:
         figure: Figure of `new_figure`.
-        name: Name of the figure, unique within its page; all ids in the element begin with it.
+        name: Name of the figure, unique within its page; all ids of the element begin with it.
         title: Title for screen readers.
         description: Description for screen readers.
 
     Returns:
-        The element, with the colors of `COLORS` and no background.
+        The element, without a background, with the colors of `COLORS`.
     """
     from matplotlib import rc_context
 
@@ -43,11 +43,11 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
     text = buffer.getvalue()
     found = re.search(r'<svg[^>]*viewBox="([^"]+)"[^>]*>(.*)</svg>', text, re.S)
     assert found is not None
-    # Remove styles and metadata of matplotlib, which a page does not need.
+    # A page needs neither the styles nor the metadata of matplotlib.
     drawn = re.sub(
         r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", found[2], flags=re.S
     )
-    # Change only what is inside tags. Labels are untrusted text, but their < and > are escaped.
+    # Change only the insides of tags. Labels are untrusted text, but their < and > are escaped.
     drawn = re.sub(r"<[^<>]*>", lambda tag: _of_page(tag[0], name), drawn)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -62,8 +62,8 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 def _of_page(tag: str, name: str) -> str:
     """Prefix the ids in a tag with `name`, and let the page set its colors and font."""
     tag = re.sub(r'(?<=\sid=")|(?<=url\(#)|(?<=href="#)', f"{name}-", tag)
-    # Remove the font family, which the svg element sets for all text. Matplotlib 3.11 writes it
-    # separately from the font size.
+    # The svg element sets the font family for all text, so a tag needs none. Matplotlib 3.11 writes
+    # the family separately from the font size.
     tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
     tag = re.sub(r"font: (?:(bold) )?([\d.]+)px [^;\"]*", _font, tag)
     for color, changed in COLORS.items():
@@ -79,13 +79,13 @@ def _font(found: re.Match[str]) -> str:
 def svg_if_possible(
     draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
 ) -> str | None:
-    """Return the figure of a result as SVG for a notebook; None if matplotlib is missing.
+    """Return the figure of a result as SVG for a notebook, or None if matplotlib is missing.
 
     Args:
         draw: Function from the result to a figure.
         result: Result to draw.
-        title: As in `figure_svg`.
-        description: As in `figure_svg`.
+        title: Title for screen readers.
+        description: Description for screen readers.
     """
     if find_spec("matplotlib") is None:
         return None

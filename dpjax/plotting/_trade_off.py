@@ -32,12 +32,12 @@ _ROOM = 1.5
 """Side length of the visible square, as a multiple of the largest probability that must fit."""
 
 _POINTS, _LINE = 401, 30
-"""Number of points of a curve, and maximum number of characters per line of a label."""
+"""Number of points of a curve, and maximum number of characters in a line of a label."""
 
 _APART = 0.15
-"""Minimum relative difference between a guide line's epsilon and the claim or the bound.
+"""Minimum relative difference between the epsilon of a guide line and the claim or the bound.
 
-A guide line that is closer is left out.
+A guide line whose epsilon is closer to either is not drawn.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
@@ -50,10 +50,10 @@ class Seen(NamedTuple):
     Attributes:
         counts: Number of outputs in the event at the database, and at its neighbor.
         trials: Total number of outputs at the database, and at its neighbor.
-        larger: 0 if the event is likelier at the database, 1 if at the neighbor.
+        larger: 0 if the event is likelier at the database, 1 if it is likelier at the neighbor.
         event: The event, in words.
-        confidence: Confidence of the box around the witness's point. None if earlier outputs
-            determined the number of outputs, because no binomial bound holds then.
+        confidence: Confidence of the box around the witness's point. If earlier outputs determined
+            the number of outputs, no binomial bound holds, and the confidence is None.
     """
 
     counts: tuple[int, int]
@@ -63,15 +63,15 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Return the rates of false alarms and misses of a test that looks for the event."""
+        """Return the rates of false alarms and misses of the test whose alarm is the event."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return simultaneous intervals for both rates of `point`; None without a confidence."""
+        """Return simultaneous intervals for both rates of `point`, or None without confidence."""
         if self.confidence is None:
             return None
-        # There are four one-sided bounds, so each gets a quarter of the error.
+        # There are four one-sided bounds, so each bound gets a quarter of the error.
         own = 1 - (1 - self.confidence) / 4
         (low, high), (few, many) = (
             clopper_pearson(self.counts[side], self.trials[side], own)
@@ -84,12 +84,12 @@ class Errors(NamedTuple):
     """Data of a trade-off plot: errors of tests between the two databases, and the claim.
 
     Attributes:
-        claim: The claim, converted to the number of records in which this pair differs.
-        lower: The lower bound, converted like the claim; it is not drawn if there is a band.
+        claim: The claim, converted to the number of records in which the pair differs.
+        lower: The lower bound, converted like the claim; if there is a band, it is not drawn.
         claimed: The claim, in words.
         bound: The lower bound, in words.
-        seen: Counts of the witness, or None.
-        band: Confidence band for the probabilities of a chain of sets, or None.
+        seen: Counts of the witness's event, or None if there are none.
+        band: Confidence band for the probabilities of a chain of sets, or None if there is none.
     """
 
     claim: Claimed
@@ -108,7 +108,7 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
         shown: Data of the trade-off plot.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is not installed.
     """
     figure, axes = new_figure(size=(WIDTH, WIDTH))
     draw_trade_off(axes, shown)
@@ -122,7 +122,7 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
     for the legend.
 
     Args:
-        axes: The panel; it becomes square.
+        axes: The panel, which becomes square.
         shown: Data of the trade-off plot.
     """
     (left, right), (low, high) = _window(shown.seen)
@@ -151,21 +151,21 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
 
 
 def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]) -> None:
-    """Draw the guide lines, except those close to the curve of the claim or the bound."""
+    """Draw the guide lines that are not close to the curve of the claim or of the bound."""
     levels = [one.level for one in drawn if one.kind == "epsilon"]
     for epsilon in _GUIDES:
         if any(abs(level - epsilon) < _APART * epsilon for level in levels):
             continue
         axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
-        # Whichever part of the square is visible, the line crosses the panel's rising diagonal at
-        # this share of the panel's width and height.
+        # Whichever part of the square is visible, a guide line crosses the panel's rising diagonal
+        # at the share `at` of the panel's width and height.
         at = 1 / (1 + np.exp(epsilon))
         axes.text(at + 0.01, at, f"ε = {epsilon:g}", transform=axes.transAxes, color="#6b6b6b",
                   fontsize=TINY)  # fmt: skip
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the visible range of each axis: part of [0, 1] if the event is rare or common."""
+    """Return the visible range of both axes, a part of [0, 1] if the event is rare or common."""
     if seen is None:
         return (0.0, 1.0), (0.0, 1.0)
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
@@ -179,9 +179,9 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rates of false alarms, and a bound on the smallest rate of misses at each of them.
+    """Return rates of false alarms, and a bound on the smallest rate of misses at each rate.
 
-    Tests raise the alarm for the same database as the witness does.
+    An alarm of these tests means the same database as an alarm of the witness.
     """
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)

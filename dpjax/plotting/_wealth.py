@@ -18,18 +18,18 @@ def plot_wealth(
 ) -> "Figure":
     """Plot the wealth of bets against a claim, with the wealth at which the claim is refuted.
 
-    The horizontal axis is the number of draws. If there is no claim, plot the bound instead.
+    The horizontal axis is the number of draws. Without a claim, the bound is plotted instead.
 
     Args:
         title: Title of the figure.
         path: For each block, three values at its end: the draws per side, the bound, and the
             logarithm of the wealth of the bets against the claim.
-        claim: The claim, or None.
+        claim: The claim, or None if there is no claim.
         refuted_from: Logarithm of the wealth at which the claim is refuted.
         name: Name of the level that is bounded, such as "epsilon".
 
     Raises:
-        ModuleNotFoundError: When matplotlib is missing.
+        ModuleNotFoundError: When matplotlib is not installed.
     """
     figure, axes = new_figure(size=(WIDTH, 2.6))
     draws, bounds, wealth = zip(*path, strict=True)
