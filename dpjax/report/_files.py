@@ -11,12 +11,12 @@ KINDS = (".html", ".md")
 
 
 def check_report_path(path: str | Path) -> Path:
-    """Validate the path of a report before a long computation.
+    """Validate the path of a report, before a long computation starts.
 
     Raises:
         ValueError: When the path ends in neither .html nor .md.
         OSError: When the folder of the report does not exist, or takes no new files.
-        ModuleNotFoundError: When jinja2 is missing; the message says how to install it.
+        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
     """
     path = Path(path)
     if path.suffix.lower() not in KINDS:
@@ -37,7 +37,7 @@ def render(page: Page, kind: str) -> str:
         The content of the file.
 
     Raises:
-        ModuleNotFoundError: When jinja2 is missing; the message says how to install it.
+        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
     """
     needs("reports", "report", "jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -65,17 +65,17 @@ class _Code(str):
 
 
 def _code(text: str) -> _Code:
-    """Escape `<` as JSON does, so that the text has no tag; JSON never ends a code fence."""
+    """Escape each `<` as JSON does, so that the text contains no HTML tag."""
     return _Code(text.replace("<", r"\u003c"))
 
 
 def _in_html(value: object) -> object:
-    """Escape control characters; jinja2 escapes the rest."""
+    """Escape control characters; jinja2 escapes all other special characters."""
     return neutral(value) if type(value) is str else value
 
 
 def _in_markdown(value: object) -> object:
-    """Escape text for Markdown: one line, without tags, links, formulas or table cells."""
+    """Escape text as one line of Markdown, without tags, links, formulas or table cells."""
     if not isinstance(value, str) or isinstance(value, _Code):
         return value
     text = " ".join(value.replace("|", "/").split())

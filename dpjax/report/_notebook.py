@@ -1,4 +1,4 @@
-"""Display of results in a notebook; only its small figure needs an optional package."""
+"""Display of results in a notebook; only the small figure needs an optional package."""
 
 from dpjax.core.notebook import html_rows, html_text
 
@@ -8,7 +8,7 @@ _TONES = {
     "assumption refuted": "#b86a00",
     "doubtful": "#b86a00",
 }
-"""Colors of the left edge by verdict; other verdicts use the color of text."""
+"""Color of the display's left edge for each verdict; other verdicts use the color of text."""
 
 
 def notebook_html(
@@ -21,7 +21,7 @@ def notebook_html(
         headline: The verdict in a few words.
         sentence: The verdict in full.
         rows: Name and text of each number.
-        svg: The figure, or None if matplotlib is missing.
+        svg: The figure, or None if matplotlib is not installed.
     """
     line = "solid" if kind in _TONES else "dashed"
     edge = f"border-left: .4em {line} {_TONES.get(kind, 'currentColor')}; padding-left: .8em"

@@ -1,4 +1,4 @@
-"""The structure of reports."""
+"""The structure of a report: page, verdict, sections, tables and figures."""
 
 import json
 import re
@@ -17,8 +17,8 @@ class Table(NamedTuple):
 
     Attributes:
         rows: Cells of each row, as text; the first cell is the row's name.
-        head: Names of the columns; may be empty.
-        numbers: Whether all cells but the first of each row are numbers.
+        head: Names of the columns, or () if the table has no head.
+        numbers: Whether all cells of a row but the first are numbers.
         units: Whether the last cell of a row is the unit of the number before it.
     """
 
@@ -43,16 +43,16 @@ class Figure(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section of a page; empty parts are omitted.
+    """A section of a page, whose empty parts are omitted.
 
     Attributes:
         title: The heading.
         paragraphs: Paragraphs of plain text.
         figures: Pictures.
         table: Table of rows.
-        items: List items.
-        codes: Pairs (caption, text) of code to copy.
-        folded: Whether the section is closed until clicked; a printed page shows it open.
+        items: Items of a list.
+        codes: Pairs (caption, text) of code that a reader can copy.
+        folded: Whether the section is closed until it is clicked; a printed page shows it open.
     """
 
     title: str
@@ -69,7 +69,7 @@ class Verdict(NamedTuple):
 
     Attributes:
         kind: "violated", "not random", "not refuted", "no claim", "assumption refuted", "doubtful"
-            or "estimate"; determines shape and color.
+            or "estimate". The kind determines the shape and the color of the statement.
         headline: The verdict in a few words.
         sentence: The verdict in full.
     """
@@ -86,7 +86,7 @@ class Page(NamedTuple):
         title: The heading.
         verdict: The opening statement.
         sections: The sections, in order.
-        footer: Program and date.
+        footer: Name of the program, and date.
         result: The complete result as JSON values.
     """
 
@@ -98,13 +98,13 @@ class Page(NamedTuple):
 
 
 def result_of_page(text: str) -> str:
-    """Extract the JSON result from an HTML page, without rendering or running it.
+    """Return the JSON result that an HTML page contains, without rendering or running the page.
 
     Args:
         text: The page.
 
     Raises:
-        ValueError: When the page does not hold exactly one result.
+        ValueError: When the page does not contain exactly one result.
     """
     if text.count(OPENING) != 1:
         raise ValueError("the page is not a dpjax report: it holds no result.")
@@ -112,6 +112,6 @@ def result_of_page(text: str) -> str:
 
 
 def result_text(result: "JsonObject") -> str:
-    """Return JSON with one line per entry; an innermost list of numbers takes one line."""
+    """Return a result as JSON with one line per entry and per innermost list of numbers."""
     text = json.dumps(result, indent=2, allow_nan=False)
     return re.sub(r"\[[^\[\]{}\"]*\]", lambda found: " ".join(found[0].split()), text)

@@ -31,7 +31,7 @@ class Glance(NamedTuple):
 
 
 class Shown(ABC):
-    """A result that can be displayed; subclasses provide the content, and this class writes it."""
+    """A result that can be displayed; subclasses provide the contents of the displays."""
 
     @abstractmethod
     def to_dict(self) -> JsonObject:
@@ -39,7 +39,7 @@ class Shown(ABC):
 
     @abstractmethod
     def _figure(self) -> "Figure":
-        """Return the figure of `plot`."""
+        """Return the figure that `plot` shows."""
 
     @abstractmethod
     def _glance(self) -> Glance:
@@ -47,7 +47,7 @@ class Shown(ABC):
 
     @abstractmethod
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        """Return the page that `report` writes to a path, and the files that go with it."""
+        """Return the page that `report` writes to a path, and the files that belong to it."""
 
     def _small_figure(self) -> "Figure":
         """Return the figure for a notebook, which must be fast to draw."""
@@ -61,7 +61,7 @@ class Shown(ABC):
         """Plot the result (needs matplotlib).
 
         Args:
-            path: File to write (png, svg or pdf), or None.
+            path: File to write (png, svg or pdf), or None to write no file.
 
         Returns:
             The matplotlib figure.
@@ -80,7 +80,7 @@ class Shown(ABC):
             path: File to write (html or md).
 
         Returns:
-            The path.
+            The path of the report.
         """
         path = check_report_path(path)
         page, files = self._document(path)
