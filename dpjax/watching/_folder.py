@@ -6,7 +6,7 @@ from pathlib import Path
 from dpjax.sources.readers import read_samples
 
 _UNFINISHED = (".tmp", ".part")
-"""Suffixes of files that are still being written; they are skipped, like hidden files."""
+"""Suffixes of files that are still being written, which are skipped like hidden files."""
 
 Column = str | int | Sequence[str | int] | None
 """A column of a file, several columns that form a vector, or None for the default column."""
@@ -17,9 +17,9 @@ class Folder:
 
     Args:
         path: Path of the folder.
-        columns: Columns of the outputs at the database and at its neighbor. If a column is None,
-            the default is "x" for the database and "y" for the neighbor. In npy files, whose
-            columns have no names, the defaults are 0 and 1.
+        columns: Columns of the outputs at the database and at its neighbor. A column of None stands
+            for "x" at the database and "y" at the neighbor, or for 0 and 1 in npy files, whose
+            columns have no names.
 
     Raises:
         ValueError: When the path is not a folder.
@@ -37,7 +37,7 @@ class Folder:
         The arrays x and y hold the outputs at the database and at its neighbor.
 
         Raises:
-            ValueError: When a file cannot be read, or lacks a column.
+            ValueError: When a file cannot be read, or when it lacks one of the columns.
         """
         for path in sorted(self._path.iterdir(), key=lambda path: path.name):
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():

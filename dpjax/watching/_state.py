@@ -35,7 +35,7 @@ class Taken(NamedTuple):
 
 @dataclass
 class State:
-    """The state of a watch; together with future outputs, it determines all later bounds.
+    """The state of a watch, which determines all later bounds together with future outputs.
 
     Attributes:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
@@ -43,8 +43,8 @@ class State:
         kind: Kind of the outputs in words, or None before any outputs were taken.
         held: Outputs of each side that are kept: the first outputs, which determine the cells, and
             the outputs that are not yet counted.
-        gone: Number of outputs per side that were counted and dropped. The dropped outputs arrived
-            after the first outputs in `held` and before the uncounted ones.
+        gone: Number of outputs per side that were counted and dropped. Dropped outputs arrived
+            after the first outputs in `held` and before the uncounted outputs.
         result: Result so far, or None before there are enough outputs for the first cells.
         passages: Hashes of short sequences of all outputs taken. A repeated hash shows that outputs
             arrived a second time.
@@ -59,7 +59,7 @@ class State:
     passages: Passages = field(default_factory=Passages.none)
 
     def write(self, path: Path) -> None:
-        """Write the state to a file, completely or not at all.
+        """Write the state to a file, which is never left incomplete.
 
         Raises:
             OSError: When the file cannot be written.
@@ -78,7 +78,7 @@ class State:
 
     @classmethod
     def read(cls, path: Path) -> "State":
-        """Read a state that `write` wrote.
+        """Read a state from a file that `write` wrote.
 
         Raises:
             ValueError: When the file is damaged, was changed, or is not the state of a watch.
@@ -105,7 +105,7 @@ class State:
             return found
         except OSError:
             raise
-        except Exception as error:  # Untrusted content may cause any exception.
+        except Exception as error:  # Damaged or forged content may raise any exception.
             raise ValueError(
                 f"state {path} was changed or damaged, or is no state of a watch ({error}): the "
                 "watch cannot go on from it. Give another file, and outputs that no watch has "
@@ -115,8 +115,8 @@ class State:
     def _refuse_misfits(self) -> None:
         """Raise ValueError unless every output was counted exactly once, or is still held.
 
-        Anybody can compute a valid checksum ("seal") of a file, so the parts of the state must also
-        be consistent with each other.
+        Anybody can compute a valid checksum ("seal") of a file, so a valid seal is no proof. The
+        parts of the state must therefore also be consistent with each other.
         """
         names = [chunk.name for chunk in self.taken]
         if not isinstance(self.terms, dict) or names != sorted(set(names)):

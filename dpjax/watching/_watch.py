@@ -1,4 +1,4 @@
-"""Watches: every chunk of outputs continues one sequential audit, and is counted once."""
+"""A watch: one sequential audit, which every chunk of arriving outputs continues."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
@@ -25,10 +25,10 @@ _LEAST = first_round(1, few=False)
 
 
 class Watch:
-    """A sequential audit of arriving outputs, which `watch` runs.
+    """A sequential audit of arriving outputs, made by the function `watch`.
 
     Attributes:
-        state: Current state, which is also in the state file, if there is one.
+        state: Current state, which is also in the state file if there is one.
         known: Chunks that were taken, by name.
     """
 
@@ -80,31 +80,31 @@ class Watch:
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """Number of outputs on each side that were taken but not yet counted."""
+        """Number of outputs on each side that were taken but are not yet counted."""
         first, second = (0 if side is None else len(side) for side in self.state.held)
         counted = 0 if self.result is None else self.result.settings["drawn"] - self.state.gone
         return first - counted, second - counted
 
     def take(self, name: str | None, x: object, y: object) -> bool:
-        """Take a chunk, unless it was taken before.
+        """Take a chunk, unless the chunk was taken before.
 
         Args:
-            name: Name of the chunk, which must sort after earlier names. If None, the chunk is
-                named by its number.
+            name: Name of the chunk, which must sort after all earlier names. If `name` is None, the
+                chunk is named by its number.
             x: Outputs at the database.
-            y: Outputs at its neighbor.
+            y: Outputs at the neighbor.
 
         Returns:
             Whether the chunk was new.
 
         Raises:
-            ValueError: When the chunk is out of order, when a different chunk was taken under the
-                same name, when the same chunk was taken under another name, or when the chunk
-                repeats a long sequence of outputs.
-            TypeError: When its outputs are of another kind than earlier outputs.
+            ValueError: When the chunk is out of order, when another chunk was taken under its name,
+                when the same chunk was taken under another name, or when the chunk repeats a long
+                sequence of outputs.
+            TypeError: When the chunk's outputs are of another kind than earlier outputs.
         """
         taken = self.state.taken
-        # Number chunks by nine digits, so that their names sort in the order of the numbers.
+        # Numbers have nine digits, so that the names of chunks sort in the order of the numbers.
         name = f"chunk {len(taken) + 1:09d}" if name is None else name
         chunk = Chunk.of(name, x, y)
         if name in self.known:
@@ -148,7 +148,7 @@ class Watch:
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
-        """Return the passages after a chunk; raise if it repeats a long sequence of outputs."""
+        """Return the passages after a chunk; raise if the chunk repeats a long sequence."""
         number = len(self.state.taken)
         passages, first = self.state.passages.after(number, chunk.hashes)
         if first is None:
@@ -189,7 +189,8 @@ class Watch:
             drawn = result.settings["drawn"]
             all_counted = drawn == before.gone + least
             if not all_counted and result.verdict not in REFUTING and not result.doubts:
-                # An interrupt left part of the chunk uncounted. Do not store the new state, so that
+                # An interrupt left part of the chunk uncounted. The new state is not stored, so
+                # that
                 # the chunk is counted again from its start.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")
             after.result, after.gone = result, max(drawn - LAYING, 0)
@@ -227,40 +228,43 @@ def watch(
 ) -> Iterator[AuditResult]:
     """Audit outputs as they arrive from a running system, with a bound after every chunk.
 
-    Like the bounds of `dpjax.Sequential`, all bounds hold simultaneously, and the watch may stop at
-    any time. The first 16 outputs of each side determine the first cells; the first result follows
-    once each side has more than 16 outputs. Each later output is counted once. The first 4,096
-    outputs of each side are kept; any other output is dropped when it has been counted. The sides
-    of a chunk may have different lengths: surplus outputs wait for later chunks.
+    All bounds hold simultaneously, as for `dpjax.Sequential`, and the watch may stop at any time.
+    The first 16 outputs of each side determine the first cells, so the first result follows once
+    each side has more than 16 outputs. Each later output is counted once. The first 4,096 outputs
+    of
+    each side are kept; every other output is dropped when it has been counted. The sides of a chunk
+    may have different lengths: surplus outputs of the longer side wait for later chunks.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
             of shape [n] or [n, d], or labels [n]. Chunks may also be triples (name, x, y), whose
-            names sort in the order of the chunks. If a chunk is delivered again, with the same
-            name and outputs, it is skipped.
+            names sort in the order of the chunks. A chunk that is delivered again, with the same
+            name and outputs, is skipped.
         claim: Claimed level, in the notion's unit.
-        notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`. If None, the watch bounds
-            epsilon.
-        confidence: As in `dpjax.audit`.
-        num_claims: As in `dpjax.audit`.
-        distance: As in `dpjax.audit`.
-        key: As in `dpjax.audit`.
-        discrete: As in `dpjax.Recorded`.
-        independent: As in `dpjax.Recorded`.
-        state: File for the complete state of the watch, which is written after every chunk. A later
-            watch continues from this file. If None, the state is only kept in memory.
+        notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`. If `notion` is None, the
+            watch
+            bounds epsilon.
+        confidence: Joint confidence, as in `dpjax.audit`.
+        num_claims: Number of audits whose bounds hold jointly, as in `dpjax.audit`.
+        distance: Number of records in which the databases differ, as in `dpjax.audit`.
+        key: Integer seed or typed key, as in `dpjax.audit`.
+        discrete: Whether every number is an outcome of its own, as in `dpjax.Recorded`.
+        independent: Whether the outputs are known to be independent, as in `dpjax.Recorded`.
+        state: File for the complete state of the watch, which is written after every chunk, and
+            from which a later watch continues. If `state` is None, the state is kept in memory
+            only.
 
     Yields:
-        First the result in the state file, if the file has one; then the result after every new
+        The result in the state file, if the file has one, and then the result after every new
         chunk. The watch ends when `chunks` ends, or with a result that refutes the claim or is
         doubtful.
 
     Raises:
         ValueError: When a chunk is out of order, has changed, was taken under another name, or
-            repeats a long sequence of outputs; or when the state file was written with other
-            arguments or versions, or is damaged.
-        TypeError: When outputs are of another kind than earlier outputs, or an argument has the
-            wrong type.
+            repeats a long sequence of outputs; or when the state file is damaged, or was written
+            with other arguments or versions.
+        TypeError: When outputs are of another kind than earlier outputs, or when an argument has
+            the wrong type.
     """
     terms = {
         "confidence": confidence,
@@ -269,7 +273,7 @@ def watch(
         "key": key,
     }
     options = {"discrete": discrete, "independent": independent}
-    # Create the watch here, not in the generator, so that arguments are validated immediately.
+    # The watch is created before the generator starts, so that arguments are validated immediately.
     return _results(Watch(claim, notion, terms, options, state), chunks)
 
 
@@ -303,6 +307,6 @@ def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
 
 
 def _look_of(path: Path) -> tuple[int, int, int]:
-    """Return the inode, size and time of a file, which change when it is replaced or modified."""
+    """Return the inode, size and time of a file, to detect that it was replaced or modified."""
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns
