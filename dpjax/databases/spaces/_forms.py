@@ -15,13 +15,13 @@ _CHARACTERS = "a 0\n\x00\u00e9\U0001f600"
 
 
 class Form(NamedTuple):
-    """The form of a database, which defines how to split it into records and rebuild it.
+    """The form of a database: how to split it into records, and how to rebuild it from records.
 
     Attributes:
         name: Description of the form.
         records: Function that converts a database to a list of its records.
-        database: Function that converts records to a database of this form.
-        alphabet: All records that are possible; None if there are too many to list.
+        database: Function that converts a sequence of records to a database of the form.
+        alphabet: All possible records, or None if there are too many to list.
     """
 
     name: str
@@ -39,7 +39,7 @@ def form_of(like: object) -> Form:
             records are its characters; bytes.
 
     Raises:
-        TypeError: When the argument has another form.
+        TypeError: When `like` has none of these forms.
     """
     if isinstance(like, str):
         return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})))
@@ -68,14 +68,14 @@ def form_of(like: object) -> Form:
 
 
 def fields_of(record: Record) -> list[Any]:
-    """Return the fields of a record; a record that is not a tuple, list or dict is one field."""
+    """Return the fields of a record; a record that is no tuple, list or dict is a single field."""
     if isinstance(record, dict):
         return list(record.values())
     return list(record) if isinstance(record, tuple | list) else [record]
 
 
 def with_fields(record: Record, fields: Sequence[object]) -> Record:
-    """Return a record of the same kind as `record` with the given fields."""
+    """Return a record that has the type of `record` and the given fields."""
     if isinstance(record, dict):
         return dict(zip(record, fields, strict=True))
     if isinstance(record, tuple | list):
@@ -84,12 +84,12 @@ def with_fields(record: Record, fields: Sequence[object]) -> Record:
 
 
 def key_of(record: Record) -> object:
-    """Return a key that is equal for equal records: NaN equals itself, and -0.0 is not 0.0."""
+    """Return a key that is equal for equal records; NaN equals NaN, but -0.0 does not equal 0.0."""
     return tuple((type(field).__name__, repr(field)) for field in fields_of(record))
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
-    """Return the bytes of the example, the same bytes with one bit flipped, and bytes 0 and 255."""
+    """Return the bytes of the example, the same bytes with one flipped bit, and 0 and 255."""
     seen = sorted(set(like[:16]))
     return tuple(sorted({0, 255, *seen, *(byte ^ 1 << bit for byte in seen for bit in range(8))}))
 
@@ -120,7 +120,7 @@ def _frame(like: Any) -> Form:
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Return whether there are two or more columns of equal length, including an array."""
+    """Return whether there are at least two columns, all of one length, and at least one array."""
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
     return all(isinstance(part, np.ndarray | list) for part in parts) and (
