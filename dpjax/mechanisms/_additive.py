@@ -16,7 +16,7 @@ class Laplace(OfNumber):
     """The number s plus noise Lap(1 / epsilon): true level epsilon.
 
     Attributes:
-        epsilon: Level at sensitivity 1.
+        epsilon: True level if the number s has sensitivity 1.
 
     References:
         Dwork, McSherry, Nissim, Smith (2006); Askin, Kutta, Dette (2022), experiment (a).
@@ -39,7 +39,7 @@ class NoisyHistogram1(Laplace):
     """One count of a histogram plus noise Lap(1 / epsilon): true level epsilon.
 
     Attributes:
-        epsilon: Level when one count changes by 1.
+        epsilon: True level if the count changes by 1.
 
     References:
         Ding et al. (2018), Algorithm 9.
@@ -56,7 +56,7 @@ class NoisyHistogram1(Laplace):
 
 @pytree
 class NoisyHistogram2(NoisyHistogram1):
-    """A histogram count plus Lap(epsilon), with an inverted scale: true level 1 / epsilon.
+    """A histogram count plus Lap(epsilon), whose scale is inverted: true level 1 / epsilon.
 
     Attributes:
         epsilon: Claimed level.
@@ -82,7 +82,7 @@ class NoisyHistogram2(NoisyHistogram1):
 
 @pytree
 class Gaussian(OfNumber):
-    """The number s plus noise N(0, sigma^2): no pure level, since the loss is unbounded.
+    """The number s plus noise N(0, sigma^2): no pure level, because the loss is unbounded.
 
     Attributes:
         sigma: Standard deviation of the noise.
@@ -113,7 +113,7 @@ class TwoSidedGeometric(OfInteger):
     """The integer a plus noise k with P(k) proportional to e^(-epsilon |k|): true level epsilon.
 
     Attributes:
-        epsilon: Level at sensitivity 1.
+        epsilon: True level if the integer a has sensitivity 1.
 
     References:
         Ghosh, Roughgarden, Sundararajan (2009).

@@ -19,18 +19,18 @@ _Class = TypeVar("_Class", bound=type)
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A pure JAX sampler with a known output space. Parameters are pytree leaves.
+    """A pure JAX sampler with a known output space, whose parameters are pytree leaves.
 
-    A custom class is a frozen dataclass that has these two members and is registered by
-    `jax.tree_util.register_dataclass`. `dpjax.audit` validates it once (`check_mechanism`): the
-    type and shape of its draws, and that the key alone determines them. A function that returns one
-    draw is simpler to write (`from_function`). A class has two advantages: it draws a whole block,
-    and its parameters can change without recompilation.
+    A custom class is a frozen dataclass that has `output_space` and `sample` and is registered by
+    `jax.tree_util.register_dataclass`. `dpjax.audit` validates a custom class once
+    (`check_mechanism`): the type and shape of its draws, and that the key alone determines them. A
+    function that returns one draw is simpler to write (`from_function`). A class has two
+    advantages: it draws a whole block, and its parameters can change without recompilation.
     """
 
     @property
     def output_space(self) -> OutputSpace:
-        """The space of the outputs."""
+        """Space of the outputs."""
         ...
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -44,18 +44,18 @@ class BuiltIn:
     Attributes:
         name: Name on the command line.
         source: Publication that defines the mechanism.
-        output_space: The space of the outputs.
+        output_space: Space of the outputs.
         level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no
             finite epsilon holds. By default, the level is the parameter epsilon.
-        standard_region: Lower and upper bounds of the outputs to compare: two numbers, or two
-            vectors with a number per axis. For mixed outputs, they bound the real part. For a
-            finite space, the attribute is None.
+        standard_region: Lower and upper bounds of the outputs that are compared: two numbers, or
+            two vectors with a number per axis. For mixed outputs, the bounds apply to the real
+            part. For a finite space, the attribute is None.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
     source: ClassVar[str]
-    # The type is Any, because some classes define these as constants and others as properties.
+    # The type is Any, because these attributes are constants in some classes, properties in others.
     output_space: Any
     level: Any = property(lambda self: float(self.epsilon))
     standard_region: Any = None
@@ -66,7 +66,7 @@ class BuiltIn:
             check(**{each.name: getattr(self, each.name)})
 
     def standard_pairs(self) -> Pairs:
-        """Return the pairs of the publication's experiments, or other typical pairs."""
+        """Return the pairs that the publication's experiments use, or other typical pairs."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -78,7 +78,7 @@ class OfNumber(BuiltIn):
     """A mechanism whose database is a real number."""
 
     def standard_pairs(self) -> Pairs:
-        """Return the pairs (0, b / 10), b = 1..10."""
+        """Return the ten pairs (0, b / 10), b = 1..10."""
         return shifts(0.0)
 
 
@@ -96,7 +96,7 @@ class OfQueries(BuiltIn):
     num_queries: int
 
     def standard_pairs(self) -> Pairs:
-        """Return ten pairs that are typical patterns of how query answers change."""
+        """Return ten pairs of query answers, in typical patterns of how answers change."""
         return query_patterns(self.num_queries)
 
 
@@ -117,15 +117,15 @@ class OfCategory(BuiltIn):
 
 @dataclass_transform(frozen_default=True)
 def pytree(cls: _Class) -> _Class:
-    """Make a class a frozen dataclass and a pytree; all of its fields but `static` ones are leaves.
+    """Make a class a frozen dataclass and a pytree, whose leaves are all non-`static` fields.
 
-    Field values must be positive unless the field has another check.
+    The value of a field must be positive unless the field has another check.
     """
     return jax.tree_util.register_dataclass(dataclass(frozen=True)(cls))
 
 
 def static(default: int, at_least: int = 1) -> int:
-    """Return a dataclass field for an integer that sets a shape and is static in a pytree."""
+    """Return a dataclass field for an integer that determines a shape and is static in a pytree."""
 
     def check(**argument: int) -> None:
         validate.positive_int(at_least, **argument)
@@ -136,10 +136,10 @@ def static(default: int, at_least: int = 1) -> int:
 
 
 def leaf(default: float, check: Callable[..., None]) -> float:
-    """Return a dataclass field for a number that `check` validates, instead of `positive`."""
+    """Return a dataclass field for a number that the function `check` validates."""
     return field(default=default, metadata={"check": check})
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
-    """Return the float dtype of draws: the parameters' dtype, or jax's default if that is wider."""
+    """Return the float dtype of draws: the parameters' dtype, or jax's default if it is wider."""
     return jnp.result_type(*parameters, float)

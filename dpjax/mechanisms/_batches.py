@@ -13,7 +13,7 @@ from dpjax.core.wording import BadValue
 
 
 class Keys(NamedTuple):
-    """Keys from which batches are drawn.
+    """Keys from which the batches of a training are drawn.
 
     Attributes:
         training: Key of the training, shared by all of its steps.
@@ -25,10 +25,10 @@ class Keys(NamedTuple):
 
 
 class Sampling(Protocol):
-    """A rule for sampling batches."""
+    """A rule by which a training samples batches of records."""
 
     def check(self, num_records: int) -> None:
-        """Raise ValueError if the rule cannot be applied to this number of records."""
+        """Raise ValueError if the rule cannot be applied to a number of records."""
         ...
 
     def expected_size(self, num_records: int) -> float:
@@ -36,13 +36,13 @@ class Sampling(Protocol):
         ...
 
     def start(self, num_records: int) -> Array:
-        """Return an array to carry from step to step, such as the batch of each record."""
+        """Return an array that steps pass on to the next step, such as the batch of each record."""
         ...
 
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """Return which records are in the batch (None for all), and the array to carry."""
+        """Return which records are in the batch (None for all), and the array for the next step."""
         ...
 
 
@@ -51,7 +51,7 @@ _NOTHING = np.zeros(0, np.int32)
 
 @dataclass(frozen=True)
 class FullBatch:
-    """Rule that includes every record in every step."""
+    """Rule by which every record is in the batch of every step."""
 
     def check(self, num_records: int) -> None:
         """See `Sampling`."""
@@ -73,7 +73,7 @@ class FullBatch:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Rule that includes each record in each step independently, with equal probability.
+    """Rule by which each record is in each batch independently, with equal probability.
 
     Attributes:
         rate: Probability in (0, 1) that a record is in a batch, rounded to a multiple of 2^-32.
@@ -98,7 +98,7 @@ class Poisson:
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """See `Sampling`. Each call of the random generator gives the words of two records."""
+        """See `Sampling`; each call of the random generator serves two records."""
         words = random.words(keys.step, -(-num_records // 2))
         taken = jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
         return taken, carried
@@ -133,13 +133,13 @@ class Shuffle:
         return float(self.size)
 
     def start(self, num_records: int) -> Array:
-        """Return zeros, which the first step replaces by the batch of each record."""
+        """Return zeros, which the first step replaces by the number of each record's batch."""
         return jnp.zeros(num_records, jnp.int32)
 
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """See `Sampling`. The order is drawn when an epoch begins, and kept until it ends."""
+        """See `Sampling`; the order is drawn when an epoch begins, and kept until it ends."""
         steps = num_records // self.size
         epoch, place = step // steps, step % steps
 
@@ -154,8 +154,8 @@ class Shuffle:
 def _ranks(first: Array, second: Array) -> Array:
     """Sort records by two random words per record; return the rank of each record, int32 [n].
 
-    The record's index replaces the last bits of its second word, so that the index need not be
-    sorted as a third word. The remaining bits of two records are almost never equal.
+    The record's index replaces the last bits of the record's second word, so that the index need
+    not be sorted as a third word. The remaining bits of two records are almost never equal.
     """
     num_records = len(first)
     numbers = jnp.arange(num_records, dtype=jnp.uint32)
@@ -164,5 +164,5 @@ def _ranks(first: Array, second: Array) -> Array:
     order = second & index
     if num_records > 2**16:
         return jax.lax.sort((order, numbers), num_keys=1)[1].astype(jnp.int32)
-    # One word holds both the index and the rank, and sorting it is faster.
+    # One word holds both the index and the rank, and is faster to sort than two words.
     return (jnp.sort((order << 16) | numbers) & np.uint32(2**16 - 1)).astype(jnp.int32)

@@ -1,7 +1,7 @@
 """Canaries: records whose presence in a training is guessed from the trained model.
 
-Canaries are created before the training, from the data alone. The code that creates them must use
-neither the scores nor the coins that decide which canaries are included.
+Canaries are created before the training, from the data alone. The code that creates canaries must
+use neither scores nor the coins that decide which canaries are included.
 """
 
 from typing import NamedTuple
@@ -14,13 +14,13 @@ from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 
 CANARIES = ("saturating", "mislabelled", "out of distribution")
-"""Kinds of canaries; see `canaries`."""
+"""Kinds of canaries, which the function `canaries` describes."""
 
 Floats = NDArray[np.float32]
 
 
 class Canaries(NamedTuple):
-    """Records of a training set, and canaries that may be added to them.
+    """The records of a training set, and the canaries that may be added to the set.
 
     Attributes:
         features: Features of the records that are always present, float32 [n, d].
@@ -35,13 +35,14 @@ class Canaries(NamedTuple):
     own_labels: Floats
 
     def records(self, included: ArrayLike) -> Floats:
-        """Return the database of one run for `DpSgd`: one row per record, with the canaries last.
+        """Return the database of one run for `DpSgd`, one row per record, with the canaries last.
 
         Args:
             included: Whether each canary is present, decided by independent fair coins; bool [k].
 
         Returns:
-            float32 [n + k, d + 2]: features, label, and a flag that is 1 if the record is present.
+            Array float32 [n + k, d + 2] of features, label, and a flag that is 1 if the record is
+            present.
 
         Raises:
             ValueError: When `included` is not one boolean per canary.
@@ -61,7 +62,7 @@ class Canaries(NamedTuple):
         """Return the pair of databases with and without one canary, for an audit by many trainings.
 
         Args:
-            number: Index of the canary. All other canaries are left out of both databases.
+            number: Index of the canary; both databases leave out all other canaries.
         """
         own, label = self.own[number], float(self.own_labels[number])
         return canary_pair(self.features, self.labels, own, label=label)
@@ -82,26 +83,26 @@ def canaries(
         features: Features of all records, [n, d].
         labels: Labels [n], 0 or 1.
         number: Number k of canaries.
-        kind: "saturating": each canary has a coordinate of its own, in which all other records are
-            0, and is 0 in all other coordinates. The canary's gradient is clipped in every step and
-            is orthogonal to all other gradients.
+        kind: Kind of the canaries. "saturating": each canary has a coordinate of its own, in which
+            all other records are 0, and is 0 in all other coordinates. The gradient of such a
+            canary is clipped in every step and orthogonal to all other gradients.
             "mislabelled": canaries are records that are taken out of the data and given the wrong
             label.
             "out of distribution": each feature is independent and uniform between its smallest and
             largest value in the data, and the label is a fair coin.
         amplitude: Value of a saturating canary in its own coordinate.
-        seed: Seed for choosing records and drawing features.
+        seed: Seed of the choice of records and of drawn features.
 
     Returns:
         The canaries, and the records that are always present.
 
     Raises:
-        ValueError: When the shapes are incompatible, a number is not finite, the kind is unknown,
-            or mislabelled canaries would use up all records.
+        ValueError: When the shapes are incompatible, when a number is not finite, when the kind is
+            unknown, or when mislabelled canaries would use up all records.
 
     References:
         Nasr et al. (2023), for saturating canaries; Steinke, Nasr, Jagielski (2023), section 6, for
-        mislabelled ones.
+        mislabelled canaries.
     """
     rows, answers = _records(features, labels)
     validate.positive_int(number=number)
@@ -147,15 +148,15 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """Return a pair of databases whose last row is a canary, with its flag at 1 and at 0.
+    """Return a pair of databases whose last row is a canary: present in one, absent in the other.
 
     Args:
         features: Features of all other records, [n, d].
         labels: Labels of all other records, [n], 0 or 1.
-        canary: Features of the canary, [d]. If None, every record gets one more coordinate, which
-            is `amplitude` for the canary and 0 for all other records. The canary's gradient is then
-            clipped in every step, always has the same direction, and is orthogonal to all other
-            gradients.
+        canary: Features of the canary, [d]. If `canary` is None, every record gets one more
+            coordinate, which is `amplitude` for the canary and 0 for all other records. The
+            canary's gradient is then clipped in every step, always has the same direction, and is
+            orthogonal to all other gradients.
         label: Label of the canary.
         amplitude: Value of the default canary in the added coordinate.
 
@@ -163,10 +164,10 @@ def canary_pair(
         One pair of float32 databases [n + 1, d + 2], or [n + 1, d + 3] with the added coordinate.
 
     Raises:
-        ValueError: When the shapes are incompatible, or a number is not finite.
+        ValueError: When the shapes are incompatible, or when a number is not finite.
 
     References:
-        Nasr et al. (2023), for canaries whose gradients are orthogonal to all others.
+        Nasr et al. (2023), for canaries whose gradients are orthogonal to all other gradients.
     """
     rows, answers = _records(features, labels)
     if canary is None:

@@ -60,7 +60,7 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
         _choice.TwoPoint,
     )
 }
-"""Classes by name on the command line, in the order that `dpjax mechanisms` prints."""
+"""Classes by command-line name, in the order in which `dpjax mechanisms` prints them."""
 
 
 def is_built_in(mechanism: object) -> bool:

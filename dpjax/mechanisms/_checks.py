@@ -29,13 +29,13 @@ _LOOK = 256
 """Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
-"""Threshold for rejecting a sampler whose outputs are equal under two keys.
+"""Probability that decides whether a sampler with equal outputs under two keys is rejected.
 
-The sampler is rejected if independent draws would be equal with a smaller probability than this.
+Such a sampler is rejected if independent draws would be equal with a smaller probability.
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""For each class, the combinations of output space and database shape that were validated."""
+"""Combinations of output space and database shape that were validated, by class."""
 
 
 def trace(
@@ -49,13 +49,13 @@ def trace(
         database: An array, or a pytree of arrays.
 
     Returns:
-        The closed jaxpr, and the shapes and dtypes of the result.
+        The closed jaxpr of the function, and the shapes and dtypes of its result.
 
     Raises:
         TypeError: When the function cannot be traced, or raises an error.
     """
     try:
-        # Pass the database as an argument; in a closure it would be a NumPy array, not a tracer.
+        # The database is an argument, because in a closure it would be an array, not a tracer.
         return jax.make_jaxpr(function, return_shape=True)(random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
@@ -87,15 +87,15 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         database: An array, or a pytree of arrays.
 
     Raises:
-        ValueError: When the outputs differ under one key.
+        ValueError: When the outputs of two calls differ under one key.
     """
-    # jax.extend imports Pallas, which no built-in mechanism needs.
+    # Imported here because jax.extend imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun
 
     from dpjax.mechanisms._traces import same_program
 
-    # If a function uses state other than its arguments, a trace contains that state as constants.
-    # If two traces are the same program, there is no need to compile and run it.
+    # A trace contains, as constants, all state that the function uses besides its arguments. If two
+    # traces are the same program, there is no need to compile and run it.
     traces = [trace(lambda k, d: sample(k, d, _LOOK), label, database)[0] for _ in range(2)]
     if same_program(*traces):
         return
@@ -103,7 +103,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         np.asarray(jax.jit(jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
-    # Two compilations of one function may differ, but only in the last bits of their results.
+    # Two compilations of a function may give results that differ in their last bits.
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
@@ -137,11 +137,11 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
 
 
 def check_mechanism(mechanism: Mechanism, database: Database) -> None:
-    """Validate a user's mechanism at a database, once per class, output space and database shape.
+    """Validate a user's mechanism, once for each class, output space and database shape.
 
     Raises:
-        TypeError: When the mechanism is not a pytree, cannot be traced, or returns a shape or type
-            that does not match its output space.
+        TypeError: When the mechanism is not a pytree, cannot be traced, or returns outputs whose
+            shape or type does not match its output space.
         ValueError: When the mechanism does not draw all of its randomness from its key.
     """
     kind = type(mechanism).__name__
@@ -171,7 +171,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and the kind of NumPy dtype that `_LOOK` draws in a space must have."""
+    """Return the shape and kind of dtype that `_LOOK` draws in an output space must have."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

@@ -13,7 +13,7 @@ from dpjax.mechanisms._base import OfCategory, OfInteger, draw_dtype, pytree, st
 def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
     """Return k-ary randomized responses, int32, computed from uniform numbers u in (0, 1]."""
     others = num_categories - 1
-    # If u <= others / (others + e^epsilon), answer with another category, each in an equal share.
+    # If u <= others / (others + e^epsilon), answer with another category, each equally likely.
     share = 1 / (others + jnp.exp(jnp.asarray(epsilon, u.dtype)))
     step = jnp.ceil(u / share).astype(jnp.int32)
     return jnp.where(step <= others, (truth + step) % num_categories, truth)
@@ -23,11 +23,11 @@ def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int)
 class RandomizedResponse(OfCategory):
     """k-ary randomized response: the truth is e^epsilon times as likely as each other answer.
 
-    Local protocols call it generalized randomized response (GRR).
+    Local protocols call the mechanism generalized randomized response (GRR).
 
     Attributes:
         epsilon: True level.
-        num_categories: k; the database is the true category 0..k - 1.
+        num_categories: Number k of categories; the database is the true category 0..k - 1.
 
     References:
         Kairouz, Oh, Viswanath (2016).
@@ -54,7 +54,7 @@ class TwoPoint(OfInteger):
 
     Attributes:
         log_rarity: Negative logarithm of the probability of the answer 1 at database 0.
-        ratio: True level, provided that the answer 1 stays rare.
+        ratio: True level, if the answer 1 is rare.
 
     References:
         Gorla et al., Theorems 1 and 5; Askin, Kutta, Dette (2022), Example 2.
@@ -72,7 +72,7 @@ class TwoPoint(OfInteger):
 
     @property
     def level(self) -> float:
-        """True level: the larger of the losses at the two answers."""
+        """True level: the larger of the privacy losses at the two answers."""
         rare, rarer = math.exp(-self.log_rarity), math.exp(-(self.log_rarity + self.ratio))
         return max(float(self.ratio), math.log1p(-rarer) - math.log1p(-rare))
 

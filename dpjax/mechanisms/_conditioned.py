@@ -49,8 +49,8 @@ class Exponential(BuiltIn):
         below = -jnp.expm1(-rate * database)  # Mass below s, in units of the mass above s.
         side = random.uniform(key, num_samples, 0, rate.dtype)
         magnitude = random.uniform(key, num_samples, 1, rate.dtype)
-        # Compute the reciprocal explicitly. XLA would replace divisions by it in some layouts of
-        # runs but not in others, so that results would differ in their last bits.
+        # The reciprocal is computed explicitly: XLA would use it in place of divisions in some
+        # layouts of runs only, so that results would differ in their last bits.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
         down = database + jnp.log1p(-magnitude * below) * scale
@@ -92,7 +92,7 @@ class TruncatedLaplace(_OnUnitInterval):
     """Laplace distribution of scale B around x, conditioned on [0, 1]: true level 1 / B.
 
     Attributes:
-        scale: Scale B.
+        scale: Scale B of the Laplace distribution.
 
     References:
         Gorla et al., Table I.
@@ -104,7 +104,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """True level, 1 / scale, attained by the databases 0 and 1."""
+        """True level, 1 / scale, which the databases 0 and 1 attain."""
         return 1 / float(self.scale)
 
     def _sides(self, database: Array):
@@ -134,11 +134,11 @@ class TruncatedGaussian(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """True level, 1 / (2 sigma^2), attained by the databases 0 and 1."""
+        """True level, 1 / (2 sigma^2), which the databases 0 and 1 attain."""
         return 1 / (2 * float(self.sigma) ** 2)
 
     def _sides(self, database: Array):
-        # Compute both sides from the lower tail, where ndtri has full relative precision.
+        # Both sides are computed from the lower tail, where ndtri has full relative precision.
         tails = ndtr(-database / self.sigma), ndtr(-(1 - database) / self.sigma)
 
         def distance(u: Array, down: Array) -> Array:

@@ -33,12 +33,13 @@ class FromFunction:
     """A mechanism that batches a user's function (key, database) -> output of one draw.
 
     If an output has several parts (a dict, a tuple, a matrix), all its numbers form a vector, in
-    the order of `jax.tree.leaves`. Use `from_function`, which infers the attributes.
+    the order of `jax.tree.leaves`. The function `from_function` makes the mechanism and infers its
+    attributes.
 
     Attributes:
         function: Pure function, traceable by JAX; the key is a scalar typed key.
-        output_space: The space of the outputs.
-        parts: Path and shape of each part of an output, as text; () for a number or vector.
+        output_space: Space of the outputs.
+        parts: Path and shape of each part of an output, as text; () for a number or a vector.
     """
 
     function: Callable[[Array, Array], Array] = field(metadata={"static": True})
@@ -46,13 +47,13 @@ class FromFunction:
     parts: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw outputs, each from its own key; shape [num_samples] or [num_samples, dimension]."""
+        """Draw outputs [num_samples] or [num_samples, dimension], each from a key of its own."""
         draws = jax.vmap(lambda key: _flat(self.function(key, database)))(
             random.sample_keys(key, num_samples)
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
             return draws.astype(jnp.int32)
-        # Convert narrower floats to float32, which can represent all of their values.
+        # Narrower floats are converted to float32, which can represent all of their values.
         return draws.astype(jnp.promote_types(draws.dtype, jnp.float32))
 
 
@@ -65,13 +66,13 @@ def from_function(
     """Validate a function that returns one draw, and convert it to a mechanism.
 
     Args:
-        function: Function from (key, database) to a number, an array, or a pytree of these; it must
-            be pure, and traceable by JAX.
+        function: Function from (key, database) to a number, an array, or a pytree of numbers and
+            arrays. The function must be pure, and traceable by JAX.
         database: An example database, at which the function is validated: an array, or a pytree of
             arrays.
         num_outcomes: Number of categories, if the outputs are unordered categories
-            0..num_outcomes - 1. If None, integer outputs are treated as unbounded integers, and
-            float outputs as real numbers.
+            0..num_outcomes - 1. If `num_outcomes` is None, integer outputs are treated as unbounded
+            integers, and float outputs as real numbers.
 
     Raises:
         TypeError: When `function` is not callable, cannot be traced, or does not return numbers.
@@ -95,7 +96,7 @@ def from_function(
 
 
 def _parts(returned: object) -> tuple[str, ...]:
-    """Return the path and shape of each part of an output, or () for a number or vector."""
+    """Return the path and shape of each part of an output, or () for a number or a vector."""
     if len(getattr(returned, "shape", (0, 0))) < 2:
         return ()
     named = jax.tree_util.tree_flatten_with_path(returned)[0]
@@ -103,7 +104,7 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether an output with these leaves is a single number or vector."""
+    """Return whether an output with these leaves is a single number or a vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 

@@ -1,4 +1,4 @@
-"""Suggestions, in error messages, of how to audit a function that JAX cannot trace."""
+"""Suggestions, for error messages, of how to audit a function that JAX cannot trace."""
 
 import inspect
 from collections.abc import Callable
@@ -7,24 +7,25 @@ from dpjax.core.errors import name_of_function
 from dpjax.core.wording import ON_HOST, term
 
 _SEEDS = ("seed", "rng")
-"""Parameters for randomness that `dpjax.HostMechanism` passes by name."""
+"""Names of parameters for randomness that `dpjax.HostMechanism` passes by name."""
 
 _SIZES = ("num_samples", "n_samples", "samples", "size", "num", "n", "count", "num_draws")
 """Common names of the parameter that sets the number of outputs."""
 
 ANY_FUNCTION = "otherwise wrap a function (database, num_samples) as " + ON_HOST
-"""Suggestion for a function whose parameters are not recognized."""
+"""Suggestion for a function whose parameters have none of the common names."""
 
 
 def host_form(function: Callable[..., object]) -> str | None:
-    """Suggest a call of `dpjax.HostMechanism` that suits a function, by its parameters.
+    """Suggest a call of `dpjax.HostMechanism` that suits the parameters of a function.
 
     Args:
         function: Any function.
 
     Returns:
-        A clause for an error message, with words marked as `core.wording` specifies; or None if the
-        parameters look like those of a JAX function, are not recognized, or cannot be read.
+        A clause for an error message, with words marked by `core.wording.term`. If the parameters
+        look like those of a JAX function, are not recognized, or cannot be read, the result is
+        None.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -1,8 +1,8 @@
 """Local protocols: unary encodings, local hashing, subset selection.
 
-Two other local protocols are elsewhere: generalized randomized response is `RandomizedResponse`,
-and histogram encoding without a threshold is `SummedHistogramEncoding`. Outputs that are bit
-vectors or pairs (hash function, answer) are coded as integers.
+Two other local protocols are in other modules: generalized randomized response is
+`RandomizedResponse`, and histogram encoding without a threshold is `SummedHistogramEncoding`.
+Outputs that are bit vectors or pairs (hash function, answer) are coded as integers.
 """
 
 import math
@@ -17,11 +17,11 @@ from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
 MOST_BITS = 20
-"""Maximum number of bits in an output that codes a bit vector."""
+"""Maximum number of bits in a bit vector that an output codes as an integer."""
 
 
 def code_of(bits: Iterable[Array]) -> Array:
-    """Pack boolean arrays into an int32 array, with bit i from the i-th array."""
+    """Pack boolean arrays into an int32 array, in which bit i comes from the i-th array."""
     code = jnp.int32(0)
     for i, bit in enumerate(bits):
         code |= bit.astype(jnp.int32) << i
@@ -29,7 +29,7 @@ def code_of(bits: Iterable[Array]) -> Array:
 
 
 class _Protocol(OfCategory):
-    """A local protocol with level `epsilon`, over at most 20 categories."""
+    """A local protocol with true level `epsilon`, over at most 20 categories."""
 
     epsilon: float
 
@@ -61,7 +61,7 @@ class _UnaryEncoding(_Protocol):
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Return the probabilities that the true category's bit is 1, and that another bit is 1."""
+        """Return the probabilities that a bit is 1: of the true category, and of another one."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -109,7 +109,7 @@ class ThresholdedHistogramEncoding(_Protocol):
     """THE: add Lap(2 / epsilon) to the one-hot vector; report which entries exceed a threshold.
 
     Attributes:
-        epsilon: Level of the noisy vector. The level of the reported bits, `level`, is smaller.
+        epsilon: Level of the noisy vector; the level of the reported bits, `level`, is smaller.
         threshold: Threshold between 1/2 and 1.
         num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
             i of the output belongs to category i.
@@ -133,7 +133,7 @@ class ThresholdedHistogramEncoding(_Protocol):
     def level(self) -> float:
         """True level, ln(p (1 - q) / (q (1 - p))).
 
-        A 1 has probability p for the true category, and q for any other.
+        A bit is 1 with probability p for the true category, and q for every other category.
         """
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2
@@ -211,7 +211,7 @@ class LocalHashing(_Protocol):
 
 @pytree
 class SubsetSelection(_Protocol):
-    """Report d of k categories; the true one is among them with odds d e^epsilon to k - d.
+    """Report d of k categories, of which one is the true one with odds d e^epsilon to k - d.
 
     Attributes:
         epsilon: True level.
@@ -243,7 +243,7 @@ class SubsetSelection(_Protocol):
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
         # The subset consists of the d categories with the smallest random numbers. The number of
-        # the true category is set below or above all others.
+        # the true category is replaced by one that is below or above all other numbers.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)
         times = [
             jnp.where(database == i, truth_time, random.uniform(key, num_samples, i, dtype))
@@ -251,7 +251,7 @@ class SubsetSelection(_Protocol):
         ]
 
         def rank(i: int) -> Array:
-            # If numbers are equal, the lower index comes first, so that the subset always has d
+            # Among equal numbers, the lower index comes first, so that the subset always has d
             # categories.
             before = [t <= times[i] if j < i else t < times[i] for j, t in enumerate(times)]
             return sum((b.astype(jnp.int32) for b in before), jnp.zeros(num_samples, jnp.int32))

@@ -1,7 +1,7 @@
 """Small models for `DpSgd`, with per-example gradients of their losses.
 
-Per-example gradients are never stored. The norms of gradients are computed from residuals and
-activations, and weighted sums of gradients are computed by matrix products.
+Per-example gradients are never stored. Their norms are computed from residuals and activations, and
+their weighted sums are computed by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".
@@ -24,8 +24,8 @@ class Gradients(NamedTuple):
 
     Attributes:
         norms: Norm of each example's gradient, [n].
-        total: Function from weights [n] to the weighted sum of the gradients, a vector of the same
-            length as the parameters.
+        total: Function from weights [n] to the weighted sum of the gradients, a vector with one
+            entry per parameter.
     """
 
     norms: Array
@@ -36,12 +36,12 @@ class Model(Protocol):
     """A model whose parameters are a single vector.
 
     Attributes:
-        width: How many numbers the widest layer stores per record.
+        width: Number of values that the widest layer stores per record.
     """
 
     @property
     def width(self) -> int:
-        """See the attribute."""
+        """Number of values that the widest layer stores per record."""
         ...
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
@@ -62,13 +62,13 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append a column of ones to a matrix; the intercepts are multiplied by these ones."""
+    """Append a column of ones to a matrix, by which intercepts are multiplied."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """Logistic regression; the intercept is the last parameter."""
+    """Logistic regression, whose last parameter is the intercept."""
 
     width: ClassVar[int] = 1
 
@@ -77,7 +77,7 @@ class Logistic:
         return jnp.zeros(num_features + 1, dtype)
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """See `Model`. The gradient of an example is its residual times (x, 1)."""
+        """See `Model`; the gradient of an example is its residual times (x, 1)."""
         inputs = _ones(features)
         residuals = jax.nn.sigmoid(inputs @ parameters) - labels
         lengths = jnp.sqrt(jnp.square(inputs).sum(axis=1))
@@ -125,7 +125,7 @@ class Network:
         return second[:-1], active, active @ second
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """See `Model`. The gradient of a dense layer is an outer product."""
+        """See `Model`; the gradient of a dense layer is an outer product."""
         inputs = _ones(features)
         weights, active, logits = self._parts(parameters, inputs)
         residuals = jax.nn.sigmoid(logits) - labels

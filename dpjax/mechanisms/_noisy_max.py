@@ -1,6 +1,6 @@
 """Private selection: noisy maxima, reported as an index or a value, and permute-and-flip.
 
-All noisy maxima share one sampler. A table states the noise and the true level of each mechanism.
+All noisy maxima share one sampler; a table states the noise and the true level of each mechanism.
 """
 
 import math
@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     Attributes:
         noise: Distribution of the noise added to every answer.
         scale: Scale of the noise for epsilon = 1.
-        told: Whether the "index" or the "value" of the largest noisy answer is reported.
+        told: What is reported: the "index" or the "value" of the largest noisy answer.
         level: True level for epsilon = 1.
     """
 
@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""For each mechanism, by name, a function from the number of queries k to its rule."""
+"""Function from the number of queries k to a `Rule`, by the name of the mechanism."""
 
 
 @pytree
@@ -59,7 +59,7 @@ class NoisyMax(OfQueries):
 
     @property
     def rule(self) -> Rule:
-        """The `Rule` that defines this mechanism."""
+        """The `Rule` that defines the mechanism."""
         return _RULES[self.name](self.num_queries)
 
     @property
@@ -69,7 +69,7 @@ class NoisyMax(OfQueries):
 
     @property
     def output_space(self) -> FiniteSpace | RealSpace:
-        """Indices of queries, or real numbers, depending on the rule."""
+        """Space of the indices of queries, or of real numbers, depending on the rule."""
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
@@ -84,8 +84,8 @@ class NoisyMax(OfQueries):
         dtype, noise = draw_dtype(scale), getattr(random, self.rule.noise)
         index = jnp.zeros(num_samples, jnp.int32)
         best = database[0] + scale * noise(key, num_samples, 0, dtype)
-        # Unroll the loop, so that XLA compiles it to one kernel that never stores the noise. On a
-        # CPU, this is ten times faster than an argmax over a [queries, samples] array.
+        # The loop is unrolled, so that XLA compiles it to one kernel that never stores the noise.
+        # On a CPU, one kernel is ten times faster than an argmax over a [queries, samples] array.
         for i in range(1, database.shape[0]):
             value = database[i] + scale * noise(key, num_samples, i, dtype)
             index = jnp.where(value > best, i, index)
@@ -163,7 +163,7 @@ class ContinuousNoisyMax(NoisyMax):
 class FiniteExponential(NoisyMax):
     """Choose candidate i with probability proportional to e^(epsilon u_i / 2), by Gumbel noise.
 
-    The database is the vector of scores u; no pair attains the true level epsilon.
+    The database is the vector of scores u. No pair of databases attains the true level epsilon.
 
     References:
         McSherry, Talwar (2007).
@@ -177,7 +177,7 @@ class FiniteExponential(NoisyMax):
 class HalfNoiseMax(NoisyMax):
     """Output argmax_i (q_i + Gumbel / epsilon), with half the needed noise: true level 2 epsilon.
 
-    The mechanism spends four times the zCDP budget that it claims, a bug of a released library.
+    The mechanism spends four times the zCDP budget that it claims, as a released library did.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.
@@ -215,8 +215,8 @@ class PermuteAndFlip(OfQueries):
         chances = jnp.exp(self.epsilon * (database - jnp.max(database)) / 2)
         index = jnp.zeros(num_samples, jnp.int32)
         earliest = jnp.full(num_samples, 2.0, dtype)
-        # Each candidate is visited at a uniform random time, and flips a coin. Among those with
-        # heads, the candidate that is visited first wins.
+        # Each candidate is visited at a uniform random time, and flips a coin. Among candidates
+        # with heads, the candidate that is visited first wins.
         for i in range(k):
             time = random.uniform(key, num_samples, i, dtype)
             heads = random.uniform(key, num_samples, k + i, dtype) <= chances[i]

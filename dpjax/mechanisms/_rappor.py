@@ -18,7 +18,7 @@ _NUM_VALUES = 8
 
 
 def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
-    """Return the Bloom filter of an integer; each hash function sets one bit of the filter.
+    """Return the Bloom filter of an integer, in which each hash function sets one bit.
 
     Args:
         value: Integer scalar.
@@ -78,8 +78,8 @@ class _Rappor(BuiltIn):
 class OneTimeRappor(_Rappor):
     """One-time RAPPOR: each bit of the Bloom filter becomes a fair coin with probability f.
 
-    The true level is 2 h ln((1 - f/2) / (f/2)). Two values attain this level if their filters have
-    h bits each and no bit in common.
+    The true level is 2 h ln((1 - f/2) / (f/2)). Two values attain the true level if their filters
+    have h bits each and no bit in common.
 
     Attributes:
         coin_chance: Probability f.

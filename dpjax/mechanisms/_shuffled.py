@@ -16,12 +16,12 @@ from dpjax.mechanisms._base import OfNumber, draw_dtype, pytree, static
 class ShuffledBatches(OfNumber):
     """The largest of one draw of N(s, sigma^2) and T - 1 draws of N(0, sigma^2): no pure level.
 
-    This models an epoch of DP-SGD with shuffled batches; the output is the largest of the epoch's T
-    noisy sums of gradients. The gradients of all other records point opposite to the canary's
-    gradient. Sums are shifted so that a batch without the canary has the sum 0. The canary's batch
-    then has the sum s = 2 if the canary is present, and s = 1 if the canary's gradient is zero. No
-    accountant knows the level of shuffled batches; the level of Poisson batches of the same rate
-    can be far lower.
+    The class models an epoch of DP-SGD with shuffled batches. The output is the largest of the
+    epoch's T noisy sums of gradients. The gradients of all other records point opposite to the
+    canary's gradient. Sums are shifted so that a batch without the canary has the sum 0. The
+    canary's batch then has the sum s = 2 if the canary is present, and s = 1 if the canary's
+    gradient is zero. No accountant knows the level of shuffled batches; the level of Poisson
+    batches of the same rate can be far lower.
 
     A draw costs the same for a million steps as for two.
 
@@ -54,8 +54,8 @@ class ShuffledBatches(OfNumber):
         dtype = draw_dtype(self.sigma)
         own = database + self.sigma * random.normal(key, num_samples, 0, dtype)
         # The largest of T - 1 normals is below s with probability Phi(s)^(T - 1), so it is the
-        # normal quantile of U^(1 / (T - 1)) for a uniform U. Compute it from -ln U / (T - 1), which
-        # is precise at both ends.
+        # normal quantile of U^(1 / (T - 1)) for a uniform U. The quantile is computed from
+        # -ln U / (T - 1), which is precise at both ends.
         excess = jnp.exp(-random.gumbel(key, num_samples, 1, dtype)) / (self.num_steps - 1)
         above, below = -jnp.expm1(-excess), jnp.exp(-excess)
         tail = jax.scipy.special.ndtri(jnp.minimum(above, below))

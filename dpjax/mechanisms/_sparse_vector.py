@@ -1,7 +1,8 @@
 """Variants of the sparse vector technique, defined by a table of noise and a common sampler.
 
-Notation: c is max_positives, k is num_queries, T is threshold; rho is the noise of the threshold,
-and nu_i is the noise of query i. A positive is a report that q_i + nu_i >= T + rho.
+In the notation of this module, c is max_positives, k is num_queries, and T is threshold; rho is the
+noise of the threshold, and nu_i is the noise of query i. A positive is a report that
+q_i + nu_i >= T + rho.
 
 References:
     Lyu, Su, Li (2017), "Understanding the Sparse Vector Technique for Differential Privacy",
@@ -21,15 +22,15 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """Definition of a variant for epsilon = 1: scales of the Laplace noise, and the true level.
+    """Definition of a variant for epsilon = 1: scales of its Laplace noise, and its true level.
 
     Attributes:
         threshold: Scale of the threshold's noise rho.
-        query: Scale of the queries' noise nu; 0 for no noise.
+        query: Scale of the queries' noise nu, or 0 for no noise.
         level: True level; for some variants, no pair of databases attains it.
-        redraw: Scale of the new rho that is drawn after each positive; 0 if rho is kept.
-        told: What is reported with a positive. If None, no number is reported. If 0, the noisy
-            answer q_i + nu_i is reported; otherwise, q_i plus fresh noise of this scale.
+        redraw: Scale of the new rho that is drawn after each positive, or 0 if rho is kept.
+        told: Number that is reported with a positive: None for no number, 0 for the noisy answer
+            q_i + nu_i, and otherwise the scale of fresh noise that is added to q_i.
         stops: Whether the variant stops after c positives.
     """
 
@@ -42,7 +43,7 @@ class Noise(NamedTuple):
 
 
 # The values are those of Figure 2 for sensitivity 1, with eps1 = epsilon / 4 in variant 4 and
-# eps1 = epsilon / 2 in all others.
+# eps1 = epsilon / 2 in all other variants.
 _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt1": lambda k, c: Noise(2, 4 * c, level=1),
     "svt2": lambda k, c: Noise(2 * c, 4 * c, level=1, redraw=2 * c),
@@ -50,21 +51,21 @@ _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt4": lambda k, c: Noise(4, 4 / 3, level=(1 + 6 * c) / 4),
     "svt5": lambda k, c: Noise(2, 0, level=math.inf, stops=False),
     "svt6": lambda k, c: Noise(2, 2, level=k / 2, stops=False),
-    # Wang et al. (2019): rho, nu and the reported answer each spend a third of epsilon.
+    # In Wang et al. (2019), rho, nu and the reported answer each spend a third of epsilon.
     "numerical-svt": lambda k, c: Noise(3, 6, level=1, told=3),
 }
 
 
 @pytree
 class SparseVector(OfQueries):
-    """Report for each query in turn whether it lies above a noisy threshold; see `Noise`.
+    """Report for each query in turn whether its answer lies above a noisy threshold.
 
     Attributes:
         epsilon: Claimed level; `level` is the true level.
         threshold: Threshold T.
         num_queries: Number k of queries, the length of the database.
-        max_positives: Number c of positives after which a variant stops; 1 for variants without
-            this parameter.
+        max_positives: Number c of positives after which a variant stops. Variants without this
+            parameter have c = 1.
     """
 
     epsilon: float = 1.0
@@ -81,7 +82,7 @@ class SparseVector(OfQueries):
 
     @property
     def noise(self) -> Noise:
-        """The definition of this variant."""
+        """Noise and true level of the variant, for epsilon = 1."""
         return _VARIANTS[self.name](self.num_queries, self.max_positives)
 
     @property
@@ -91,7 +92,7 @@ class SparseVector(OfQueries):
 
     @property
     def output_space(self) -> FiniteSpace | MixedSpace:
-        """Space of the outputs, which `sample` describes."""
+        """Space of the outputs, which the docstring of `sample` describes."""
         if self.noise.told is not None:
             return MixedSpace(self.num_queries + 1)
         return FiniteSpace(self.num_queries + 1 if self.tells_index else 2**self.num_queries)
@@ -109,9 +110,9 @@ class SparseVector(OfQueries):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw int32 of shape [num_samples] for answers of shape [num_queries].
 
-        If `tells_index`, an output is the index of the first positive, or k if there is none.
-        Otherwise, it is a pattern whose bit i is set if query i is positive. If the variant reports
-        a number, outputs are floats of shape [num_samples, 2]: the index and the number.
+        If `tells_index` is true, an output is the index of the first positive, or k if there is no
+        positive. Otherwise, an output is a pattern whose bit i is set if query i is positive. If
+        the variant reports a number, outputs are floats [num_samples, 2]: the index and the number.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -123,7 +124,7 @@ class SparseVector(OfQueries):
         threshold = self.threshold + laplace(noise.threshold, 0)
         code = positives = jnp.zeros(num_samples, jnp.int32)
         first, told = jnp.full(num_samples, k, jnp.int32), jnp.zeros(num_samples, dtype)
-        # Unroll the loop, so that XLA compiles it to one kernel; see _noisy_max.
+        # The loop is unrolled, so that XLA compiles it to one kernel; see _noisy_max.
         for i in range(k):
             value = database[i] + laplace(noise.query, i + 1) if noise.query else database[i]
             positive = value >= threshold
@@ -153,7 +154,7 @@ class SVT1(SparseVector):
     """Variant 1: noise Lap(2 / eps) on threshold, Lap(4 c / eps) on queries; true level epsilon.
 
     References:
-        Lyu, Su, Li (2017), Algorithm 1; c = max_positives.
+        Lyu, Su, Li (2017), Algorithm 1, with c = max_positives.
     """
 
     name = "svt1"
@@ -209,7 +210,7 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """Return the mechanism whose epsilon is chosen so that its true level is `level`."""
+        """Return the mechanism with the epsilon for which its true level is `level`."""
         validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
@@ -246,8 +247,8 @@ class NumericalSVT(SparseVector):
     """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
 
     The noise is Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, and Lap(3 / eps) on the
-    reported answer. The mechanism stops at the first positive. Its outputs have the form of those
-    of `SVT3`.
+    reported answer. The mechanism stops at the first positive. Its outputs have the same form as
+    the outputs of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.
@@ -259,11 +260,11 @@ class NumericalSVT(SparseVector):
 
 @pytree
 class SVT3And4(OfQueries):
-    """Variants 3 and 4 on the same answers, with independent noise; reports both outputs.
+    """Variants 3 and 4 on the same answers, with independent noise; both outputs are reported.
 
     An output is a label and a number. The label is (index of variant 3) * (num_queries + 1) +
-    (index of variant 4); the number is the one that variant 3 reports. The true level is the sum of
-    the levels of the two variants and increases with the number of queries.
+    (index of variant 4). The number is the number that variant 3 reports. The true level is the sum
+    of the levels of the two variants and increases with the number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.
@@ -283,7 +284,7 @@ class SVT3And4(OfQueries):
 
     @property
     def parts(self) -> tuple[SVT3, SVT4]:
-        """The two variants."""
+        """The variants 3 and 4 whose outputs are reported."""
         arguments = (self.epsilon, self.threshold, self.num_queries)
         return SVT3(*arguments), SVT4(*arguments)
 

@@ -1,4 +1,4 @@
-"""Comparison of traced JAX programs without running them."""
+"""Comparison of traced JAX programs, without running the programs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,13 +9,13 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 _DERIVATIVES = frozenset(
     ("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "transpose_rule")
 )
-"""Parameters of traced operations that only define derivatives, so they do not affect results."""
+"""Parameters of traced operations that define only derivatives, so that results ignore them."""
 
 
 def same_program(first: ClosedJaxpr, second: ClosedJaxpr) -> bool:
     """Return whether two jaxprs are equal, operation by operation and constant by constant.
 
-    The result is False if equality cannot be decided, for example for a callback to Python.
+    If equality cannot be decided, for example for a callback to Python, the result is False.
     """
     return _same_sequences(first.consts, second.consts) and _same_jaxprs(first.jaxpr, second.jaxpr)
 

@@ -86,8 +86,8 @@ class PrefixSum(_Composed, OfQueries):
     """The d prefix sums of the noisy answers a_i + Lap(1 / epsilon).
 
     Attributes:
-        epsilon: Level if only one answer changes by 1. Since all d answers may change, the true
-            level is d epsilon.
+        epsilon: Level if only one answer changes by 1. The true level is d epsilon, because all d
+            answers may change.
         num_queries: Number d of answers, the length of the database.
 
     References:

@@ -17,7 +17,7 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Maximum number of entries of an array whose entries are listed."""
+"""Maximum number of entries of an array for which the entries are listed."""
 
 
 def name_of(mechanism: object) -> str:
@@ -32,7 +32,7 @@ def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
     The result is empty for a function. A value that is neither a number nor an array is replaced by
-    its name; a large array is replaced by a description.
+    its name, and a large array is replaced by a description.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
@@ -52,7 +52,7 @@ def _plain(value: object) -> object:
 
 
 def mechanism_name(mechanism: Any) -> str:
-    """Return the catalogue name of a mechanism, or MODULE:NAME of an importable one."""
+    """Return the catalogue name of a mechanism, or MODULE:NAME of an importable mechanism."""
     if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
         return mechanism.name
     source = getattr(mechanism, "function", None) or type(mechanism)
@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return arguments of a mechanism's class, or of `from_function`, to recreate the mechanism."""
+    """Return the arguments that recreate a mechanism by its class or by `from_function`."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -83,15 +83,15 @@ def mechanism_from_plain(
     Args:
         name: Catalogue name, or MODULE:NAME.
         parameters: Parameters of the mechanism, or arguments of `from_function`.
-        database: Database of the first pair, at which a function is validated; or None if the name
-            is that of a class.
-        allow_import: Modules that may be imported, including their submodules. If empty, only
-            mechanisms of the catalogue are accepted.
+        database: Database of the first pair, at which a function is validated. If the name is that
+            of a class, `database` may be None.
+        allow_import: Modules that may be imported, including their submodules. If `allow_import` is
+            empty, only mechanisms of the catalogue are accepted.
 
     Raises:
-        ValueError: When the name is unknown or not allowed, or a value is out of range.
-        TypeError: When the name refers to neither a mechanism class nor a function, or a value has
-            the wrong type.
+        ValueError: When the name is unknown or not allowed, or when a value is out of range.
+        TypeError: When the name refers to neither a mechanism class nor a function, or when a value
+            has the wrong type.
     """
     if not isinstance(name, str):
         raise TypeError(f"mechanism must be a name, but was {name!r}.")
@@ -110,14 +110,14 @@ def mechanism_from_plain(
 
 
 def imported(name: str, allow_import: Collection[str]) -> Any:
-    """Import the class or function MODULE:NAME, and validate it without calling it.
+    """Import the class or function that MODULE:NAME names, and validate it without a call.
 
     Args:
-        name: MODULE:NAME.
+        name: Name of the class or function, as MODULE:NAME.
         allow_import: Modules that may be imported, including their submodules.
 
     Raises:
-        ValueError: When the module is not allowed, or the name cannot be imported.
+        ValueError: When the module is not allowed, or when the name cannot be imported.
         TypeError: When the object is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")
@@ -131,7 +131,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
-    # Find the class or function behind decorators such as jax.jit.
+    # The class or function may be behind decorators such as jax.jit.
     plain = found if isinstance(found, type) else inspect.unwrap(found)
     of_mechanism = hasattr(plain, "__dataclass_fields__") and all(
         hasattr(plain, member) for member in ("sample", "output_space")
@@ -141,7 +141,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
             f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
             f"but was {found!r}."
         )
-    # Accept only what an allowed module defines, and not what it imports, such as subprocess.run.
+    # Only what an allowed module defines is accepted, not what it imports, such as subprocess.run.
     if not _allowed(str(plain.__module__), allow_import):
         raise ValueError(
             f"mechanism {name!r} belongs to the module {plain.__module__!r}, which was not "
@@ -168,7 +168,7 @@ def mechanism_to_plain(mechanism: object) -> JsonObject | None:
 
 
 def path_of(function: object) -> str | None:
-    """Return MODULE:NAME of a function, or None if it cannot be imported by such a name."""
+    """Return MODULE:NAME of a function, or None if the function cannot be imported by that name."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():
         return None

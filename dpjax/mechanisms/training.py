@@ -33,24 +33,24 @@ from dpjax.mechanisms._models import Gradients, Logistic, Model
 from dpjax.mechanisms._models import Network as Network
 
 SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
-"""Names of the scores; see `DpSgd`."""
+"""Names of the scores, which the class `DpSgd` describes."""
 
 _INTERVAL = 1e-4
 """Spacing of the grid on which an accountant discretizes privacy losses."""
 
 _BLOCK, _BLOCK_OF_ACCELERATORS = 256, 2**14
-"""Numbers of trainings per block, on a CPU and on accelerators, for a model of width 1.
+"""Number of trainings per block for a model of width 1, on a CPU and on an accelerator.
 
-Wider models have smaller blocks. Larger blocks would not fit into the caches of a CPU; an
-accelerator needs many trainings to be busy.
+Wider models have smaller blocks. Larger blocks would not fit into the caches of a CPU. An
+accelerator needs many trainings at a time to be fully used.
 """
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
 
-    The distribution holds for adding or removing one record, and its levels are never below the
-    true levels. `dpjax.audit` accepts the distribution as a claim about `Epsilon(delta)` and
+    The distribution holds for the addition or removal of one record, and its levels are never below
+    the true levels. `dpjax.audit` accepts the distribution as a claim about `Epsilon(delta)` and
     `Profile()`.
 
     Args:
@@ -63,11 +63,11 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
 
     Raises:
         ModuleNotFoundError: When dp_accounting is not installed.
-        ValueError: When an argument is out of range, or when batches are shuffled, since no
+        ValueError: When an argument is out of range, or when batches are shuffled, because no
             accountant knows the level of shuffled batches.
 
     References:
-        Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022): connect-the-dots.
+        Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022), for the method (connect-the-dots).
     """
     validate.positive(noise_multiplier=noise_multiplier)
     validate.positive_int(num_steps=num_steps)
@@ -99,8 +99,8 @@ def likelihood_score(
 
     Args:
         lengths: Components [T] of the noisy sums of gradients along the canary's gradient, in units
-            of the clip. If the canary has a coordinate of its own and the label 1, each component
-            is the noisy sum's value at that coordinate, divided by the clip and negated.
+            of the clip. If the canary has a coordinate of its own and the label 1, a component is
+            the value of the noisy sum at that coordinate, divided by the clip and negated.
         noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
         rate: Probability that a record is in a batch.
 
@@ -118,7 +118,7 @@ def likelihood_score(
 
 
 class Step(NamedTuple):
-    """Quantities of a step from which scores are computed.
+    """Quantities of one training step, from which scores are computed.
 
     Attributes:
         projection: Component of the noisy sum of gradients along the canary's gradient, in units of
@@ -147,8 +147,8 @@ class DpSgd:
     standard deviation sigma C. The sum is divided by the expected batch size and multiplied by the
     learning rate, and the result is subtracted from the parameters.
 
-    Most scores are functions of x_t, which is the component of step t's noisy sum along the
-    canary's gradient, in units of C:
+    Most scores are functions of x_t, the component of the noisy sum of step t along the canary's
+    gradient, in units of C:
 
     - "likelihood": the sum of x_t for `FullBatch()` and `Shuffle(size)`, and for `Poisson(q)` the
       sum of ln(1 - q + q exp((x_t - 1/2) / sigma^2));
@@ -167,7 +167,7 @@ class DpSgd:
             whose flag is 0 keeps its place, with a gradient of zero.
         model: `Logistic()` or `Network(hidden)`.
         canary: Row index of the canary.
-        score: Name of the score to return.
+        score: Name of the score that a training returns.
 
     Raises:
         TypeError, ValueError: When a parameter has the wrong type or is out of range.
@@ -199,10 +199,10 @@ class DpSgd:
 
     @property
     def mu(self) -> float:
-        """Return mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
+        """The mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
 
         Raises:
-            ValueError: When batches are sampled. Use `accounted` for Poisson batches.
+            ValueError: When batches are sampled; for Poisson batches, use `accounted`.
         """
         if not isinstance(self.sampling, FullBatch):
             raise BadValue(f"mu is defined for FullBatch() only, but sampling was {self.sampling}.")
@@ -234,8 +234,8 @@ class DpSgd:
             parameters, kept = carried
             keys = Keys(of_all, random.fold_in(key, 2 * number))
             batch, kept = self.sampling.batch(keys, kept, number, len(labels))
-            # Add zero, so that gradients are computed after the batch: sorting an order of the
-            # records needs the memory that they would hold.
+            # Sorting an order of the records needs the memory that gradients would hold. Adding
+            # zero makes the gradients depend on the batch, so that they are computed later.
             parameters = parameters + jnp.minimum(kept[:1], 0).sum()
             found = self.model.gradients(parameters, features, labels)
             weights = present if batch is None else present * batch
@@ -255,14 +255,14 @@ class DpSgd:
         return self._scored(steps, (start, last), database[own], size)
 
     # The following methods are the parts of a correct training step. A subclass may override one of
-    # them to plant a bug.
+    # them to introduce a fault.
 
     def clipped_sum(self, found: Gradients, weights: Array, features: Array) -> Array:
         """Return the sum of a batch's gradients, each clipped to norm C."""
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """Return the key of a step's noise; noise has odd indices, and batches have even ones."""
+        """Return the key of a step's noise; noise has odd indices, batches have even indices."""
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:
