@@ -1,6 +1,6 @@
 """Exact densities and privacy levels of the built-in mechanisms, in float64.
 
-These values are computed by closed forms and quadrature in NumPy and SciPy. Tests, benchmarks,
+The exact values are computed by closed forms and quadrature in NumPy and SciPy. Tests, benchmarks,
 scripts and the command line compare estimates with the exact values; estimators never use them.
 """
 

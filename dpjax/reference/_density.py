@@ -1,7 +1,7 @@
 """Exact densities or probabilities of the outputs of every built-in mechanism.
 
-There is one function for each mechanism class. The functions return log densities, because
-densities underflow in the tails, and because a privacy loss is a difference of log densities.
+Each mechanism class has one function, which returns log densities: densities underflow in the
+tails, and a privacy loss is a difference of log densities.
 """
 
 import jax
@@ -30,15 +30,16 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
         mechanism: A built-in mechanism with one value per parameter.
         database: A database in the form that `sample` accepts: a number, or an array
             [num_queries].
-        outputs: Outputs at which to evaluate, of any shape; vectors have shape [..., dimension],
-            and mixed outputs have shape [..., 2] (label, real number). The density is 0 outside the
-            output space.
+        outputs: Outputs at which the density is evaluated, of any shape; vectors have shape
+            [..., dimension], and mixed outputs have shape [..., 2] (label, real number). The
+            density is 0 outside the output space.
 
     Returns:
         float64 values in the shape of `outputs`, without the last axis for vectors and mixed
         outputs. For a mixed output whose label comes with a real number, the value is the joint
-        density of the label and that number. For other labels, the value is a probability. Values
-        are computed by closed forms, or by quadrature with a relative error of about 1e-12.
+        density of the label and that number; for a label without a number, the value is a
+        probability. Values are computed by closed forms, or by quadrature with a relative error of
+        about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.
@@ -52,9 +53,10 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
 
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Return the log of `density`; it is accurate even where the density itself underflows.
+    """Return the log of `density`, which is accurate even where the density itself underflows.
 
-    The log is -inf where the density is 0. Arguments, shapes and exceptions are those of `density`.
+    Where the density is 0, the log is -inf. The arguments, shapes and exceptions are those of
+    `density`.
     """
     if law_of.dispatch(type(mechanism)) is law_of.dispatch(object):
         raise TypeError(
@@ -87,7 +89,7 @@ def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> 
 
 
 def _width(space: OutputSpace) -> int | None:
-    """Return the length of the last axis of vectors or mixed outputs; None for other outputs."""
+    """Return the length of the last axis of vectors or mixed outputs, or None for other outputs."""
     if isinstance(space, VectorSpace):
         return space.dimension
     return 2 if isinstance(space, MixedSpace) else None

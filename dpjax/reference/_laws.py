@@ -1,4 +1,4 @@
-"""The registry of exact output distributions: one function per mechanism class, and helpers."""
+"""The registry of exact output distributions, with one function per mechanism class."""
 
 from functools import singledispatch
 
@@ -23,19 +23,19 @@ def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.n
 
 
 def look_up(log_table: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return the entries of `log_table` at integer outputs 0, 1, ...; -inf for other outputs."""
+    """Return the entries of `log_table` at integer outputs 0, 1, ..., and -inf at other outputs."""
     inside = (outputs >= 0) & (outputs < len(log_table))
     index = np.where(inside, outputs, 0).astype(int)
     return on_integers(np.where(inside, log_table[index], -np.inf), outputs)
 
 
 def on_integers(log_pmf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return `log_pmf` for outputs that are integers, and -inf for other outputs."""
+    """Return `log_pmf` at outputs that are integers, and -inf at other outputs."""
     return np.where(outputs == np.floor(outputs), log_pmf, -np.inf)
 
 
 def category_of(database: np.ndarray, size: int) -> int:
-    """Convert a database to its category; raise ValueError unless it is one of 0, ..., size - 1."""
+    """Return a database as a category 0, ..., size - 1; raise ValueError if it is no category."""
     if database != np.floor(database) or not 0 <= database < size:
         raise ValueError(f"database must be an integer in [0, {size - 1}], but was {database}.")
     return int(database)

@@ -21,17 +21,16 @@ _TAIL_SCALES = 50.0
 """Distance from the outermost kinks, in noise scales, beyond which the loss is constant."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Number of grid points between two kinks of the loss.
+"""Number of grid points between two kinks of the loss; `_MIXED_GRID` is for mixed outputs.
 
-`_MIXED_GRID`, the number for mixed outputs, is smaller, since the density of a mixed output is an
-integral, which takes longer to compute.
+The density of a mixed output is an integral, which takes longer to compute, so its grid is coarser.
 """
 
 _FLAT = 1e-13
-"""Minimum difference of the loss at adjacent grid points for which the maximum is refined.
+"""Minimum difference of the loss between adjacent grid points for which the maximum is refined.
 
-If the loss differs less between the best grid point and both of its neighbors, the loss at the best
-grid point is returned without refinement.
+If the losses at the best grid point and at both of its neighbors differ by less, the loss at the
+best grid point is returned without refinement.
 """
 
 
@@ -48,16 +47,16 @@ def pair_level(
     Args:
         mechanism: A built-in mechanism with one value per parameter.
         database: Database x, in the form that `density` accepts.
-        neighbor: Neighbor x', in the same form.
-        region: Bounds (low, high) of C, both included; if None, C contains all outputs.
+        neighbor: Neighbor x', in the form that `density` accepts.
+        region: Bounds (low, high) of C, both included. If `region` is None, C contains all outputs.
 
     Returns:
         The level, possibly infinite, with an error of about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.
-        ValueError: When a database has the wrong shape, the region is empty, or a region is given
-            for vectors or mixed outputs.
+        ValueError: When a database has the wrong shape, when the region is empty, or when a region
+            is given for vectors or mixed outputs.
 
     References:
         Askin, Kutta, Dette (2022), Theorem 1.
@@ -81,8 +80,8 @@ def pair_level(
     if isinstance(space, VectorSpace):
         return vector_level(mechanism, database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3And4):
-        # The two variants have independent noise, so their signed losses add up. The suprema of the
-        # signed losses therefore add up as well.
+        # The two variants have independent noise, so their signed losses add up, and so do the
+        # suprema of the signed losses.
         third, fourth = mechanism.parts
         return max(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
@@ -107,7 +106,7 @@ def best_level(
 ) -> float:
     """Return the largest `pair_level` of several pairs, which no valid lower bound exceeds.
 
-    Arguments are those of `pair_level`.
+    The arguments are those of `pair_level`.
     """
     return max(
         pair_level(mechanism, x, y, region)
@@ -127,7 +126,7 @@ def _line_level(
     """Return the supremum over [low, high] of a loss that is smooth except at known kinks."""
     kinks = np.append(database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3):
-        # The loss also has a kink at the threshold, with which the reported number was compared.
+        # The loss also has a kink at the threshold, with which the reported number is compared.
         kinks = np.append(kinks, float(mechanism.threshold))
     reach = _TAIL_SCALES * noise_scale(mechanism)
     low = kinks.min() - reach if np.isneginf(low) else low
@@ -140,7 +139,7 @@ def _line_level(
     best = int(values.argmax())
     if np.isinf(values[best]):
         return float("inf")
-    # Refine between two adjacent kinks only, where the loss is smooth.
+    # The maximum is refined between two adjacent kinks only, where the loss is smooth.
     first = best - best % num_points
     beside = [max(best - 1, first), min(best + 1, first + num_points - 1)]
     if values[best] - values[beside].min() < _FLAT:
@@ -153,7 +152,7 @@ def _line_level(
 
 
 def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """Return the supremum of the signed loss ln f_x - ln f_x' for an SVT variant."""
+    """Return the supremum of the signed loss ln f_x - ln f_x' of a sparse vector variant."""
 
     def loss(outputs: np.ndarray) -> np.ndarray:
         return log_density(mechanism, database, outputs) - log_density(mechanism, neighbor, outputs)
@@ -172,7 +171,7 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
         )
         for i in range(k)
     ]
-    # The label k means that no query was reported above the threshold. It comes without a number.
+    # The label k, which comes without a number, means that no query was above the threshold.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 
@@ -181,11 +180,11 @@ def _integers_that_matter(
 ) -> tuple[float, float]:
     """Return the smallest and largest integer at which the loss must be evaluated.
 
-    Beyond these two integers, the loss is constant.
+    At integers below the smallest or above the largest of these integers, the loss is constant.
     """
     if isinstance(mechanism, mechanisms.SnappedLaplace):
-        # An output stands for an interval of values. If the interval is below or above both
-        # databases, the loss has its constant value.
+        # An output stands for an interval of values. If the interval lies below both databases or
+        # above both databases, the loss has its constant value.
         in_steps = np.sort([database, neighbor]) / float(mechanism.step())
         last = np.ceil(float(mechanism.bound) / float(mechanism.step()))
         return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)

@@ -11,7 +11,7 @@ def laplace_pdf(x: np.ndarray) -> np.ndarray:
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
     """Return P(noise <= x) for Laplace noise.
 
-    For the upper tail P(noise > x) with full relative precision, call `laplace_cdf(-x)`.
+    The upper tail P(noise > x) is `laplace_cdf(-x)`, which has full relative precision.
     """
     tail = 0.5 * np.exp(-np.abs(x))
     return np.where(x < 0, tail, 1 - tail)
@@ -40,7 +40,7 @@ def exponential_log_cdf(x: np.ndarray) -> np.ndarray:
 
 def laplace_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return P(low < noise <= high) for Laplace noise, without cancellation in the tails."""
-    # Reflect intervals above 0 into the lower tail, where differences of the cdf are precise.
+    # Intervals above 0 are reflected to the lower tail, where differences of the cdf are precise.
     flip = low > 0
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     with np.errstate(invalid="ignore"):

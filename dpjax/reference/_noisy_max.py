@@ -17,7 +17,7 @@ _NOISES = {
     "laplace": (laplace_log_pdf, laplace_log_cdf),
     "exponential": (exponential_log_pdf, exponential_log_cdf),
 }
-"""Log density and log distribution function of each noise, by name, at scale 1."""
+"""Log density and log distribution function of each kind of noise at scale 1, by name."""
 
 
 @law_of.register
@@ -38,7 +38,7 @@ def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
 
 
 def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray) -> np.ndarray:
-    """Return the log joint density of query i winning with the noisy answer t.
+    """Return the log joint density of "query i wins" and "its noisy answer is t".
 
     The result has shape [num_queries, num_outputs]. For each query i and each output t, the log
     density is ln f_i(t) plus the sum over j != i of ln F_j(t), where f_i and F_i are the density
@@ -47,8 +47,8 @@ def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray)
     log_pdf, log_cdf = _NOISES[noise]
     x = (outputs - answers[:, None]) / scale
     log_cdfs = log_cdf(x)
-    # Sum without row i. Subtracting row i from the sum of all rows would give inf - inf where
-    # one-sided noise has no mass.
+    # The sum leaves out row i. To subtract row i from the sum of all rows would give inf - inf
+    # where one-sided noise has no mass.
     others = np.stack([np.delete(log_cdfs, i, axis=0).sum(axis=0) for i in range(len(answers))])
     return log_pdf(x) - np.log(scale) + others
 

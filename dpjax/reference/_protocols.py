@@ -1,8 +1,8 @@
 """Exact outcome probabilities of local protocols, as tables of log probabilities.
 
 In unary encodings and RAPPOR, the bits of an outcome are independent. In local hashing and subset
-selection, an outcome's probability depends only on whether the true category is consistent with
-the outcome: it has the reported bucket, or is in the reported subset.
+selection, the probability of an outcome depends only on whether the outcome is consistent with the
+true category: whether the reported bucket or subset contains the true category.
 """
 
 import math
@@ -62,7 +62,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return the probabilities that the true category's bit is 1, and that any other bit is 1."""
+    """Return the probabilities that a bit is 1: of the true category, and of another category."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():

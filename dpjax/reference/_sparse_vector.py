@@ -33,7 +33,7 @@ class _Rule(NamedTuple):
     Attributes:
         weight: Quadrature weights times the density of z at the nodes, shape [num_nodes].
         above: P(query i is positive | z) at the nodes, shape [num_queries, num_nodes].
-        below: The complement 1 - above, computed so that small values have full relative precision.
+        below: P(query i is not positive | z) at the nodes, with full relative precision.
     """
 
     weight: np.ndarray
@@ -102,8 +102,8 @@ def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.nd
     Args:
         excess: Answers minus the threshold, [num_queries].
         threshold: Noise scale of the threshold.
-        query: Noise scale of the queries. One of the two scales must be an integer multiple of the
-            other.
+        query: Noise scale of the queries. The larger of the two scales must be an integer multiple
+            of the smaller scale.
     """
     rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
@@ -124,7 +124,7 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
         part = slice(start, start + chunk)
         table = rule.weight[None, part]
         for i in range(num_queries):
-            # Append the codes with bit i set to the codes without bit i, in the same order.
+            # Codes with bit i set follow the codes without bit i, in the same order.
             stopped = (positives[: 2**i] == most)[:, None]
             table = np.concatenate(
                 [
@@ -141,11 +141,11 @@ def _redrawn_patterns(
 ) -> np.ndarray:
     """Return the probability of each pattern if the threshold is redrawn after each positive query.
 
-    The queries between two redraws share a noisy threshold. The probability of a pattern is a
-    product with one factor for each such stretch of queries.
+    All queries between two redraws share a noisy threshold. The probability of a pattern is a
+    product with one factor for each stretch of queries that share a noisy threshold.
     """
     k, (threshold, query, redraw) = len(excess), scales
-    # stretch[a, b] is the probability that b is the first positive query from query a on if the
+    # stretch[a, b] is the probability that b is the first positive query from query a on, if the
     # threshold is redrawn before query a. If b = k, no query from a on is positive.
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
@@ -166,8 +166,8 @@ def _redrawn_patterns(
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
     """Return the probability of each pattern if queries have no noise.
 
-    All noisy thresholds between two adjacent answers give the same pattern, so the probability of
-    a pattern is the probability that the noisy threshold lies in such an interval.
+    All noisy thresholds between two adjacent answers give the same pattern. The probability of the
+    pattern is therefore the probability that the noisy threshold lies between the two answers.
     """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
@@ -206,7 +206,7 @@ def _at_index(mechanism: SparseVector, answers: np.ndarray, i: int, v: np.ndarra
             return np.where(v == 0, log_first, -np.inf)
         return log_first + laplace_log_pdf((v - answers[i]) / scale) - np.log(scale)
     # The reported number is the noisy answer of a positive query, so the noisy threshold is at most
-    # that number.
+    # the reported number.
     told = v - float(mechanism.threshold)
 
     def log_integrand(z: np.ndarray) -> np.ndarray:
@@ -225,11 +225,11 @@ def _log_integral_up_to(
 ) -> np.ndarray:
     """Return, for each end, the log of the integral of e^log_integrand from -infinity to the end.
 
-    All ends share one quadrature rule.
+    All integrals share one quadrature rule.
     """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # Every end was passed to `line_rule` as a kink, so it is at the edge of a panel, never inside.
+    # Every end was passed to `line_rule` as a kink, so it is an edge of a panel, never inside one.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]

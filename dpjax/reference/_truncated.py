@@ -4,9 +4,9 @@ Inputs and outputs lie in [0, 1]. The density of the output is a Laplace or Gaus
 the input, truncated to [0, 1] and normalized. The density is Lipschitz in the output and in the
 input, as the histogram estimators require.
 
-Notation: x is the input, y the output, B the scale of Laplace noise, sigma the standard deviation
-of Gaussian noise, C the value of `lipschitz`, D the value of `input_lipschitz`, alpha the order,
-and Z(x) the mass of the untruncated distribution on [0, 1].
+In the notation of this module, x is the input, y the output, B the scale of Laplace noise, sigma
+the standard deviation of Gaussian noise, C the value of `lipschitz`, D the value of
+`input_lipschitz`, alpha the order, and Z(x) the mass of the untruncated distribution on [0, 1].
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -27,14 +27,14 @@ from dpjax.inference import check_order
 class _Truncated:
     """Base class of kernels around the input, truncated to [0, 1].
 
-    Arguments of methods lie in [0, 1] and are broadcast against each other.
+    The arguments of all methods lie in [0, 1] and are broadcast against each other.
     """
 
     def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        """Return the log of the kernel's integral over [0, 1]."""
+        """Return the log of the integral over [0, 1] of the kernel around x."""
         raise NotImplementedError
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -55,7 +55,7 @@ class _Truncated:
     def pair_renyi(self, x1: float, x2: float, order: float) -> float:
         """Return the Renyi divergence between two inputs' output distributions, in closed form.
 
-        The divergence is not symmetric; the larger of its two directions is returned.
+        The divergence is not symmetric, so the larger of its two directions is returned.
 
         Raises:
             ValueError: When `order` is not above 1.
@@ -82,12 +82,11 @@ class ExactTruncatedLaplace(_Truncated):
     scale: float
 
     def __post_init__(self):
-        """Validate the scale."""
         validate.positive(scale=self.scale)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        # Return the log of 2 Z(x), since the integral of the kernel e^(-|distance| / B) / B is 2
-        # before truncation.
+        # The kernel e^(-|distance| / B) / B has the integral 2 before truncation, so the result is
+        # the log of 2 Z(x).
         x = np.asarray(x, float)
         return np.log(-np.expm1(-x / self.scale) - np.expm1(-(1 - x) / self.scale))
 
@@ -113,7 +112,7 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of local DP over all pairs of inputs; it is attained by the pair (0, 1)."""
+        """The epsilon of local DP over all pairs of inputs, which the pair (0, 1) attains."""
         return 1 / self.scale
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -158,14 +157,13 @@ class ExactTruncatedGaussian(_Truncated):
     sigma: float
 
     def __post_init__(self):
-        """Validate the standard deviation."""
         validate.positive(sigma=self.sigma)
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         """Return the logarithm of Z(x); x may lie outside [0, 1]."""
         x = np.asarray(x, float)
-        # Reflect x > 0.5, so that the cdf is evaluated in the tail where differences are precise,
-        # even far outside [0, 1].
+        # If x > 0.5, it is reflected, so that the cdf is evaluated in the tail, where differences
+        # are precise even far outside [0, 1].
         x = np.where(x > 0.5, 1 - x, x)
         near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))
@@ -197,11 +195,11 @@ class ExactTruncatedGaussian(_Truncated):
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of local DP over all pairs of inputs; it is attained by the pair (0, 1)."""
+        """The epsilon of local DP over all pairs of inputs, which the pair (0, 1) attains."""
         return 1 / (2 * self.sigma**2)
 
     def _divergence(self, p: float, q: float, order: float) -> float:
-        # By completing the square, p(y)^alpha q(y)^(1 - alpha) is a Gaussian kernel around
+        # After completing the square, p(y)^alpha q(y)^(1 - alpha) is a Gaussian kernel around
         # `centre`, times a constant.
         centre = order * p + (1 - order) * q
         log_integral = self._log_mass(centre) - order * self._log_mass(p)

@@ -14,8 +14,8 @@ def _(mechanism: ParallelLaplace, database, outputs):
 
 @law_of.register
 def _(mechanism: PrefixSum, database, outputs):
-    # The differences of the outputs are the noisy summands. The transformation preserves volume, so
-    # the density of the outputs is that of the differences.
+    # The differences of the outputs are the noisy summands. Taking differences preserves volume, so
+    # the density of the outputs is the density of the differences.
     steps = np.diff(outputs, axis=1, prepend=0.0)
     return _laplace_entries(steps - database, 1 / float(mechanism.epsilon))
 
@@ -31,7 +31,7 @@ def _laplace_entries(noise: np.ndarray, scale: float) -> np.ndarray:
 
 
 def vector_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """Return the supremum over all outputs of the loss of a vector mechanism, in closed form."""
+    """Return the supremum over all outputs of a vector mechanism's loss, in closed form."""
     match mechanism:
         case ParallelLaplace():
             distance = mechanism.num_releases * abs(database - neighbor)
