@@ -1,4 +1,4 @@
-"""Results: findings with their provenance and a recipe to repeat the audit."""
+"""Results of audits, with their provenance and a recipe by which an audit can be repeated."""
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build

@@ -16,7 +16,7 @@ _KEEP = (
 
 
 def advice(result: Parts) -> list[str]:
-    """Return the next steps, most important first."""
+    """Return the next steps that the result suggests, of which the first is the most important."""
     return {
         VIOLATED: _violated,
         NOT_RANDOM: _not_random,

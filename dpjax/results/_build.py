@@ -32,24 +32,24 @@ from dpjax.results.recipes import (
 from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
-"""Largest number of pairs that a recipe stores."""
+"""Maximum number of pairs that a recipe stores."""
 
 
 class _Named(Dataclass, Protocol):
-    """The part of a method that a recipe needs: its name and options."""
+    """The name and the options of a method, which a recipe contains."""
 
     name: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Findings of a method in one run, from which a result is built.
+    """What a method found in one run, from which a result is built.
 
     Attributes:
-        statement: Statement with its verdict; see `conclude`.
+        statement: Statement with its verdict, made by `conclude`.
         evidence: Draws and counts.
         notes: Further notes for the reader.
-        witness: Witness of the largest loss; None without pairs.
+        witness: Witness of the largest loss, or None if the method has no pairs.
         pairs: Pairs that were compared, or None if the method has no pairs.
     """
 
@@ -68,9 +68,9 @@ def build(
     Args:
         finding: Finding of the method.
         source: Source that was audited.
-        method: Method that audited it.
+        method: Method of the audit.
         terms: Terms of the audit.
-        seconds: Wall time.
+        seconds: Wall time of the audit.
     """
     doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
     trials = finding.evidence.trials
@@ -87,7 +87,7 @@ def build(
             "method": {"name": method.name, **options_to_plain(method)},
             "notion": notion_to_plain(terms.notion),
             "distance": terms.distance,
-            # {} for a method without pairs; None if JSON cannot hold the pairs.
+            # The value is {} for a method without pairs, and None if JSON cannot hold the pairs.
             "pairs": {}
             if finding.pairs is None
             else _plain_pairs(finding.pairs, source.stacks_pairs),
@@ -116,7 +116,7 @@ def _doubted(stated: Conclusion) -> Conclusion:
 
 
 def conclude(counted: Evidence, terms: Terms) -> Conclusion:
-    """Return the statement of the evidence with its verdict on the claim.
+    """Return the statement that evidence makes, with a verdict on the claim.
 
     Args:
         counted: Evidence of the audit.
@@ -131,13 +131,13 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
 
 
 def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, str]) -> Conclusion:
-    """Add the verdict to a statement.
+    """Return a statement with a verdict added to it.
 
     Args:
         found: Statement of the evidence.
         terms: Terms of the audit.
-        level: Name of the bounded quantity.
-        verdict: Verdict and its sentence.
+        level: Name of the quantity that is bounded.
+        verdict: Verdict, and a sentence that states it.
     """
     return Conclusion(
         **vars(found),
@@ -151,7 +151,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
 
 
 def judge(found: Statement, terms: Terms) -> tuple[str, str]:
-    """Return the verdict on a claim, and a sentence that states it."""
+    """Return the verdict on a claim, and a sentence that states the verdict."""
     claim = terms.claimed
     sure = (
         f"With confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
@@ -182,11 +182,11 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Return databases and labels; None if there are too many pairs, or JSON cannot hold them.
+    """Return databases and labels, or None if pairs are too many or JSON cannot hold them.
 
     Args:
         pairs: Pairs that were compared.
-        drawn: Whether the databases go to JAX, which turns lists back into arrays.
+        drawn: Whether JAX receives the databases, so that lists can be turned back into arrays.
     """
     if len(pairs) > _MOST_PAIRS:
         return None
@@ -199,7 +199,7 @@ def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
     for name, side in zip(("database", "neighbor"), sides, strict=True):
         databases = side.tolist() if isinstance(side, np.ndarray) else side
         plain = [plain_database(database) for database in databases]
-        # An object that was replaced by its text cannot be restored from it.
+        # A database that was replaced by its text cannot be restored from the text.
         if any(
             type(p) is str and type(d) is not str for p, d in zip(plain, databases, strict=True)
         ):

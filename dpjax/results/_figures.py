@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
-    """Draw the bounds, the estimate and the claim on one line."""
+    """Draw the bounds on a level, its estimate and the claim on one line."""
     from dpjax.plotting import plot_levels
 
     stated = result.statement
@@ -50,7 +50,7 @@ def figure_of(result: Parts) -> "Figure":
 
 
 def notions_figure(result: Parts) -> "Figure | None":
-    """Draw profile, trade-off curve and Renyi divergences; None if no chain was counted."""
+    """Draw profile, trade-off curve and Renyi divergences, or None if no chain was counted."""
     from dpjax.plotting import plot_notions
 
     shown = _of_every_notion(result)
@@ -62,7 +62,7 @@ def notions_figure(result: Parts) -> "Figure | None":
 
 
 def notions_figures(result: Parts) -> "dict[str, Figure]":
-    """Draw each panel of `notions_figure`, by name; an empty dict if no chain was counted."""
+    """Draw each panel of `notions_figure`, by name; the dict is empty if no chain was counted."""
     from dpjax.plotting import notion_panels
 
     shown = _of_every_notion(result)
@@ -70,7 +70,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """Return the band of a chain and the claim to draw with it; None without a chain."""
+    """Return the band of a chain and the claim to draw with it, or None if no chain was counted."""
     from dpjax.plotting import Claimed
 
     stated = result.statement
@@ -78,14 +78,14 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
     if band is None:
         return None
     notion = result.notion
-    # The claim is for one record, but the curves are for the pair.
+    # The claim is for a distance of one record, but the curves are for the pair's distance.
     claim = stated.claim if result.recipe["distance"] == 1 else None
     kind, order = None if claim is None else notion.name, getattr(notion, "order", None)
     return band, Claimed(kind, claim, notion.delta, order)
 
 
 def wealth_figure(result: Parts) -> "Figure | None":
-    """Plot a sequential audit's wealth of bets over its draws; None for other audits."""
+    """Plot the wealth of a sequential audit's bets over its draws, or None for other audits."""
     from dpjax.plotting import plot_wealth
 
     history = result.evidence.counted.history()
@@ -100,13 +100,13 @@ def _title(result: Parts) -> str:
 
 
 def _outputs(result: Parts) -> "Outputs | None":
-    """Return the data for the panels of outputs; None without a curve or witness."""
+    """Return the data for the panels of outputs, or None if there is no curve or no witness."""
     from dpjax.plotting import Marks, Outputs
 
     witness, observed, curve = result.witness, result.evidence, result.evidence.curve
     if curve is None or witness is None:
         return None
-    # Mark levels only for epsilon, since other levels are not privacy losses.
+    # Only epsilon is a privacy loss, so other levels are not marked.
     marks = None
     if result.notion.takes_delta:
         claim = result.claim if isinstance(result.claim, int | float) else None
@@ -143,7 +143,7 @@ def _errors(result: Parts) -> "Errors":
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
     """Convert a level for one record to the number of records in which the pair differs.
 
-    The result has no level if the notion has no such conversion.
+    If the notion has no such conversion, the returned claim has no level.
     """
     from dpjax.plotting import Claimed
 

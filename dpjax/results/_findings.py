@@ -1,4 +1,4 @@
-"""Findings of a method in a batch of runs, and their rows in a sweep."""
+"""Findings of a method in a batch of runs, with their rows in a sweep."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from dpjax.results._build import Finding
 
 
 class Row(NamedTuple):
-    """Row of a run in a sweep.
+    """The row of one run in a sweep.
 
     Attributes:
-        statement: Bounds and estimate.
-        pair: Index of the chosen pair.
-        output: Witness's output as a list of numbers, or None.
+        statement: Bounds and estimate of the run.
+        pair: Index of the pair that was chosen.
+        output: The witness's output as a list of numbers, or None.
         status: Name of a `Status`.
-        verdict: Verdict, if the method itself determines it. If None, the verdict follows from the
+        verdict: Verdict, if the method itself determines it; None if the verdict follows from the
             bound and the claim.
-        state: Wealth of bets from which the run can continue, or None.
+        state: Wealth of bets from which the run can continue, or None if the run made no bets.
     """
 
     statement: Statement
@@ -36,8 +36,7 @@ class Findings:
 
     Attributes:
         finding: Function from a run's position in the batch to its complete finding.
-        rows: Function that returns the row of each run in a sweep, which is cheaper than computing
-            all findings.
+        rows: Function that returns the row of each run in a sweep, at less cost than all findings.
     """
 
     finding: Callable[[int], Finding]
@@ -45,7 +44,7 @@ class Findings:
 
     @classmethod
     def of(cls, *findings: Finding) -> "Findings":
-        """Wrap complete findings, one for each run."""
+        """Make findings from complete findings, one for each run."""
 
         def row(found: Finding) -> Row:
             labels = () if found.pairs is None else found.pairs.labels
@@ -57,7 +56,7 @@ class Findings:
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":
-        """Wrap the rows of a method that only estimates, for which there are no findings."""
+        """Make findings from the rows of a method that only estimates and has no findings."""
 
         def finding(run: int) -> Finding:
             raise ValueError("this method only estimates, so no result with a bound can be built.")

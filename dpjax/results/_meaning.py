@@ -1,4 +1,4 @@
-"""Explanations of a result in terms of guesses: how well an output reveals its database."""
+"""Explanations of a result by a guess: how well an output reveals its database."""
 
 import math
 
@@ -14,7 +14,7 @@ from dpjax.results._parts import (
 
 
 def meaning(result: Parts) -> list[str]:
-    """Return sentences on how often a guess is right; empty if the result does not determine it.
+    """Return sentences on how often a guess is right, or [] if the result does not determine it.
 
     Somebody sees one output and guesses from which of two equally likely databases it came. By
     Bayes' rule, epsilon-differential privacy holds if and only if the guess is right with
@@ -27,7 +27,7 @@ def meaning(result: Parts) -> list[str]:
 
 
 def right_at(epsilon: float) -> float:
-    """Return the largest probability of a right guess, e^eps / (1 + e^eps)."""
+    """Return the largest probability of a right guess at a level epsilon: e^eps / (1 + e^eps)."""
     return 1 / (1 + math.exp(-epsilon))
 
 
@@ -51,7 +51,7 @@ def _shown(result: Parts) -> str:
     if result.verdict == NOT_RANDOM and (witness is None or witness.event_counts is None):
         return "Somebody who has seen one run knows the noise of the next, and is always right."
     bound = result.lower_bound * result.recipe["distance"]
-    # Round down, since it is a lower bound.
+    # The percentage is a lower bound, so it is rounded down.
     least = math.floor(1000 * right_at(bound)) / 10
     if least <= 50:
         said = "This audit found no output after which the guess is better than a coin toss"
@@ -70,7 +70,7 @@ def _shown(result: Parts) -> str:
 
 
 def _by_event(result: Parts) -> list[str]:
-    """Return how often a guess by the witness's event is right, according to its counts."""
+    """Return how often a guess by the witness's event is right, according to the event's counts."""
     witness, trials = result.witness, result.evidence.trials
     if witness is None or witness.event_counts is None or not all(trials):
         return []

@@ -36,7 +36,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""What an audit does not cover, as every page states. `blind_spot` adds a line on rare events."""
+"""What no audit covers, as every page states; `blind_spot` adds a line on rare events."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
@@ -74,7 +74,7 @@ def _subject(result: Parts) -> Table:
 
 
 def _shown(result: Parts, drawn: bool) -> Section:
-    """Return the section with figures, and numbers with their units."""
+    """Return the section of a page with the figures, and the numbers with their units."""
     unit, sentence = unit_of(result)
     figures = _figures(result) if drawn else ()
     table = Table(_numbers(result, unit), ("Number", "Value", "Unit"), units=True)
@@ -82,7 +82,7 @@ def _shown(result: Parts, drawn: bool) -> Section:
 
 
 def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
-    """Return name, value and unit of each number."""
+    """Return the name, the value and the unit of each number of a result."""
     stated, witness, trials = result.statement, result.witness, result.evidence.trials
     levels = shown_rows(result, result.evidence.counted.table(stated, result.sure))
     if isinstance(result.claim, int | float):
@@ -100,7 +100,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Return the sections on the evidence, the witness and every notion, if they exist."""
+    """Return the sections on the evidence, the witness and every notion, as far as they exist."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:
@@ -122,7 +122,7 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
 
 
 def _pairs(result: Parts) -> list[Section]:
-    """Return the section of pairs, ranked by their scores, if there was a search."""
+    """Return the section of pairs, ranked by score, or no section if there was no search."""
     if result.evidence.num_confirm is None:
         return []
     said = (
@@ -150,7 +150,7 @@ def _not_tested(result: Parts) -> Section:
 
 
 def _answers(result: Parts) -> list[tuple[str, ...]]:
-    """Return the bounds of all notions with a single level; empty if no chain was counted."""
+    """Return the bounds of all notions with a single level, or [] if no chain was counted."""
     band = result.evidence.counted.simultaneous(result.statement.own_confidence)
     if band is None:
         return []
@@ -186,7 +186,7 @@ def _again(result: Parts, name: str) -> Section:
 
 
 def _allowance(subject: JsonObject) -> str:
-    """Return the option by which the user allows the recipe to run its code."""
+    """Return the option with which a user allows `rerun` to run the code that a recipe names."""
     if subject["kind"] == "command":
         return " --allow-command"
     module, colon, _ = str(subject.get("name", "")).partition(":")
@@ -216,11 +216,11 @@ _CAPTIONS = {
     "errors": "For each rate of false alarms, an upper bound on the best test's rate of misses.",
     "divergences": "For each order, a Renyi divergence that is refuted.",
 }
-"""Captions of the panels of `notions_figures`, by name."""
+"""Captions of the panels of `notions_figures`, by the panel's name."""
 
 
 def _every_notion(result: Parts) -> tuple[Figure, ...]:
-    """Return the figures of every notion; empty if no chain was counted."""
+    """Return the figures of every notion, or () if no chain was counted."""
     return tuple(
         Figure(_CAPTIONS[name], figure_svg(figure, name, "Every notion", _CAPTIONS[name]))
         for name, figure in notions_figures(result).items()

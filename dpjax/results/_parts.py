@@ -1,7 +1,7 @@
 """The parts of a result: statement, witness, evidence, recipe, provenance and notes.
 
-Parts that a method does not have are None or empty: audits of one run have no pair and no witness,
-and methods that do not search have no scores.
+Parts that a method does not have are None or empty. For example, audits of one run have no pair and
+no witness, and methods without a search have no scores.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
 _Value = TypeVar("_Value", covariant=True)
 
 ASSUMPTION_REFUTED = "assumption refuted"
-"""Verdict of the histogram method if the counts refute its assumption."""
+"""Verdict of the histogram method if the counts refute the method's assumption."""
 
 DOUBTFUL = "doubtful"
-"""Verdict if draws appear to be dependent, so that the bound may be wrong."""
+"""Verdict if draws look dependent, so that the bound may be wrong."""
 
 
 NOT_RANDOM = "not random"
-"""Verdict if outputs are a function of the data."""
+"""Verdict if outputs are a function of the data, without any noise."""
 
 REFUTING = (VIOLATED, NOT_RANDOM)
 """Verdicts that refute a claim."""
@@ -33,16 +33,16 @@ REFUTING = (VIOLATED, NOT_RANDOM)
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion(Statement):
-    """Statement with its verdict on the claim.
+    """A statement with its verdict on the claim.
 
     Attributes:
-        level: Name of the bounded quantity, such as "epsilon".
-        claim: Claimed level, points of the claimed curve, or None.
+        level: Name of the quantity that is bounded, such as "epsilon".
+        claim: Claimed level, points of the claimed curve, or None if there is no claim.
         confidence: Confidence with which the bounds of all `num_claims` audits hold jointly.
         num_claims: Number of audits whose bounds hold jointly.
         verdict: "violated", "not random", "not refuted", "no claim", "assumption refuted" or
             "doubtful".
-        sentence: Verdict in words.
+        sentence: Sentence that states the verdict.
     """
 
     level: str
@@ -59,7 +59,7 @@ class Conclusion(Statement):
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of this statement alone (Bonferroni)."""
+        """Confidence of the statement by itself, by Bonferroni's correction."""
         return 1 - (1 - self.confidence) / self.num_claims
 
 
@@ -73,15 +73,16 @@ class Witness:
         neighbor: Neighbor of the database.
         output: Output with the largest loss: an event in words, an outcome, a float, or a list of
             floats; None for histograms.
-        densities: Confirmed densities or probabilities at the database and at the neighbor, before
-            they are raised to the floor; None for histograms.
+        densities: Densities or probabilities in the confirmation set, at the database and at the
+            neighbor, before they are raised to the floor; None for histograms.
         larger: Side where the output is likelier, "database" or "neighbor".
-        event: Event counted for an exact bound, in words.
+        event: Event that was counted for an exact bound, in words.
         event_counts: Counts of the event at the database and at the neighbor.
         on_floor: Whether a density estimated from the search set was at or below the floor.
         floor: Floor tau, to which smaller densities are raised.
-        bandwidth: Bandwidth h of the confirm stage; None unless densities were estimated.
-        difference: Differences of the databases in words; None if the databases are short.
+        bandwidth: Bandwidth h with which the densities were estimated from the confirmation set, or
+            None if no densities were estimated.
+        difference: Differences of the databases in words, or None if the databases are short.
     """
 
     pair: str
@@ -116,22 +117,23 @@ class Witness:
 
 @dataclass(frozen=True)
 class Observed:
-    """Draws and counts of an audit.
+    """The draws and the counts of an audit.
 
     Attributes:
         counted: Evidence of the audit.
-        settings: Settings that the audit derived from the recipe, and others that affect the
-            result.
+        settings: Settings that the audit derived from the recipe, and other settings that affect
+            the result.
         num_samples: Search draws per side of the witness's pair; for histograms, draws at each
             input.
-        num_confirm: N, the number of confirmation draws per side, or None if there are none.
-            If the event decides how the draws are divided between the sides, N is the average of
-            both numbers, which `trials` returns.
-        region: Outputs that were compared, in words; None if the source has no region.
-        pair_scores: Label and score of each pair, best first; an infinite score is None. The best
-            score is no estimate: as the largest of many, it is usually too high.
+        num_confirm: Number N of confirmation draws per side, or None if there are none. If the
+            event decides how the draws are divided between the sides, N is the average of the two
+            numbers, which `trials` returns.
+        region: Outputs that were compared, in words, or None if the source has no region.
+        pair_scores: Label and score of each pair, in decreasing order of the score; an infinite
+            score is None. The largest score is no estimate: as the best of many, it is usually too
+            high.
         curve: Data for a plot of the witness's pair: points, densities on both sides, and losses,
-            where an infinite loss is None. The whole curve is None if there are no densities.
+            where an infinite loss is None. Without densities, the curve itself is None.
     """
 
     counted: Evidence
@@ -144,13 +146,13 @@ class Observed:
 
     @property
     def trials(self) -> tuple[int, int]:
-        """Confirmation draws at the database and at the neighbor."""
+        """Number of confirmation draws at the database and at the neighbor."""
         number = self.num_confirm or 0
         first, second = self.settings.get("confirmed", (number, number))
         return first, second
 
     def draws(self) -> str | None:
-        """Return the sizes of search and confirmation set in words; None without a confirmation."""
+        """Return the sizes of search and confirmation set in words, or None if nothing confirms."""
         if self.num_confirm is None:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
@@ -202,13 +204,13 @@ class Parts:
 
     Attributes:
         statement: Bounds, estimate, claim and verdict.
-        witness: Witness of the largest loss; None without pairs.
+        witness: Witness of the largest loss, or None if there are no pairs.
         evidence: Draws and counts.
         recipe: Subject of the audit (None if it has no name), method, notion, pairs and key as JSON
             values, for `dpjax.rerun`.
         provenance: Mechanism, versions and device.
         notes: Further notes for the reader.
-        doubts: Reasons to doubt that the outputs are independent draws; usually empty.
+        doubts: Reasons to doubt that the outputs are independent draws, usually none.
     """
 
     statement: Conclusion
@@ -245,7 +247,7 @@ class Parts:
 
     @property
     def notion(self) -> Notion:
-        """Notion of the audit."""
+        """The notion whose level the audit bounds."""
         return notion_from_plain(self.recipe["notion"])
 
     @property
@@ -261,6 +263,6 @@ class Parts:
 
     @property
     def refuted_at(self) -> str | None:
-        """Smallest error at which the claim is refuted, as text; None if it is not refuted."""
+        """Smallest error at which the claim is refuted, as text, or None if it is not refuted."""
         error = self.smallest_error
         return f"{error:.2g}" if self.verdict in REFUTING and error is not None else None

@@ -1,4 +1,4 @@
-"""Finding of an audit that ended because its outputs repeated the same noise."""
+"""The finding of an audit that ended because the outputs repeated the same noise."""
 
 from dpjax.notions import Terms
 from dpjax.results._build import Finding, concluded
@@ -11,7 +11,7 @@ def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
     """Return the verdict on outputs that are a function of the data, without a bound.
 
     Args:
-        found: Repeated outputs that the source observed.
+        found: Repeated outputs, as the source observed them.
         terms: Terms of the audit.
     """
     stated = found.counted.state(terms.notion, terms.own_confidence)

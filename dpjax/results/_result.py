@@ -1,4 +1,4 @@
-"""The result of an audit: queries, display and serialization."""
+"""The result of an audit, with its queries, display and serialization."""
 
 import copy
 import dataclasses
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class AuditResult(Parts, Shown):
-    """Result of an audit, in the parts of `Parts`; it can be written to JSON and read back.
+    """The result of an audit, in the parts of `Parts`; it can be written to JSON and read back.
 
     `plot` draws the trade-off of false alarms and misses: the region that the claim forbids, the
     lower bound (or the band of a chain) and the witness. If there is a curve, `plot` draws the
-    outputs and their loss on the right. With neither claim nor witness there is no trade-off, and
-    `plot` draws the outputs or the levels alone.
+    outputs and their loss on the right. If there is neither a claim nor a witness, there is no
+    trade-off, and `plot` draws the outputs or the levels alone.
     """
 
     def bound(self, notion: Notion) -> Statement:
@@ -43,11 +43,11 @@ class AuditResult(Parts, Shown):
             notion: Notion such as `dpjax.Gdp()`, `dpjax.Renyi(8)` or `dpjax.Profile()`.
 
         Returns:
-            Lower bound, estimate and, for a curve, its columns.
+            The lower bound, the estimate and, if the notion is a curve, the columns of the curve.
 
         Raises:
-            ValueError: When the evidence is the count of one event that was chosen for another
-                notion, or when the method counted no events.
+            ValueError: When the evidence is the count of a single event, chosen for another notion,
+                or when the method counted no events.
             TypeError: When `notion` is not a notion.
         """
         if not isinstance(notion, Notion):
@@ -58,7 +58,7 @@ class AuditResult(Parts, Shown):
         return self.evidence.counted.state(notion, sure, distance=distance, named=named)
 
     def to_dict(self) -> JsonObject:
-        """Return nested dicts and lists for JSON, with an entry for each part."""
+        """Return nested dicts and lists for JSON, with an entry for each part of the result."""
         parts: JsonObject = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         counted = self.evidence.counted.to_plain()
         found = {
@@ -72,7 +72,7 @@ class AuditResult(Parts, Shown):
 
     @classmethod
     def from_json(cls, text: str) -> "AuditResult":
-        """Read the result that `to_json` wrote.
+        """Read a result from text that `to_json` wrote.
 
         Raises:
             ValueError: When the text is not a result that `to_json` wrote.
@@ -103,25 +103,25 @@ class AuditResult(Parts, Shown):
             if found.recipe.get("subject") is not None:
                 subject = validate.check_table("the recipe's subject", found.recipe["subject"])
                 _texts([subject["kind"]])
-            # Check that the result can be written and shown.
+            # A result is valid only if it can be written and shown.
             found.to_json()
             str(found)
             return found
-        except Exception as error:  # Untrusted text may fail anywhere.
+        except Exception as error:  # Untrusted text may raise any exception.
             raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
 
     @classmethod
     def from_file(cls, path: str | Path) -> "AuditResult":
-        """Read the result from a JSON file of `to_json`, or from a page of `report`.
+        """Read a result from a JSON file of `to_json`, or from a page of `report`.
 
-        Nothing in the file is run.
+        Nothing that the file contains is run.
 
         Args:
             path: Path of the file; the name of a page ends in .html.
 
         Raises:
             FileNotFoundError: When the file does not exist.
-            ValueError: When the path is not a file, or the file is too large or holds no result.
+            ValueError: When the path is not a file, or when the file is too large or has no result.
         """
         path = Path(path)
         text = read_document("result file", path)
@@ -135,7 +135,7 @@ class AuditResult(Parts, Shown):
             raise ValueError(f"result file {path} cannot be read: {error}") from None
 
     def row(self) -> JsonObject:
-        """Return the row of a table: the main numbers, verdict, time and pair."""
+        """Return the row of a result in a table: main numbers, verdict, time and pair."""
         names = (
             "mechanism",
             "claim",
@@ -160,10 +160,10 @@ class AuditResult(Parts, Shown):
         return Glance(f"Audit of {self.mechanism}", verdict, self._rows())
 
     def page(self, kind: str = ".html", name: str = "audit.json") -> Page:
-        """Build the page of `report`; its figures need matplotlib.
+        """Build the page that `report` writes; its figures need matplotlib.
 
         Args:
-            kind: Kind of page: ".html", with figures, or ".md".
+            kind: Kind of page: ".html", which has figures, or ".md", which has none.
             name: Name of the page's file.
         """
         from dpjax.results._page import page_of
@@ -228,13 +228,13 @@ def _short(output: object) -> str:
 
 
 def _texts(content: object) -> tuple[str, ...]:
-    """Convert a list of strings to a tuple; reject anything else, including a single string."""
+    """Convert a list of strings to a tuple; reject all other values, even a single string."""
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
         raise TypeError(f"a list of texts was expected instead of {content!r}")
     return tuple(content)
 
 
 def _make_tuples(content: JsonObject, *names: str) -> None:
-    """Convert the named entries from lists back to tuples, which JSON lacks."""
+    """Convert the named entries from lists, in which JSON stores tuples, back to tuples."""
     for name in names:
         content[name] = None if content[name] is None else tuple(content[name])

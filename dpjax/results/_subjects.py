@@ -1,4 +1,4 @@
-"""Subjects of recipes: sources by name, which can be restored if the caller allows it."""
+"""Subjects of recipes: sources with a name, from which they can be restored if permitted."""
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
@@ -8,7 +8,7 @@ from dpjax.sources import SOURCES, Source, Trust
 def subject_to_plain(source: Source) -> JsonObject | None:
     """Return the kind, name and options of a source, or None if the source has no name.
 
-    The name is that of a mechanism of the catalogue, the MODULE:NAME of an importable object, the
+    The name is that of a mechanism of the catalogue, MODULE:NAME of an importable object, the
     command of a program, or the path of a file.
     """
     content = source.to_plain()
@@ -19,13 +19,13 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
     """Restore the source that `subject_to_plain` named.
 
     Args:
-        content: Content of a recipe.
-        database: Database of the first pair, or None.
-        trust: Modules and programs that may be imported or run.
+        content: Plain form of the source, from a recipe.
+        database: Database of the first pair, or None if there are no pairs.
+        trust: Modules that may be imported, and whether programs may be run.
 
     Raises:
-        ValueError: When the subject is not allowed, not known, or cannot be restored.
-        TypeError: When the content is malformed.
+        ValueError: When the subject is not permitted, not known, or cannot be restored.
+        TypeError: When the content has the wrong form.
     """
     options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)

@@ -1,6 +1,6 @@
 """Verdict on outputs that never varied, which may be a function of the data without any noise.
 
-Constant outputs alone show nothing, since a correct mechanism may release the same output nearly
+Constant outputs alone prove nothing, because a correct mechanism may release the same output nearly
 always. The verdict is "not random" if the counts refute the claim. Without a claim, the counts must
 refute every epsilon that counts as privacy.
 """
@@ -12,17 +12,17 @@ from dpjax.core.wording import Unvaried
 from dpjax.results._parts import NO_CLAIM, NOT_RANDOM, VIOLATED, Conclusion, Witness
 
 _USEFUL = 4.0
-"""Largest epsilon that counts as privacy if no claim is given."""
+"""Largest epsilon that counts as privacy if there is no claim."""
 
 
 def verdict_on_unvaried(
     stated: Conclusion, witness: Witness | None, trials: tuple[int, int], notes: list[str]
 ) -> tuple[Conclusion, list[str]]:
-    """Return the statement and the notes, with the verdict "not random" if it applies.
+    """Return the statement and the notes, with the verdict "not random" if the verdict applies.
 
     Args:
         stated: Statement of the audit.
-        witness: Witness of the audit, or None.
+        witness: Witness of the audit, or None if there is none.
         trials: Number of outputs that were counted at the database and at its neighbor.
         notes: Notes of the audit.
     """
@@ -39,7 +39,7 @@ def verdict_on_unvaried(
 
 
 def _apart(counts: tuple[int, int] | None, trials: tuple[int, int]) -> bool:
-    """Check whether an event occurred in every draw at one database and in none at the other."""
+    """Return whether an event occurred in every draw at one database and in none at the other."""
     return counts in ((trials[0], 0), (0, trials[1]))
 
 
@@ -47,8 +47,8 @@ def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
     """Return a lower bound on epsilon if an event separates all outputs of two databases.
 
     The bound combines two exact one-sided bounds on probabilities (Clopper and Pearson, 1934), each
-    with half of the error. Together, they bound the probability ratios of the event and of its
-    complement.
+    with half of the error. Together, the two bounds limit the probability ratios of the event and
+    of its complement.
 
     Args:
         trials: Number of outputs at the database and at its neighbor.

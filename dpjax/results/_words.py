@@ -17,10 +17,10 @@ from dpjax.results._parts import (
 )
 
 _LONGEST = 160
-"""Maximum number of characters of a database in a sentence."""
+"""Maximum number of characters of a database that is shown in a sentence."""
 
 _LARGEST = math.log(1e6)
-"""Largest claimed epsilon that is explained as a factor."""
+"""Largest claimed epsilon that is explained as a factor between probabilities."""
 
 HEADLINES = {
     VIOLATED: "Violated: the claim is refuted",
@@ -30,16 +30,16 @@ HEADLINES = {
     ASSUMPTION_REFUTED: "The assumption is refuted",
     DOUBTFUL: "Doubtful: the outputs do not look independent",
 }
-"""Headline of the page for each verdict."""
+"""Headline of a result's page for each verdict."""
 
 
 def pretty(value: object) -> str:
-    """Format a float with six significant digits, and anything else by `str`."""
+    """Format a float with six significant digits, and any other value by `str`."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def short(value: object) -> str:
-    """Format a value, truncated if it is long."""
+    """Format a value, and truncate the text if it is long."""
     text = pretty(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
@@ -58,7 +58,7 @@ def shown_rows(result: Parts, rows: Rows) -> Rows:
     """Return the rows of the evidence, without a misleading infinite estimate.
 
     The estimate is infinite if the event never occurred at one of the databases. Unless the claim
-    is refuted, this only means that the event is rare.
+    is refuted, an infinite estimate only means that the event is rare.
     """
     if result.verdict != NOT_REFUTED or result.estimate is not None:
         return rows
@@ -123,7 +123,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
 
 
 def _allowed(result: Parts) -> list[str]:
-    """Return a sentence on how much a claimed epsilon lets probabilities differ."""
+    """Return a sentence on how far a claimed epsilon lets two probabilities differ."""
     claim, delta = result.claim, result.delta
     if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
         return []
@@ -136,7 +136,7 @@ def _allowed(result: Parts) -> list[str]:
 
 
 def _chance(stated: Conclusion) -> str:
-    """Return a sentence on how often chance alone would give the bound of this audit."""
+    """Return a sentence on how often the counts of the audit would arise by chance alone."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "The probability of such counts is known only for independent draws."
@@ -179,7 +179,7 @@ def outputs_caption(result: Parts) -> str:
 
 
 def trade_off_caption(result: Parts) -> str:
-    """Return the caption of the figure of the trade-off."""
+    """Return the caption of the figure of the trade-off curve."""
     said = (
         "Somebody sees one output and tests which of the two databases it came from. Each test has "
         "a rate of false alarms and a rate of misses; the nearer to the lower left corner, the "

@@ -21,7 +21,7 @@ DECISIVE = ("dpjax", "jax", "jaxlib")
 """Packages whose versions determine the draws bit by bit."""
 
 _PROBED = 1024
-"""Number of values computed to identify a processor."""
+"""Number of values that are computed to identify a processor."""
 
 
 Key = int | Array
@@ -55,7 +55,7 @@ def versions() -> dict[str, str]:
 
 
 def device() -> str:
-    """Return the name of the device that computes."""
+    """Return the name of the device on which jax computes by default."""
     return f"{jax.devices()[0].platform}: {jax.devices()[0].device_kind}"
 
 
@@ -63,12 +63,12 @@ def device() -> str:
 def processor(device: Device = None) -> str:
     """Return a device's kind and a digest of test computations.
 
-    Devices with equal return values give bitwise equal results. Otherwise the last bits of floats
-    may differ, for example because some processors fuse multiplication and addition. The digest
-    covers the operations of sweeps: noise, elementary functions, products and sums.
+    Devices with equal return values give bitwise equal results. On other devices, the last bits of
+    floats may differ, for example because some processors fuse multiplication and addition. The
+    digest covers the operations of sweeps: noise, elementary functions, products and sums.
 
     Args:
-        device: JAX device. If None, the first device of this process is used.
+        device: JAX device. If `device` is None, the first device of the process is used.
     """
     device = jax.local_devices()[0] if device is None else device
     numbers = np.linspace(0.1, 9.9, _PROBED)
@@ -89,7 +89,7 @@ def _probe(words: Array, x: Array) -> list[Array]:
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
     """Return the commit of the dpjax clone that contains a package's folder, or None.
 
-    An installed package may lie inside an unrelated repository, which may even track it. A
+    An installed package may lie inside an unrelated repository, which may even track the package. A
     repository counts as a clone of dpjax only if it tracks the package in the folder `dpjax` of its
     root.
     """

@@ -19,17 +19,17 @@ from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
-"""Maximum number of characters of a database that is written as text."""
+"""Maximum number of characters of a database that is stored as text."""
 
 Options = TypeVar("Options", bound=Dataclass)
-"""Type variable for a method or notion, which is a frozen dataclass of options."""
+"""A method or a notion, which is a frozen dataclass of options."""
 
 STANDARD = "standard"
-"""Name that stands for a built-in mechanism's standard pairs."""
+"""Word that stands for the standard pairs of a built-in mechanism."""
 
 
 def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
-    """Return databases, neighbors and labels, or "standard" if the pairs are the standard ones."""
+    """Return databases, neighbors and labels, or "standard" if the pairs are the standard pairs."""
     if isinstance(pairs, AnyPairs):
         sides = [[plain_database(database) for database in side] for side in pairs.sides]
         return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
@@ -44,7 +44,7 @@ def _plain_pairs(pairs: Pairs) -> JsonObject:
 
 
 def _plain_side(stacked: object) -> object:
-    """Convert arrays, also inside dicts, to lists."""
+    """Convert arrays, even inside dicts, to lists."""
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
@@ -91,7 +91,7 @@ def _region_from_plain(content: object) -> object:
 
 
 def options_to_plain(options: Dataclass) -> JsonObject:
-    """Return the options of a method or notion; leave out None, which TOML lacks, and False."""
+    """Return the options of a method or notion, except those that are None or False."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
         rule = content["bandwidth"]
@@ -107,7 +107,7 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
     Args:
         notion: Any notion.
-        implied: Name of the default notion. The name of `notion` is left out if it is this name.
+        implied: Name of the default notion, which is left out of the result if `notion` has it.
     """
     named = {} if notion.name == implied else {"name": notion.name}
     return {**named, **options_to_plain(notion)}
@@ -160,14 +160,14 @@ def compared(pairs: AnyPairs, index: int) -> JsonObject:
 
 
 def _listed(database: object) -> object:
-    """Convert arrays to lists, also inside dicts."""
+    """Convert arrays to lists, even inside dicts."""
     if isinstance(database, dict):
         return {name: _listed(part) for name, part in database.items()}
     return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
 
 
 def holds_arrays(database: object) -> bool:
-    """Return whether a dict holds arrays, which a function may not accept in the form of lists."""
+    """Return whether a dict holds arrays, which a function may not accept as lists."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False
