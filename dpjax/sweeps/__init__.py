@@ -1,4 +1,4 @@
-"""Sweeps: many audits that are declared as one value and stored block by block."""
+"""Sweeps: many audits that are declared as one value, computed and stored in blocks of runs."""
 
 from dpjax.methods import HistogramEstimate as HistogramEstimate
 from dpjax.methods import LocalSearch as LocalSearch

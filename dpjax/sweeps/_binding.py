@@ -1,7 +1,7 @@
-"""The binding of a stored block: its sweep, entry and runs, and the versions that computed it.
+"""The binding of a stored block: its sweep, its entry, its runs, and the versions used.
 
-The binding is stored in the block's file. The hash in the file's name shows that the file is
-complete; the binding shows that it belongs to the sweep.
+The file of a block contains its binding. The hash in the file's name shows that the file is
+complete, and the binding shows that the file belongs to the sweep.
 """
 
 import json
@@ -15,7 +15,7 @@ FORMAT = 5
 """Version number of the file format of stores and blocks."""
 
 PLACE = b"dpjax"
-"""Key under which the metadata of a Parquet file holds the binding."""
+"""Key of the binding in the metadata of a Parquet file."""
 
 COLUMNS = {
     "entry": "string",
@@ -42,7 +42,7 @@ def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObj
         first: Number of the first run.
         stop: Number of the last run, plus 1.
         key: Integer seed of the sweep.
-        more: Additional draws per side, beyond those of the entry's method.
+        more: Draws per side in addition to the draws that the entry's method specifies.
     """
     versions = provenance.versions()
     return {
@@ -62,7 +62,7 @@ def read_binding(content: bytes) -> JsonObject:
     """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: When the bytes are not a block, or do not hold the runs that the binding states.
+        ValueError: When the bytes are not a block, or lack the runs that the binding states.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -83,7 +83,7 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe the first value at which `said` differs from `expected`; None if none differs.
+    """Describe the first value in which a binding differs from expectation; None if none differs.
 
     Args:
         said: Binding read from a block.

@@ -1,4 +1,4 @@
-"""Blocks of runs, computed by any worker and returned as the bytes of a Parquet file."""
+"""Blocks of runs, which any worker computes and returns as the bytes of a Parquet file."""
 
 import io
 import json
@@ -17,11 +17,11 @@ from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds", "processor")
-"""Columns whose values may differ when the same run is computed again."""
+"""Columns whose values may change when the same run is computed again."""
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """Return the execution options; if they name no devices, use all devices of this process."""
+    """Return execution options; if they name no devices, all devices of this process are used."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
@@ -48,13 +48,13 @@ def block_bytes(
             only once.
         key: Integer seed of the sweep.
         execution: How the work is laid out on the machine.
-        more: Draws per side in addition to those of a sequential entry.
-        states: States of the same runs after fewer draws, from which the runs continue. If None,
-            the runs start with their first draw.
+        more: Draws per side in addition to the draws that the entry's method specifies.
+        states: States of the same runs after fewer draws, from which the runs continue. If `states`
+            is None, the runs start with their first draw.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:
-        # Runs of this source are computed one by one, so no compiled program depends on the size.
+        # The runs are computed one by one, so no compiled program depends on the size.
         size = stop - first
     runs = range(first, first + size)
     whole = compute(entry, runs, key, execution=execution, more=more, states=states)
@@ -73,7 +73,7 @@ def compute_block(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute a block on all devices of an executor's worker, from the entry as JSON."""
+    """Compute a block on all devices of an executor's worker, given the entry as JSON."""
     found, layout = _entry_from_json(entry), on_all_devices(execution)
     options: JsonObject = {"execution": layout, "more": more, "states": states}
     return block_bytes(found, first, stop, size, key, **options)
@@ -82,7 +82,7 @@ def compute_block(
 @lru_cache(maxsize=256)
 def _entry_from_json(text: str) -> Entry:
     content = json.loads(text)
-    # The import is allowed, since the process that runs the sweep has checked the module.
+    # The import is permitted, because the process that runs the sweep has checked the module.
     return Entry.from_dict(content, [content["mechanism"].partition(":")[0]])
 
 
@@ -114,7 +114,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
 
 
 def _numbers(values: np.ndarray) -> object:
-    """Return an Arrow array; NaN, which stands for a missing bound or estimate, becomes null."""
+    """Return numbers as an Arrow array, with null for NaN (a missing bound or estimate)."""
     import pyarrow as pa
 
     return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

@@ -26,10 +26,10 @@ from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
 
 Columns = JsonObject
-"""Table of computed runs: each column, by name, holds one value per run."""
+"""Table of computed runs, in which each column, by name, has one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""The values of `basis` for which a bound holds at every sample size."""
+"""Values of the attribute `basis` of bounds that hold at every sample size."""
 
 
 @own_floats()
@@ -42,19 +42,19 @@ def compute(
     more: int = 0,
     states: Sequence[bytes] | None = None,
 ) -> Columns:
-    """Compute runs of an entry on the devices of the layout, and return their rows.
+    """Compute runs of an entry on the devices of the execution options, and return their rows.
 
     Args:
         entry: Entry to run.
         runs: Numbers of the runs.
         key: Integer seed or typed key; the entry's identity is folded into it.
         execution: How the work is laid out on the machine; it never changes a row.
-        more: Additional draws per side, beyond those of a sequential entry's method.
-        states: Column `state` of the same runs after fewer draws, from which the runs continue.
-            If None, the runs start with their first draw, which gives the same rows.
+        more: Draws per side in addition to the draws that the entry's method specifies.
+        states: Column `state` of the same runs after fewer draws, from which the runs continue. If
+            `states` is None, the runs start with their first draw, which gives the same rows.
 
     Returns:
-        Columns `run`, `lower_bound` (NaN if the method gives no bound), `estimate` (NaN where the
+        Columns `run`, `lower_bound` (NaN if the method gives no bound), `estimate` (NaN if the
         estimate is infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`,
         `status`, `verdict` (None without a claim) and `state` (None unless the entry is
         sequential).
@@ -66,7 +66,7 @@ def compute(
     numbers = np.asarray(list(runs), np.int32)
     layout = execution or default_execution()
     if layout.layout == "auto":
-        # Choose the streamed layout, whose program is compiled only once for all blocks.
+        # In the streamed layout, one compiled program serves all blocks.
         layout = dataclasses.replace(layout, layout="streamed")
     if layout.devices is not None:
         layout = dataclasses.replace(layout, devices=layout.devices[: len(numbers)])
@@ -92,7 +92,7 @@ def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
 
 def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
     """Return a row per run; runs of a host source are computed one after the other."""
-    # Repeat the last run until all devices have the same number of runs; the surplus rows are
+    # The last run is repeated until all devices have the same number of runs. The surplus rows are
     # dropped below.
     missing = -len(numbers) % len(terms.layout.devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
@@ -111,7 +111,7 @@ def _rows_of_states(
     method: Method,
     states: Sequence[bytes] | None,
 ) -> list[Row]:
-    """Return a row per run; each run continues from its own state if there is one."""
+    """Return a row per run; each run continues from its own state if it has one."""
     rows: list[Row] = []
     for place, number in enumerate(numbers):
         earlier = None

@@ -1,4 +1,4 @@
-"""An entry of a sweep: a source that a method audits many times, as a plain value."""
+"""An entry of a sweep: a source that a method audits many times, described by a plain value."""
 
 import hashlib
 import json
@@ -41,23 +41,23 @@ class Entry:
 
     Attributes:
         mechanism: Mechanism of the catalogue, importable class or function, or a
-            `dpjax.HostMechanism` or `dpjax.CanaryRuns` of such a function.
+            `dpjax.HostMechanism` or `dpjax.CanaryRuns` of an importable function.
         method: A method of `dpjax.audit` with its options; or `LocalSearch` or `HistogramEstimate`,
             which yield estimates without a bound.
-        pairs: Pairs to search. If None, the standard pairs of the mechanism are searched. Histogram
-            methods that compare all of their inputs take no pairs.
+        pairs: Pairs to search. If `pairs` is None, the standard pairs of the mechanism are
+            searched. Histogram methods that compare all of their inputs take no pairs.
         notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
-        claim: Level to compare every run with, as in `dpjax.audit`, or None.
+        claim: Level with which every run is compared, as in `dpjax.audit`, or None.
         confidence: Confidence of the bounds, if the method yields bounds.
         distance: Number k of records in which the databases of each pair differ; the bounds are
-            still for databases that differ in one record.
-        num_runs: Number of runs; they are numbered 0, ..., num_runs - 1.
+            nevertheless for databases that differ in one record.
+        num_runs: Number of runs, which are numbered 0, ..., num_runs - 1.
         label: Label for display; the entry's identity does not depend on it.
 
     Raises:
-        ValueError: When a value is out of range, or incompatible with another one.
-        TypeError: When `method` or `notion` has the wrong type, or the method does not accept the
-            source.
+        ValueError: When a value is out of range, or when two values are incompatible.
+        TypeError: When `method` or `notion` has the wrong type, or when the method does not accept
+            the source.
     """
 
     mechanism: Any
@@ -81,7 +81,7 @@ class Entry:
         validate.positive_int(num_runs=self.num_runs)
         validate.within_limit("runs", self.num_runs, "an entry of too many runs")
         self._look()
-        # Store equal regions in the same form, so that they give the same identity.
+        # Equal regions are stored in the same form, so that they give the same identity.
         if self.region is not None and getattr(self.method, "region", None) is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
         if not isinstance(self.label, str):
@@ -127,8 +127,8 @@ class Entry:
     def region(self) -> Region | None:
         """`Box` or `Outcomes` within which outputs are compared.
 
-        If None, outputs are compared everywhere; methods that estimate densities then use the
-        range of a pilot's outputs.
+        If `region` is None, outputs are compared everywhere; methods that estimate densities then
+        use the range of a pilot's outputs.
         """
         given = getattr(self.method, "region", None)
         if not self.source.stacks_pairs:
@@ -154,7 +154,7 @@ class Entry:
 
     @property
     def mechanism_name(self) -> str:
-        """Name of the mechanism in the catalogue, or MODULE:NAME."""
+        """Name of the mechanism in the catalogue, or MODULE:NAME of a mechanism outside of it."""
         if self.source.stacks_pairs:
             return mechanism_name(self.mechanism)
         content = self.source.to_plain() or {}
@@ -213,17 +213,17 @@ class Entry:
         return content
 
     def _options(self) -> JsonObject:
-        """Return the options of a source on the host, as JSON values without its name."""
+        """Return the options of a source on the host as JSON values, without the source's name."""
         return {k: v for k, v in (self.source.to_plain() or {}).items() if k != "name"}
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "Entry":
-        """Read an entry that a user or `to_dict` wrote; only `mechanism` is required.
+        """Read an entry that a user or `to_dict` wrote; only the value `mechanism` is required.
 
         Args:
             content: The entry as JSON values.
-            allow_import: Modules from which a mechanism MODULE:NAME may be imported. A name
-                without a module is looked up in the catalogue.
+            allow_import: Modules from which a mechanism MODULE:NAME may be imported. A name without
+                a module is looked up in the catalogue.
 
         Raises:
             ValueError: When a name is unknown, or a value is out of range.
@@ -237,7 +237,7 @@ class Entry:
                 f"parameters = {{{parameter} = {content[parameter]!r}}}, several values as "
                 f"grid = {{{parameter} = [...]}}."
             )
-        # `SweepSpec.from_dict` expands "grid" into several entries.
+        # "grid" is accepted here because `SweepSpec.from_dict` expands it into several entries.
         check_names("an entry", content, _NAMES, "grid")
         if "mechanism" not in content:
             raise ValueError("an entry must name its mechanism, but did not.")

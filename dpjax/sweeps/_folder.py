@@ -1,4 +1,4 @@
-"""The folder of a sweep's store: its manifest, its files, and checks before it is used."""
+"""The folder of a sweep's store: its manifest, its files, and the checks before it is used."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -16,16 +16,16 @@ MANIFEST, BLOCKS = "manifest.json", "blocks"
 
 
 class Contents(NamedTuple):
-    """The files in the folder of blocks of a store, classified.
+    """The files in a store's folder of blocks, by their condition.
 
     Attributes:
         finished: Complete files, by the names of their blocks.
         broken: Files that are named like a block, but whose bytes do not match the hash in their
             name.
-        strange: All other files, each with the reason why it is not a block of this sweep. These
+        strange: All other files, each with the reason why it is not a block of the sweep. Such
             files are never changed or deleted.
         beginnings: Incomplete files, which are being written or were left by killed processes.
-        earlier: Blocks of sequential entries with fewer draws than this sweep needs; the sweep
+        earlier: Blocks of sequential entries with fewer draws than the sweep needs; the sweep
             continues from these blocks.
     """
 
@@ -37,7 +37,7 @@ class Contents(NamedTuple):
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:
-    """Return the manifest of a new store: the sweep, and what can affect the values of rows."""
+    """Return the manifest of a new store: the sweep, and all that can affect the values of rows."""
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),
@@ -51,7 +51,7 @@ def manifest_of(spec: SweepSpec) -> JsonObject:
 
 
 def refuse_damaged(manifest: JsonObject) -> None:
-    """Reject a manifest that lacks versions, dtype, generator or processors as strings."""
+    """Reject a manifest whose versions, dtype, generator or processors are not strings."""
     versions, processors = manifest.get("versions"), manifest.get("processors")
     texts = [manifest.get("dtype"), manifest.get("generator")]
     decisive = provenance.DECISIVE
@@ -62,10 +62,10 @@ def refuse_damaged(manifest: JsonObject) -> None:
 
 
 def refuse_strangers(folder: Path) -> None:
-    """Reject a folder that holds files other than those of a new store.
+    """Reject a folder that holds files other than the files of a new store.
 
     The files of a new store are accepted, because another process may be creating the same store,
-    or may have been killed while doing so.
+    or may have been killed while it created the store.
     """
     held = folder.iterdir() if folder.exists() else ()
     strange = [
@@ -73,7 +73,7 @@ def refuse_strangers(folder: Path) -> None:
         for path in held
         if path.name not in (BLOCKS, MANIFEST) and not path.name.startswith(f".{MANIFEST}.")
     ]
-    # Look for blocks before looking for the manifest, since the manifest is written first.
+    # The manifest is written before any block, so look for blocks first and then for the manifest.
     blocks = any((folder / BLOCKS).glob("*"))
     if strange or (blocks and not (folder / MANIFEST).exists()):
         raise ValueError(

@@ -15,23 +15,24 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""For each platform, the number of further blocks to start before the current one is stored.
+"""Number of further blocks that start before the current block is stored, by platform.
 
-On a CPU this is 0, since the blocks would share its cores. On platforms not listed here it is 1.
+On a CPU, the number is 0, because further blocks would share its cores. On other platforms, it is
+1.
 """
 
 _SUBMITTED = 256
-"""Maximum number of unfinished blocks that an executor has at any time."""
+"""Maximum number of unfinished blocks that an executor has at a time."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a sweep, which the caller receives after every block.
+    """The progress of a sweep, which is reported after every block.
 
     Attributes:
         block: Block that was just stored, or None at the start.
         num_runs: Number of runs that are stored so far, whichever process computed them.
-        num_computed: Number of runs that this call computed.
+        num_computed: Number of runs that the current call computed.
         total_runs: Total number of runs in this shard of the sweep, stored or not.
     """
 
@@ -51,27 +52,28 @@ def run_sweep(
     report: Callable[[str], None] = lambda sentence: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Progress:
-    """Compute and store the missing blocks.
+    """Compute and store the missing blocks of a sweep.
 
-    The rows are the same for every executor, shard, device and order, and after any number of
-    interruptions.
+    The rows are the same for every executor, shard, device and order of blocks, and after any
+    number of interruptions.
 
     Args:
         store: Store of the finished blocks.
         executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
             .get_executor()`. The workers of the executor compute blocks on their own devices and
-            send them to this process, which stores them. If None, this process computes the blocks.
-        shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If None, all
-            blocks are computed, unless jax runs in several processes (`jax.distributed`). In that
-            case, k is the number of processes, and i is the index of this process.
+            send them to this process, which stores them. If `executor` is None, this process
+            computes the blocks.
+        shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If `shard` is
+            None, all blocks are computed, unless jax runs in several processes (`jax.distributed`).
+            In that case, k is the number of processes, and i is the index of this process.
         execution: How the work is laid out on the machine, including the devices that share the
             runs of a block (by default, all devices of this process). The layout never changes a
             row.
-        progress: Function called after every block.
-        report: Function called with a sentence about each problem in the store, such as a corrupt
-            block.
-        should_stop: Function called between blocks. Once it returns True, no further block is
-            started, and those in progress are finished and stored.
+        progress: Function that is called after every block.
+        report: Function that is called with a sentence about each problem in the store, such as a
+            corrupt block.
+        should_stop: Function that is called between blocks. Once it returns True, no further block
+            is started, and blocks in progress are finished and stored.
 
     Returns:
         The progress of this shard of the sweep.
@@ -79,7 +81,7 @@ def run_sweep(
     Raises:
         ValueError: When the shard is out of range.
         OSError: When a block cannot be stored; earlier blocks remain stored.
-        RuntimeError: When the executor broke down; finished blocks are stored.
+        RuntimeError: When the executor fails; finished blocks remain stored.
     """
     blocks = _share(list(store.spec.blocks()), shard)
     contents = store.contents()
@@ -104,8 +106,8 @@ def run_sweep(
         state = Progress(block, state.num_runs + size, state.num_computed + size, total)
         progress(state)
 
-    # Compute entries that share a compiled program one after the other, so that it is compiled
-    # only once.
+    # Entries that share a compiled program are computed one after the other, so that the program is
+    # compiled only once.
     todo.sort(key=lambda block: _shape(block))
     if executor is None:
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
@@ -120,7 +122,7 @@ def run_sweep(
 
 def _share(blocks: list[Block], shard: tuple[int, int] | None) -> list[Block]:
     if shard is None:
-        # If jax runs in a single process, this is (0, 1).
+        # If jax runs in a single process, the shard is (0, 1).
         shard = (jax.process_index(), jax.process_count())
     index, count = shard
     if not 0 <= index < count:
@@ -169,7 +171,7 @@ def _run_here(
                 return
             done(block, compute(block))
         return
-    # Start the next block before storing the current one, so that the device is never idle.
+    # The next block starts before the current block is stored, so that the device is never idle.
     with ThreadPoolExecutor(1 + ahead) as threads:
         begun: deque[tuple[Block, Future[bytes]]] = deque()
         for block in todo:
@@ -214,7 +216,7 @@ def _run_on(
                 if not future.cancelled():
                     done(block, _result(future, block))
             if should_stop():
-                # Cancel blocks that have not begun, and wait for those that run.
+                # Blocks that have not begun are cancelled, and blocks that run are awaited.
                 waiting = iter(())
                 for future in list(running):
                     if future.cancel():

@@ -25,8 +25,8 @@ class Block(NamedTuple):
         entry: Entry of the runs.
         first: Number of the first run.
         stop: Number of the last run, plus 1.
-        more: Additional draws per side, beyond those of the entry's method; 0 unless the entry is
-            sequential.
+        more: Draws per side in addition to the draws that the entry's method specifies; 0 unless
+            the entry is sequential.
     """
 
     entry: Entry
@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """The specification of a sweep, which determines its rows, wherever and however it is run.
+    """The specification of a sweep, which determines the sweep's rows on every machine.
 
     Attributes:
         name: Name for display.
@@ -51,11 +51,12 @@ class SweepSpec:
         key: Integer seed of all draws; the key of a run is derived from (key, entry, run number).
         block_runs: Number of runs per block, which does not affect the rows.
         more: Additional draws per side for the runs of all sequential entries. The runs continue
-            from the states in the store. The rows of continued runs equal the rows of runs that
-            have the larger number of draws from the start.
+            from the states in the store. A continued run has the same row as a run with the larger
+            number of draws from the start.
 
     Raises:
-        ValueError: When there is no entry, two entries are equal, or a value is out of range.
+        ValueError: When there is no entry, when two entries are equal, or when a value is out of
+            range.
     """
 
     name: str
@@ -78,7 +79,7 @@ class SweepSpec:
         random.as_key(self.key)
         if not self.entries:
             raise ValueError("entries must be at least one, but there was none.")
-        # Compare the hashes that are folded into the keys, since equal keys would give equal noise.
+        # Equal hashes would give equal keys and thus equal noise, so the hashes are compared.
         seen: dict[int, str] = {}
         for entry in self.entries:
             number = random.stable_hash(entry.id)
@@ -109,7 +110,7 @@ class SweepSpec:
                 yield Block(entry, first, stop, self.more if entry.goes_on else 0)
 
     def to_dict(self) -> JsonObject:
-        """Return the sweep as JSON values."""
+        """Return the specification as JSON values."""
         return {
             "name": self.name,
             "key": self.key,
@@ -120,17 +121,18 @@ class SweepSpec:
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Read a spec that `to_dict` or a user wrote.
+        """Read a specification that `to_dict` or a user wrote.
 
-        A table may have a `grid`, which maps parameters to lists of values. Such a table stands for
-        several entries, one for each combination of values. Each entry's label shows its values.
+        The table of an entry may have a `grid`, which maps parameters to lists of values. Such a
+        table stands for several entries, one for each combination of values. Each entry's label
+        shows its values.
 
         Args:
-            content: The spec as JSON values.
-            allow_import: As in `Entry.from_dict`.
+            content: The specification as JSON values.
+            allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError, TypeError: When `Entry.from_dict` raises it. The message names the entry.
+            ValueError, TypeError: When `Entry.from_dict` rejects an entry, which the message names.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
         entries: list[Entry] = []
@@ -145,8 +147,8 @@ class SweepSpec:
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None
             except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-                # Not all values are validated before they are used, so any of these exceptions may
-                # mean a wrong type.
+                # Not all values are validated before they are used, so each of these exceptions may
+                # mean that a value has the wrong type.
                 raise TypeError(
                     f"entry {number} holds a value of the wrong type "
                     f"({type(error).__name__}: {error})."
@@ -156,15 +158,15 @@ class SweepSpec:
 
     @classmethod
     def from_file(cls, path: str | Path, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Read the spec in a TOML file.
+        """Read the specification in a TOML file.
 
         Args:
             path: Path of the file.
-            allow_import: As in `Entry.from_dict`.
+            allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
             FileNotFoundError: When the file does not exist.
-            ValueError: When the file is not TOML, or does not describe a sweep.
+            ValueError: When the file is not TOML, or when it does not describe a sweep.
         """
         path = Path(path)
         text = read_document("sweep file", path)
@@ -186,15 +188,15 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a TypeError or ValueError with a new text.
+    """Return a TypeError or ValueError with a new text, depending on the class of an error.
 
-    The class of `error` is not used, because some subclasses cannot be created from a text alone.
+    The exact class of the error is not used, because some subclasses need more than a text.
     """
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Return the number of entries that a table stands for; 1 if it has no valid `grid`."""
+    """Return the number of entries that a table stands for, which is 1 without a valid `grid`."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

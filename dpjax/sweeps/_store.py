@@ -3,8 +3,8 @@
 The name of a block's file includes the hash of the file's bytes. A file gets this name only when it
 is complete, so incomplete files are recognized. The binding in a file says which runs the file
 holds (`_binding.py`). The folder holds no other state: the blocks that remain to be computed are
-those of the spec that are not stored. A file is deleted only if it has the name of a block and is
-broken or incomplete.
+the blocks of the specification that are not stored. A file is deleted only if it has the name of a
+block and is broken or incomplete.
 """
 
 import hashlib
@@ -50,20 +50,20 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the names of finished block files: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of a suffix of block names, for blocks whose runs have additional draws."""
+"""Pattern of the end of a block's name if the runs of the block have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the names of incomplete block files."""
 
 
 class Store:
-    """The finished blocks of one sweep in a folder.
+    """A folder with the finished blocks of one sweep.
 
     Attributes:
         folder: Folder of the store.
-        spec: The sweep.
-        manifest: Contents of the manifest file: spec, versions, dtype, generator, processors,
-            device and revision.
+        spec: Specification of the sweep.
+        manifest: Contents of the manifest file: specification, versions, dtype, generator,
+            processors, device and revision.
         any_processor: Whether to accept blocks from processors that the manifest does not list.
     """
 
@@ -81,22 +81,22 @@ class Store:
 
     @classmethod
     def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
-        """Open the store of a sweep, or create it.
+        """Open the store of a sweep, or create the store if it does not exist.
 
         A sweep may continue the store of a smaller sweep, if the larger sweep has all entries and
-        all finished blocks of the smaller one. A stored sweep can therefore grow by entries, by
+        all finished blocks of the smaller sweep. A stored sweep can therefore grow by entries, by
         runs, and by draws of sequential entries. If `more` is larger in the store than in `spec`,
         the larger value is used.
 
         Args:
             folder: A new folder, or the folder of a store.
-            spec: The sweep.
+            spec: Specification of the sweep.
             any_processor: Whether to continue a store from another processor, whose results may
-                differ bitwise. Each row names the processor that computed it.
+                differ bitwise. Each row names the processor that computed the row.
 
         Raises:
-            ValueError: When the folder holds another sweep, was made by other versions or on
-                another processor, or is not a store.
+            ValueError: When the folder holds another sweep, when it was made by other versions or
+                on another processor, or when it is not a store.
             OSError: When the folder cannot be written to.
         """
         needs("sweeps", "sweeps", "pyarrow")
@@ -129,11 +129,11 @@ class Store:
         """Open a store for reading.
 
         Args:
-            folder: The store.
-            allow_import: As in `Entry.from_dict`.
+            folder: Folder of the store.
+            allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError: When the folder holds no sweep, or a sweep in another format.
+            ValueError: When the folder holds no sweep, or holds a sweep in another format.
         """
         folder = Path(folder)
         try:
@@ -195,7 +195,7 @@ class Store:
         return found
 
     def _judge(self, path: Path, block: Block, found: Contents) -> None:
-        """Classify a file that has the name of a block, and add it to `found`."""
+        """Determine the condition of a file that is named like a block, and add it to `found`."""
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -222,7 +222,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Return the reason why bytes are not the given block of this store; None if they are."""
+        """Return why bytes are not the given block of the store, or None if they are that block."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
@@ -242,9 +242,8 @@ class Store:
     def earlier_states(self, block: Block) -> list[bytes] | None:
         """Return stored states from which a block's runs can continue, or None.
 
-        Several stored blocks may hold the same runs with fewer draws; the one with the most draws
-        is used.
-        Files that are broken or belong to another sweep are ignored.
+        If several stored blocks hold the same runs with fewer draws, the block with the most draws
+        is used. Files that are broken or belong to another sweep are ignored.
         """
         if not block.more:
             return None
@@ -263,7 +262,7 @@ class Store:
 
     def clear(self, contents: Contents) -> None:
         """Remove broken blocks, and incomplete files that killed processes left."""
-        # Keep recent files, which another process may still be writing.
+        # Another process may still be writing a recent file, so recent files are kept.
         now = time.time()
         old = [p for p in contents.beginnings if now - p.stat().st_mtime > _STALE_SECONDS]
         for path in (*contents.broken, *old):
@@ -285,7 +284,7 @@ class Store:
         write_whole({self.folder / MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
 
     def write(self, block: Block, content: bytes) -> None:
-        """Store a block.
+        """Store a computed block.
 
         Raises:
             ValueError: When the block was computed by other versions, or on another processor.
@@ -320,7 +319,7 @@ class Store:
         verdict, seconds (mean over the runs of the block) and processor.
 
         Raises:
-            ValueError: When a file is corrupt, or nothing is stored yet.
+            ValueError: When a file is corrupt, or when no block is stored yet.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -338,7 +337,7 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return, for each entry id, the columns of its stored runs as NumPy arrays."""
+        """Return the columns of the stored runs of each entry as NumPy arrays, by entry id."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}

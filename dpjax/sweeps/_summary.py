@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHARES = (0.05, 0.5, 0.95)
-"""Probabilities of the quantiles of the bounds that a table shows."""
+"""Levels of the quantiles of the bounds that a table shows."""
 
 _LABEL = 34
 """Maximum number of characters of a label, so that a printed row has at most about 100."""
 
 _LINES = 12
-"""Maximum number of entries in a figure; readers could not tell more lines apart."""
+"""Maximum number of entries in a figure; more lines could not be told apart."""
 
 
 @dataclass(frozen=True)
 class EntrySummary:
-    """The stored runs of one entry.
+    """Summary of the stored runs of one entry.
 
     Attributes:
         label: Label of the entry.
@@ -40,7 +40,7 @@ class EntrySummary:
         num_runs: Number of runs of the entry.
         bounds: Lower bounds of the stored runs in increasing order, or estimates if the method
             gives no bounds; values that are not finite are left out.
-        claim: Claimed level with which every run is compared; None if there is no claim or the
+        claim: Claimed level with which every run is compared, or None if there is no claim or the
             claim is a curve.
     """
 
@@ -52,7 +52,7 @@ class EntrySummary:
 
     @property
     def margin(self) -> float | None:
-        """Median bound minus the claim; None without a bound or without a claim."""
+        """Median bound minus the claim, or None if there is no bound or no claim."""
         median = self.quantiles()[1]
         return None if median is None or self.claim is None else median - self.claim
 
@@ -74,7 +74,7 @@ class EntrySummary:
         )
 
     def quantiles(self) -> tuple[float | None, ...]:
-        """Return the 5%, 50% and 95% quantiles of the bounds; all are None if no run is stored."""
+        """Return the 5%, 50% and 95% quantiles of the bounds, or three None if no run is stored."""
         if not self.bounds:
             return (None,) * len(_SHARES)
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
@@ -95,17 +95,17 @@ class Stored(Protocol):
     spec: SweepSpec
 
     def contents(self) -> Looked:
-        """Return the classified files."""
+        """Return the files of the store by their condition."""
         ...
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return, for each entry id, the columns of its stored runs."""
+        """Return the columns of the stored runs of each entry, by entry id."""
         ...
 
 
 @dataclass(frozen=True, repr=False)
 class SweepSummary(Shown):
-    """Summary of the stored runs of a sweep; `Store.summary` returns it.
+    """Summary of the stored runs of a sweep, which `Store.summary` returns.
 
     Attributes:
         name: Name of the sweep.
@@ -117,7 +117,7 @@ class SweepSummary(Shown):
 
     @classmethod
     def of(cls, store: Stored) -> "SweepSummary":
-        """Summarize a store, which may be unfinished."""
+        """Summarize a store, whose sweep may be unfinished."""
         columns = store.columns() if store.contents().finished else {}
         found = []
         for entry in store.spec.entries:
@@ -143,7 +143,7 @@ class SweepSummary(Shown):
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """Rows of the table, one per entry; the entries that exceed their claim most come first."""
+        """Rows of the table, one per entry, in decreasing order of the entries' margins."""
         order = sorted(self.entries, key=lambda e: math.inf if e.margin is None else -e.margin)
         return [entry.cells()[: len(self.head)] for entry in order]
 
@@ -153,12 +153,12 @@ class SweepSummary(Shown):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence on the progress of the sweep."""
+        """Sentence on the progress of the sweep."""
         stored = sum(len(entry.bounds) for entry in self.entries)
         return f"{stored} of {sum(entry.num_runs for entry in self.entries)} runs have a bound."
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return a pair of strings per entry: its label, and its runs and bounds in words."""
+        """Return two strings per entry: its label, and its runs and bounds in words."""
         return [
             (
                 entry.label,
@@ -174,7 +174,7 @@ class SweepSummary(Shown):
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
-        """Draw the distribution function of the bounds of each entry, for at most twelve."""
+        """Draw the distribution functions of the bounds of at most twelve entries."""
         figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             drawn = axes.ecdf(entry.bounds, label=literal(entry.label))
