@@ -1,4 +1,4 @@
-"""Privacy tests in one line: `assert_private(mechanism, epsilon)`.
+"""Tests of privacy in one line of code: `assert_private(mechanism, epsilon)`.
 
 The pytest plugin of dpjax adds the option `--dpjax-budget SECONDS` and prints a table of audits.
 """

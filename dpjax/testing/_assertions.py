@@ -1,4 +1,4 @@
-"""Assertions on the privacy of mechanisms, with messages that help to fix a failure."""
+"""Assertions on the privacy of mechanisms, with messages that help to correct a failure."""
 
 import shlex
 from contextlib import nullcontext
@@ -22,10 +22,10 @@ from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
 
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
-"""For each argument that states a claim, such as `gdp=0.5`, the notion of the claim."""
+"""Notion of the claim for each argument that states a claim, such as `gdp=0.5`."""
 
 _CLAIMS = ("notion", "claim")
-"""Two options that specify a claim together; neither may be given without the other."""
+"""Two options that specify a claim together, so that neither is accepted without the other."""
 
 
 class AuditOptions(TypedDict, total=False):
@@ -34,12 +34,13 @@ class AuditOptions(TypedDict, total=False):
     Attributes:
         region: Outputs that the event may contain, as in `dpjax.Events`.
         confidence: Minimum probability, over random keys, that a correct mechanism passes.
-        num_samples: Search draws per side and pair, n. If neither sizes (`num_samples` or
-            `num_confirm`) nor seconds are given, the audit draws `DEFAULT_DRAWS` in total or, under
-            pytest with --dpjax-budget, as many as the budget allows. A budget does not change
-            given sizes, but the time of the audit counts against the budget.
-        num_confirm: Confirmation draws per side of the chosen pair, N.
-        seconds: Time to spend in seconds, including compilation; give either seconds or sizes.
+        num_samples: Number n of search draws per side and pair. If neither sizes (`num_samples` or
+            `num_confirm`) nor `seconds` are given, the audit draws `DEFAULT_DRAWS` outputs in total
+            or, under pytest with --dpjax-budget, as many as the budget allows. A budget does not
+            change given sizes, but the time of the audit counts against the budget.
+        num_confirm: Number N of confirmation draws per side of the chosen pair.
+        seconds: Time for the audit in seconds, including compilation; either `seconds` or sizes may
+            be given.
         key: Integer seed or typed key of all draws.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
@@ -56,13 +57,13 @@ class AuditOptions(TypedDict, total=False):
 
 
 class Options(AuditOptions, total=False):
-    """Options of an assertion, with further forms of the claim.
+    """Options of an assertion, which include further forms of the claim.
 
     Attributes:
         delta: Delta of (epsilon, delta)-differential privacy.
-        gdp: Claimed mu of Gaussian differential privacy, instead of epsilon.
-        zcdp: Claimed rho of zero-concentrated differential privacy, instead of epsilon.
-        total_variation: Claimed total variation, instead of epsilon.
+        gdp: Claimed mu of Gaussian differential privacy, in place of epsilon.
+        zcdp: Claimed rho of zero-concentrated differential privacy, in place of epsilon.
+        total_variation: Claimed total variation, in place of epsilon.
     """
 
     delta: float
@@ -76,32 +77,33 @@ def assert_private(
 ) -> AuditResult:
     """Fail if outputs show that a mechanism violates its claim.
 
-    The bound is exact at every sample size. A mechanism that keeps its claim therefore fails with
+    The bound is exact at every sample size, so a mechanism that keeps its claim fails with
     probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
-    key, the outcome is always the same. With seconds, or under a time budget, the audit is
+    key, the outcome is always the same. With `seconds`, or under a time budget, the audit is
     sequential if possible: it ends as soon as the claim is refuted, or when the time is over. The
-    number of draws then depends on the speed of the machine. If the level of the mechanism is close
-    to its claim, the outcome may depend on the speed, too.
+    number of draws then depends on the speed of the machine. If the true level of the mechanism is
+    close to its claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
         epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given and
             `subject` is a library's object that states a claim, that claim is tested.
-        pairs: Neighboring databases, or a space of `dpjax.neighbors`. If None, the audit uses the
-            standard pairs of a built-in mechanism, or the pairs that a library's object states.
+        pairs: Neighboring databases, or a space of `dpjax.neighbors`. If `pairs` is None, the audit
+            uses the standard pairs of a built-in mechanism, or the pairs that a library's object
+            states.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
-            or another claim instead of epsilon: one of `gdp`, `zcdp` and `total_variation`, or both
-            `notion` and `claim` as in `dpjax.audit`.
+            or another claim in place of epsilon: one of `gdp`, `zcdp` and `total_variation`, or
+            both `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
-        Result of the audit. From this result, `dpjax.testing.detectable_epsilon` computes the
+        Result of the audit. From the result, `dpjax.testing.detectable_epsilon` computes the
         smallest true epsilon at which the audit would likely have refuted the claim.
 
     Raises:
-        AssertionError: When the mechanism is not private, or its recorded outputs do not look like
-            independent draws; the message shows the witness, and code that repeats the audit.
-        ValueError, TypeError: When `dpjax.audit` raises it, or when both sizes and seconds are
-            given.
+        AssertionError: When the mechanism is not private, or when its recorded outputs do not look
+            like independent draws. The message shows the witness, and code that repeats the audit.
+        ValueError, TypeError: When `dpjax.audit` rejects an argument, or when both sizes and
+            `seconds` are given.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_private", options, Options.__annotations__)
@@ -119,22 +121,22 @@ def assert_not_private(
 ) -> AuditResult:
     """Fail unless outputs show that a mechanism violates its claim.
 
-    A mechanism that keeps the claim passes with probability at most 1 - confidence. A mechanism
-    that violates the claim may fail this assertion if the audit has too few draws.
+    A mechanism that keeps its claim passes with probability at most 1 - confidence. A mechanism
+    that violates its claim may fail the assertion if the audit has too few draws.
 
     Args:
-        subject: As in `assert_private`.
+        subject: Anything that `dpjax.audit` accepts.
         epsilon: Claimed epsilon that must be refuted.
-        pairs: Neighboring databases.
-        **options: As in `assert_private`.
+        pairs: Neighboring databases, or a space of `dpjax.neighbors`.
+        **options: Options of the audit and forms of the claim, as in `assert_private`.
 
     Returns:
         Result of the audit.
 
     Raises:
-        AssertionError: When the claim was not refuted, or the outputs are doubtful; the message
-            says how far the claim was from being refuted.
-        ValueError, TypeError: As in `assert_private`.
+        AssertionError: When the claim was not refuted, or when the outputs are doubtful. The
+            message says how far the claim was from being refuted.
+        ValueError, TypeError: When `assert_private` would reject an argument.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_not_private", options, Options.__annotations__)
@@ -156,21 +158,22 @@ def audit_in_test(
 ) -> AuditResult:
     """Run an audit in a test without asserting anything.
 
-    The fixture `dpjax_audit` is this function. The time of the audit counts against
-    --dpjax-budget, and the final table has a row for it.
+    The fixture `dpjax_audit` is this function. The time of the audit counts against --dpjax-budget,
+    and the final table has a row for the audit.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
-        pairs: Neighboring databases. If None, the audit uses the standard pairs of a built-in
-            mechanism.
+        pairs: Neighboring databases. If `pairs` is None, the audit uses the standard pairs of a
+            built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
-            `seconds` and `key`, as in `assert_private`. By default, the notion is epsilon and
-            there is no claim.
+            `seconds` and `key`, as in `assert_private`. By default, the notion is epsilon and there
+            is no claim.
 
     Raises:
-        ValueError: When `dpjax.audit` raises it, or when both sizes and seconds are given.
-        TypeError: When `dpjax.audit` raises it, or when an option such as `epsilon` is given,
-            which this function does not accept.
+        ValueError: When `dpjax.audit` rejects an argument, or when both sizes and `seconds` are
+            given.
+        TypeError: When `dpjax.audit` rejects the type of an argument, or when an option is given
+            that the function does not accept, such as `epsilon`.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
@@ -212,7 +215,7 @@ def _no_claim(given: list[str]) -> TypeError:
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
-    """Return an audit of the family's member that is expected to exceed its claim most."""
+    """Return an audit of the member of a family that is expected to exceed its claim most."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed = given.get("notion"), given.get("claim")
     found = settled(family, asked.pairs, claimed, terms)
@@ -223,7 +226,7 @@ def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
 
 
 def _audit(asked: Asked) -> AuditResult:
-    """Run the audit; in a pytest run with the plugin, count it in the session."""
+    """Run an audit; in a pytest run with the plugin, count the audit in the session."""
     __tracebackhide__ = True
     with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
         return run(asked)
@@ -267,7 +270,7 @@ def _sure(result: AuditResult) -> str:
 
 
 def _witness(result: AuditResult) -> str:
-    """Return the lines of a message that describe the witness, or "" if there is none."""
+    """Return the lines of a message that describe the witness, or "" if there is no witness."""
     witness, totals = result.witness, result.evidence.trials
     if witness is None:
         return ""

@@ -13,54 +13,55 @@ from dpjax.inference import Ratio
 from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
-"""Share of all draws that are used for the search; the other draws confirm the chosen pair."""
+"""Share of all draws that are used for the search; all other draws confirm the chosen pair."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum number of draws per side in the search and in the confirmation, and maximum in both."""
+"""Minimum numbers of draws per side in the search and the confirmation, and maximum of both."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""Minimum number of draws of an audit and of its first pilot, if the audit is not compiled."""
+"""Minimum numbers of draws of an audit and of its first pilot, if the audit is not compiled."""
 
 _GROWTH, _USED = 20, 0.85
-"""An audit has at most `_GROWTH` times as many draws as the last pilot.
+"""Limits on the size of an audit after its pilots, which are smaller audits.
 
-The audit is planned to take the share `_USED` of the remaining time.
+An audit has at most `_GROWTH` times as many draws as the last pilot, and is planned to take the
+share `_USED` of the remaining time.
 """
 
 _WARM_SHARE = 0.25
-"""Assumed maximum time of a later pilot or audit, as a share of the first pilot's time.
+"""Assumed maximum time of a later pilot or of the audit, as a share of the first pilot's time.
 
 The first pilot takes longer, because it compiles the program.
 """
 
 _LEAST_SLOPE = 0.2
-"""At least this share of a pilot's time is attributed to drawing, and not to fixed costs.
+"""Minimum share of a pilot's time that is attributed to drawing, and not to fixed costs.
 
-Without this minimum, fluctuations of the timing could make the time per draw seem close to 0.
+Without the minimum, fluctuations of the timing could make the time per draw seem close to 0.
 """
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
-"""Number that is folded into an audit's key to derive the key of its pilots."""
+"""Number that is folded into an audit's key to derive the key of the audit's pilots."""
 
 
 class Sizes(NamedTuple):
     """Numbers of draws of one audit.
 
     Attributes:
-        num_samples: Search draws per side and pair, n.
-        num_confirm: Confirmation draws per side, N.
+        num_samples: Number n of search draws per side and pair.
+        num_confirm: Number N of confirmation draws per side.
     """
 
     num_samples: int
     num_confirm: int
 
     def draws(self, num_pairs: int) -> int:
-        """Return the total number of draws, over both stages, all pairs and both sides."""
+        """Return the total number of draws in search and confirmation, of all pairs and sides."""
         return 2 * (num_pairs * self.num_samples + self.num_confirm)
 
 
 def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> Sizes:
-    """Split a total number of draws over the two stages of an audit.
+    """Divide a total number of draws among the search and the confirmation of an audit.
 
     Args:
         num_draws: Total number of draws.
@@ -77,7 +78,7 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
 
 def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
-    """Return the sizes of the smallest audit; the arguments are as in `audit_within`."""
+    """Return the sizes of the smallest audit; the arguments are those of `audit_within`."""
     return sizes_of(0 if compiled else _FEWEST_DRAWS, num_pairs, whole_blocks=compiled)
 
 
@@ -102,8 +103,8 @@ def audit_within(
         num_pairs: Number of pairs that are searched.
         audit: Function from (sizes, key) to a result.
         key: Seed or typed key of the audit.
-        compiled: Whether JAX compiles the audit. If True, all sizes are whole blocks, so that they
-            share one compiled program.
+        compiled: Whether JAX compiles the audit. If True, all sizes are whole blocks, so that
+            audits of all sizes share one compiled program.
     """
     start = time.perf_counter()
     pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)
@@ -119,17 +120,17 @@ def audit_within(
     fewest = fewest_sizes(num_pairs, compiled=compiled)
     sizes = sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
     pilot, cold = timed(sizes)
-    # Make no further pilot unless there is time for it and for the audit.
+    # A further pilot is made only if there is time for the pilot and for the audit.
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
         return pilot if sizes == fewest else audit(fewest, key)
     (_, took), draws = timed(sizes), sizes.draws(num_pairs)
-    # After one timing, the fixed cost is unknown. Until another pilot has measured it, assume that
-    # there is none, and let the audit have at most twice as many draws.
+    # After a single pilot, the fixed cost is unknown. It is taken to be 0, and the audit has at
+    # most twice as many draws, until another pilot has measured the fixed cost.
     fixed, each, most = 0.0, took / draws, 2
     while True:
         affordable = max(int((_USED * left() - fixed) / each), 0)
-        # A small pilot predicts the time of a large audit poorly, so make a larger pilot that still
-        # takes little time.
+        # A small pilot predicts the time of a large audit poorly, so the next pilot is larger,
+        # though it still takes little time.
         growth = max((affordable / draws) ** 0.5, 2)
         larger = sizes_of(int(min(growth, _GROWTH) * draws), num_pairs, whole_blocks=compiled)
         if affordable <= most * draws or larger == sizes:
@@ -141,7 +142,7 @@ def audit_within(
 
 
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
-    """Return the smallest true epsilon at which this audit was likely to refute a claim.
+    """Return the smallest true epsilon at which an audit was likely to refute a claim.
 
     The result refers only to the event of the witness. Other events may show a larger epsilon. In
     particular, an event with a probability far below 1 / (number of draws) is rarely observed.
@@ -151,9 +152,9 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
         claim: Claimed epsilon, at the delta of the audit.
 
     Returns:
-        The smallest epsilon for which the expected lower bound reaches the claim; infinity if there
-        is no such epsilon. The event is assumed to have its observed probability p on the less
-        likely side, and probability e^epsilon p + delta on the other side.
+        The smallest epsilon for which the expected lower bound reaches the claim, or infinity if
+        there is no such epsilon. The event is assumed to have its observed probability p on the
+        less likely side, and probability e^epsilon p + delta on the other side.
     """
     delta, draws, witness = result.delta, result.num_confirm, result.witness
     if not draws or witness is None or witness.densities is None:

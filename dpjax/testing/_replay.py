@@ -1,4 +1,4 @@
-"""Python code that repeats the audit of a failed assertion, as far as possible."""
+"""Python code that repeats the audit of a failed assertion, as far as the code can be written."""
 
 import dataclasses
 import os
@@ -11,14 +11,14 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs that the code lists; more pairs are replaced by `...`."""
+"""Maximum number of pairs that the code lists; a longer list is replaced by `...`."""
 
 _LONGEST = 2000
-"""Maximum number of characters of an argument in the code; a longer one becomes `...`."""
+"""Maximum number of characters of an argument in the code; a longer argument becomes `...`."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """Return the lines of code; a value that cannot be written as code becomes `...` with a hint.
+    """Return lines of code that repeat an audit; a value without code becomes `...` with a hint.
 
     Args:
         result: Result of the assertion.
@@ -60,7 +60,7 @@ def _key(key: object) -> str:
 
 
 def running_test() -> str | None:
-    """Return the id of the test that is running under pytest."""
+    """Return the id of the test that pytest is running, or None outside of pytest."""
     current = os.environ.get("PYTEST_CURRENT_TEST")
     return current.rsplit(" ", 1)[0] if current else None
 
@@ -94,14 +94,14 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """Return a dict from "pairs" to the code of this argument.
+    """Return the code of the argument "pairs", in a dict by the name of the argument.
 
-    The dict is empty if the argument is not needed. The code is None if the pairs cannot be
-    written as code of moderate length.
+    The dict is empty if the argument is not needed. The code is None if the pairs cannot be written
+    as code of moderate length.
     """
     if pairs is None:
-        # No argument is needed: built-in mechanisms have standard pairs, and recorded outputs have
-        # their own.
+        # Built-in mechanisms have standard pairs, and recorded outputs have pairs of their own, so
+        # no argument is needed.
         return {}
     held = result.recipe["pairs"]
     if not held or len(held["labels"]) > _MOST_PAIRS_SHOWN:

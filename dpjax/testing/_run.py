@@ -23,15 +23,15 @@ DEFAULT_CONFIDENCE = 1 - 1e-6
 """Default confidence: a correct mechanism fails `assert_private` for at most 1 in 10^6 keys."""
 
 DEFAULT_DRAWS = 400_000
-"""Total number of draws if neither sizes nor seconds are given."""
+"""Total number of draws of an audit if neither sizes nor seconds are given."""
 
 _FEWEST_DRAWS = 20_000
-"""A sequential audit with fewer draws in total is reported as having had too little time."""
+"""Number of draws in total below which a sequential audit is reported as too short."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An audit that a test requests; see `dpjax.testing._assertions.Options` for the fields."""
+    """An audit that a test requests; `dpjax.testing._assertions.Options` describes its fields."""
 
     subject: object
     pairs: object
@@ -67,11 +67,11 @@ class _Ran(NamedTuple):
 
 
 def run(asked: Asked) -> AuditResult:
-    """Run the audit; in a pytest run with the plugin, add a row to the session's table.
+    """Run an audit; in a pytest run with the plugin, add a row to the session's table.
 
     Raises:
-        ValueError, TypeError: When `dpjax.audit` raises it, or when both sizes and seconds are
-            given.
+        ValueError, TypeError: When `dpjax.audit` rejects an argument, or when both sizes and
+            seconds are given.
     """
     if asked.seconds is not None:
         if asked.has_sizes:
@@ -108,8 +108,8 @@ def run(asked: Asked) -> AuditResult:
             detectable=detectable_level(result),
             draws=ran.draws,
             seconds=time.perf_counter() - start,
-            # An audit within the budget could be cut short after `ready`; any other audit needs
-            # all of its time.
+            # An audit within the budget could be cut short after `ready`; any other audit needs its
+            # whole time.
             least=(ran.ready if budgeted else time.perf_counter()) - start,
             verdict=result.verdict,
             fewest=budgeted and ran.is_fewest,
@@ -118,7 +118,7 @@ def run(asked: Asked) -> AuditResult:
 
 
 def _pairs_of(source: Source, asked: Asked) -> object:
-    """Return the given pairs, or the best pairs of a space of neighbors.
+    """Return the given pairs or, for a space of neighbors, the best pairs of the space.
 
     Raises:
         ValueError: When the databases of every pair are equal, so that any mechanism would pass.
@@ -137,14 +137,14 @@ def _written(notion: Notion) -> str:
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
-    """Return whether the audit meets the requirements of the method `dpjax.Sequential`."""
+    """Return whether the method `dpjax.Sequential` can run the audit."""
     has_limit = getattr(source, "time_limit", None) is not None
     one_event = asked.claim is not None and asked.notion.hypothesis() is not None
     return one_event and asked.region is None and not has_limit
 
 
 def _sequential(source: Source, asked: Asked) -> _Ran:
-    """Audit until the claim is refuted or the time is spent."""
+    """Run a sequential audit, which ends when the claim is refuted or the time is spent."""
     arrived: list[float] = []
 
     def note(drawn: int, total: int) -> None:
@@ -159,7 +159,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """Audit with the given sizes; a size that is not given has its default."""
+    """Run an audit with the given sizes; a size that is not given has its default."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -169,12 +169,12 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
-    """Audit by a method with fixed sizes, which are as large as the time allows."""
+    """Run an audit by a method with fixed sizes, which are as large as the time allows."""
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
     def audit_of(sizes: Sizes, key: int | Array) -> AuditResult:
-        # Use the gathered layout, since the other one would be compiled again for larger sizes.
+        # The streamed layout would be compiled again for larger sizes, so the layout is gathered.
         execution = Execution(layout="gathered")
         result = _audit(source, asked, _method(source, asked, sizes), key, execution)
         drawn.append((sizes, time.perf_counter()))
@@ -207,7 +207,7 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Return the usual method of the source; if this method is `Events`, pass it the given sizes.
+    """Return the default method of the source; if it is `Events`, it gets the given sizes.
 
     Raises:
         ValueError: When numbers of draws or a region are given, but the method is not `Events`.
@@ -237,8 +237,8 @@ def _num_pairs(subject: object, pairs: object) -> int:
 def detectable_level(result: AuditResult) -> float | None:
     """Return the smallest true epsilon at which the audit would likely have refuted the claim.
 
-    The result is None if the notion is not epsilon, the claim is not a number, or the method has
-    no confirmation draws.
+    The result is None if the notion is not epsilon, if the claim is not a number, or if the method
+    has no confirmation draws.
     """
     counted = result.notion.takes_delta and result.num_confirm is not None
     if not counted or not isinstance(result.claim, float):

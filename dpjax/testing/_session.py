@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 _LEAST_SHARE = 0.1
-"""Minimum time of an audit in seconds; an audit gets it even when the budget is spent."""
+"""Time in seconds that every audit gets, even when the budget is spent."""
 
 
 class Measured(TypedDict):
@@ -17,12 +17,12 @@ class Measured(TypedDict):
 
     Attributes:
         mechanism: Name of the mechanism.
-        notion: Notion as on the command line, such as "renyi:8".
+        notion: Notion in the form of the command line, such as "renyi:8".
         delta: Delta of (epsilon, delta)-differential privacy; 0 for other notions.
-        claim: Claimed level or curve, or None.
+        claim: Claimed level or curve, or None if there is no claim.
         lower_bound: Lower bound on the level.
-        detectable: Smallest true level that the audit would likely have detected as a violation;
-            None if unknown.
+        detectable: Smallest true level that the audit would likely have detected as a violation, or
+            None if it is unknown.
         draws: Total number of draws.
         seconds: Time that the audit took, in seconds.
         least: Minimum time that the audit needs, in seconds.
@@ -44,7 +44,7 @@ class Measured(TypedDict):
 
 
 class Row(Measured):
-    """A finished audit, with the test that ran it.
+    """Measured values of a finished audit, with the test that ran the audit.
 
     Attributes:
         test: Id of the test.
@@ -57,22 +57,22 @@ class Session:
     """State that the audits of one process share.
 
     A test is expected to make as many audits as in its last run, and to need at least the minimum
-    time of that run, which covers compilation and a few draws. A new test is expected to make as
-    many audits as the tests of this run that have made audits, on average. If there is no such test
-    yet, a new test is expected to make one audit. The time that remains after all minimum times is
-    shared equally among the expected audits.
+    time of its last run, which covers compilation and a few draws. A new test is expected to make
+    the average number of audits of those tests of this run that have made audits, or one audit if
+    there is no such test yet. The time that remains after all minimum times is shared equally among
+    the expected audits.
 
     Attributes:
-        budget: Time for all audits of the process in seconds; None means no limit on the time.
+        budget: Time for all audits of the process in seconds, or None if the time is not limited.
         known: For each test, by id, the number of audits in its last run and their minimum time in
             seconds.
         spent: Time that audits took so far, in seconds.
         pending: Audits that are not yet part of a pytest report.
         rows: Rows of all finished tests, in order.
-        ran: Ids of the finished tests, without skipped ones.
+        ran: Ids of the finished tests, except skipped tests.
         unended: For each test, by id, the number of audits that began but never ended.
         lost: For each test, by id, the number of threads that ran audits and then ended with an
-            exception; pytest itself only warns of such exceptions.
+            exception, of which pytest itself only warns.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -114,7 +114,7 @@ class Session:
             self._new_to_come = max(self._new_to_come - 1, 0)
 
     def next_share(self) -> float:
-        """Return the next audit's time in seconds: its minimum plus an equal share of the rest."""
+        """Return the next audit's time in seconds: its minimum, and an equal share of the rest."""
         here = max(self._here, 1)
         needed = self._least_to_come + here * self._least_here
         left = max((self.budget or 0.0) - self.spent - needed, 0.0)
@@ -141,7 +141,7 @@ class Session:
 
         def leave_failed(code: int) -> None:
             if os.getpid() == this and self.unended.total():
-                code = code or 1  # Print nothing, since pytest would capture it.
+                code = code or 1  # No message is printed, because pytest would capture it.
             leave(code)
 
         self.unended[test] += 1
@@ -149,8 +149,8 @@ class Session:
         try:
             yield
         except Exception as error:
-            # An ordinary exception ends the audit, since the test fails or expects the exception.
-            # The exceptions of pytest.skip() and pytest.exit() leave the audit unended.
+            # An ordinary exception ends the audit: the test fails, or expects the exception. The
+            # exceptions of pytest.skip() and pytest.exit() leave the audit unended.
             self.unended[test] -= type(error).__module__ != "_pytest.outcomes"
             raise
         else:
@@ -159,7 +159,7 @@ class Session:
             os._exit = leave
 
     def _hear_end(self, test: str) -> None:
-        """Count this thread in `lost` for the test if an exception ends the thread."""
+        """Count the current thread in `lost` for the test if an exception ends the thread."""
         self._threads[threading.current_thread()] = test
         before = threading.excepthook
         if before is self._hook:
@@ -174,7 +174,7 @@ class Session:
         self._hook = threading.excepthook = ended
 
     def end(self, test: str, rows: Sequence[Measured]) -> None:
-        """Record the audits of a test that has ended, in this process or in another one."""
+        """Record the audits of a test that has ended, in this process or in another process."""
         self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
@@ -187,4 +187,4 @@ class Session:
 
 
 CURRENT: Session | None = None
-"""Session of the pytest run in this process; None without the plugin."""
+"""Session of the pytest run in this process, or None if the plugin is not active."""

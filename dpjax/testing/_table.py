@@ -7,7 +7,7 @@ from dpjax.testing._session import Row
 
 _ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
 _TEST, _MECHANISM, _CLAIM = 31, 11, 13
-"""Widths of the first three columns, in characters; a row has at most 100 characters."""
+"""Widths of the first three columns, in characters; a whole row has at most 100 characters."""
 
 _MEANING = (
     "bound: lower bound; detectable: larger levels would likely be refuted, at the counted event "
@@ -15,7 +15,7 @@ _MEANING = (
 )
 
 _NAMES = {"total-variation": "TV"}
-"""Short names of notions, for a narrow column of the table."""
+"""Short names of notions, which fit into a narrow column of the table."""
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -26,7 +26,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
     Args:
         rows: Finished audits.
         budget: Time for all audits in seconds, or None if it is not limited.
-        idle: Number of new tests that were assigned part of the budget but made no audit.
+        idle: Number of new tests that were assigned a part of the budget but made no audit.
     """
     yield _ROW.format(
         "test",
@@ -80,7 +80,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a test's id without folders, followed by `number`; cut off the start of a long id."""
+    """Return a test's id without folders, followed by `number`; a long id loses its beginning."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

@@ -1,4 +1,4 @@
-"""The pytest plugin of dpjax: a time budget for all audits of a run, and a table of them.
+"""The pytest plugin of dpjax: a time budget for the audits of a run, and a table of the audits.
 
 pytest loads plugins whenever it starts, so this module imports neither jax nor numpy.
 """
@@ -21,10 +21,10 @@ PROPERTY = "dpjax_audit"
 """Name of the test property that holds an audit as JSON; `--junitxml` writes it to a file."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache for the number of audits and the minimum time of each test."""
+"""Key, in pytest's cache, of the number of audits and the minimum time of each test."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
-"""Keys in a pytest-xdist worker's output for counts of unended audits and of failed threads."""
+"""Keys, in a pytest-xdist worker's output, of the counts of unended audits and failed threads."""
 
 
 def _seconds(text: str) -> float:
@@ -55,8 +55,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def dpjax_audit() -> "Callable[..., AuditResult]":
     """Return a function (subject, pairs, ...) -> result that audits within the test's time.
 
-    Use it in tests that check more than a claim, such as the bound or the witness. The options of
-    the function are described in `dpjax.testing.audit_in_test`.
+    The fixture is for tests that check more than a claim, such as the bound or the witness. The
+    options of the function are described in `dpjax.testing.audit_in_test`.
     """
     from dpjax.testing._assertions import audit_in_test
 
@@ -66,14 +66,14 @@ def dpjax_audit() -> "Callable[..., AuditResult]":
 def pytest_configure(config: pytest.Config) -> None:
     """Open the session in which `dpjax.testing` counts audits."""
     given = config.getoption("--dpjax-budget")
-    # `config` has no attribute `cache` if pytest's cache plugin is off.
+    # If pytest's cache plugin is off, `config` has no attribute `cache`.
     cache = getattr(config, "cache", None)
     known = {} if cache is None else cache.get(CACHE, {})
     _session.CURRENT = Session(None if given is None else _seconds(given), known)
 
 
 def pytest_unconfigure() -> None:
-    """Close the session."""
+    """Close the session in which `dpjax.testing` counted audits."""
     _session.CURRENT = None
 
 
