@@ -164,8 +164,8 @@ def smooth_both(
     Z*(-k) (T - U) / 2, and the real and imaginary parts of its inverse transform are the two
     densities.
 
-    The arguments and the result are those of `smooth_counts`, with a first axis for the two
-    samples: counts [2, bins + 1], bandwidths [2], densities [2, nodes].
+    Arguments and result are those of `smooth_counts`, with a first axis for the two samples: counts
+    [2, bins + 1], bandwidths [2], densities [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]

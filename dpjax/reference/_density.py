@@ -55,7 +55,7 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
     """Return the log of `density`, which is accurate even where the density itself underflows.
 
-    Where the density is 0, the log is -inf. The arguments, shapes and exceptions are those of
+    Where the density is 0, the log is -inf. Arguments, shapes and exceptions are those of
     `density`.
     """
     if law_of.dispatch(type(mechanism)) is law_of.dispatch(object):

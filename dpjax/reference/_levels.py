@@ -106,7 +106,7 @@ def best_level(
 ) -> float:
     """Return the largest `pair_level` of several pairs, which no valid lower bound exceeds.
 
-    The arguments are those of `pair_level`.
+    Arguments are those of `pair_level`.
     """
     return max(
         pair_level(mechanism, x, y, region)
