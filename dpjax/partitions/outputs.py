@@ -7,6 +7,8 @@ other output, so NaN, an infinity, a missing value and an exception are outcomes
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from dpjax.core import validate
 from dpjax.core.errors import text_of
 from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import OUTCOMES, BadValue, term
+from dpjax.partitions._distinct import distinct
 from dpjax.partitions._nested import LARGEST, Label, Nested, form_of, usual
 from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 
@@ -92,9 +95,8 @@ class Encoder:
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf":
             return self._encode_numbers(raw)
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "US" and raw.ndim == 1:
-            kinds, places = np.unique(raw, return_inverse=True)
-            numbers = np.array([self._label_of(kind.item()) for kind in kinds], np.int32)
-            return self._alone(numbers[places])
+            kinds, places = distinct(raw)
+            return self._alone(self._numbers_of(kinds.tolist())[places])
         if isinstance(raw, np.ndarray) and raw.dtype.kind != "O":
             raise TypeError(
                 f"{self.source} must give numbers or labels, but gave an array of the dtype "
@@ -139,9 +141,16 @@ class Encoder:
         labels = np.zeros(len(items), np.int32)
         rows: list[tuple[float, ...] | None] = [None] * len(items)
         nested: dict[int, Nested] = {}
+        # Classify each string once, since most outputs that are not numbers are strings.
+        texts: dict[str, int] = {}
         for place, item in enumerate(items):
+            if type(item) is str and item in texts:
+                labels[place] = texts[item]
+                continue
             kind = self._classify(item)
             if isinstance(kind, int):
+                if type(item) is str:
+                    texts[item] = kind
                 labels[place] = kind
             elif isinstance(kind, Nested):
                 nested[place] = kind
@@ -237,6 +246,20 @@ class Encoder:
         values = np.zeros((len(labels), self.dimension or 1))
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
 
+    def _numbers_of(self, kinds: Sequence[str] | Sequence[bytes]) -> np.ndarray:
+        """Return the index of each of several strings, int32 [k]."""
+        name = type(kinds[0]).__name__ if kinds else ""
+        known = map(self._numbers.get, zip(repeat(name), kinds, strict=False))
+        numbers = [
+            self._label_of(kind) if number is None else number
+            for kind, number in zip(kinds, known, strict=True)
+        ]
+        return np.array(numbers, np.int32)
+
+    @cached_property
+    def _most_labels(self) -> int:
+        return validate.limit("labels")
+
     def _label_of(self, label: Hashable, text: str | None = None) -> int:
         if isinstance(label, np.str_ | np.bytes_):
             # A NumPy string is the same output as a Python string.
@@ -246,11 +269,12 @@ class Encoder:
         # The type is part of the key, because a dict does not distinguish 1, True and 1.0.
         key = (type(label).__name__, label)
         if key not in self._numbers:
-            validate.within_limit(
-                "labels",
-                len(self.names),
-                f"{self.source} gave too many distinct labels (give numbers, or group them)",
-            )
+            if len(self.names) > self._most_labels:
+                validate.within_limit(
+                    "labels",
+                    len(self.names),
+                    f"{self.source} gave too many distinct labels (give numbers, or group them)",
+                )
             self._numbers[key] = len(self.names)
             self.names.append(shortened(text_of(label)) if text is None else text)
         return self._numbers[key]

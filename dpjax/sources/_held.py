@@ -10,11 +10,24 @@ import numpy as np
 
 from dpjax.core.errors import text_of
 from dpjax.core.wording import BadValue
+from dpjax.partitions._distinct import labels_at
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions.missing import as_array, as_objects, entries, missing, rows_of_objects
 
 _ROWS = 2**18
 _EXACT = 2**53
+
+_SPARE = 8
+"""Largest size of an array of labels in memory, as a multiple of the characters of its labels."""
+
+_OF_PANDAS = ("CategoricalDtype", "StringDtype")
+"""Types of columns of pandas that may hold strings and nothing else.
+
+Types are compared by name, so that pandas need not be imported.
+"""
+
+_TEXTS = ("string", "large_string")
+"""Beginnings of the names of Arrow's types of strings."""
 
 
 @runtime_checkable
@@ -139,7 +152,11 @@ def _rows_of_mixed(outputs: object) -> object:
 def _array(outputs: object) -> np.ndarray:
     """Convert outputs to an array, so that different outputs remain different."""
     if not isinstance(outputs, list | tuple):
-        return as_array(outputs)
+        if (labels := _by_codes(outputs)) is not None:
+            return labels
+        array = as_array(outputs)
+        texts = array.dtype.kind == "O" and array.ndim == 1 and {*map(type, array)} == {str}
+        return labels_at(array.tolist(), spare=_SPARE) if texts else array
     # Most lists hold few types, so look at each type once.
     types = {*map(type, outputs)}
     nested = any(issubclass(kind, list | tuple | np.ma.MaskedArray) for kind in types)
@@ -151,6 +168,30 @@ def _array(outputs: object) -> np.ndarray:
     array = np.empty(len(outputs), object)
     array[:] = outputs
     return array
+
+
+def _by_codes(outputs: Any) -> np.ndarray | None:
+    """Convert a column of strings of Arrow or pandas to labels by the codes of its dictionary.
+
+    Returns:
+        Labels [n]; None if the outputs are of another kind, or some are missing.
+    """
+    if (encode := getattr(outputs, "dictionary_encode", None)) is not None:
+        if not str(outputs.type).removeprefix("dictionary<values=").startswith(_TEXTS):
+            return None
+        found = encode()
+        found = found.combine_chunks() if hasattr(found, "combine_chunks") else found
+        if found.null_count:
+            return None
+        kinds, codes = found.dictionary.to_pylist(), found.indices.to_numpy()
+    elif type(getattr(outputs, "dtype", None)).__name__ in _OF_PANDAS:
+        codes, kinds = outputs.factorize()
+        kinds = list(kinds)
+        if codes.min(initial=0) < 0:
+            return None
+    else:
+        return None
+    return labels_at(kinds, codes, _SPARE) if {*map(type, kinds)} == {str} else None
 
 
 def _is_masked(output: object) -> bool:

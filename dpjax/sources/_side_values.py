@@ -5,6 +5,7 @@ from hashlib import blake2b
 import numpy as np
 
 from dpjax.core.errors import text_of
+from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
@@ -39,6 +40,9 @@ _RANKED = 512
 
 _ROWS = 2**18
 
+_KNOWN = 2**17
+"""Maximum number of texts whose digests are kept for the next outputs."""
+
 
 class SideValues:
     """Counts of the values of one side whose hashes are the smallest, in constant memory.
@@ -64,6 +68,7 @@ class SideValues:
         self.again: tuple[int, int] | None = None
         self.spacings, self.leading = Spacings(), np.empty(0)
         self._last, self._chunks = self.hashes, dict[bytes, int]()
+        self._digests = dict[str, bytes]()
 
     def add(self, outputs: np.ndarray) -> None:
         """Add outputs to the summary: numbers [n] or [n, d], labels [n] or objects [n]."""
@@ -72,7 +77,7 @@ class SideValues:
             self.leading = np.concatenate([self.leading, first.reshape(len(first), -1)[:, 0]])
         for start in range(0, len(outputs), _ROWS):
             self.spacings.add(outputs[start : start + _ROWS])
-            hashes = hashes_of(outputs[start : start + _ROWS])
+            hashes = hashes_of(outputs[start : start + _ROWS], self._digests)
             self.first = np.concatenate([self.first, hashes[: _KEPT - len(self.first)]])
             self._look_back(hashes)
             self.total += len(hashes)
@@ -157,10 +162,14 @@ def cannot_recur(hashes: np.ndarray) -> bool:
     return bool(np.sum(counts == 1) >= _ONCE or order_nats(hashes[:_ORDERED]) > ORDER_NATS)
 
 
-def hashes_of(outputs: np.ndarray) -> np.ndarray:
+def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.ndarray:
     """Return a hash of each output, uint64 [n].
 
     Equal outputs have equal hashes, in all processes, and whatever the types of the numbers are.
+
+    Args:
+        outputs: Numbers [n] or [n, d], labels [n] or objects [n].
+        known: Digests of texts, to which those of new texts are added.
     """
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)
@@ -172,14 +181,28 @@ def hashes_of(outputs: np.ndarray) -> np.ndarray:
     if outputs.dtype.kind == "O":
         # Hash a string in an array of objects like the same string in an array of strings.
         numbers: dict[str, int] = {}
-        texts = (str.__str__(o) if isinstance(o, str) else text_of(o) for o in outputs)
-        places = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+        found = [
+            numbers.setdefault(o if type(o) is str else _text(o), len(numbers)) for o in outputs
+        ]
+        places = np.array(found, np.int64)
         kinds = list(numbers)
     else:
-        kinds, places = np.unique(outputs, return_inverse=True)
-    contents = (str(kind).encode("utf-8", "surrogatepass") for kind in kinds)
-    digests = [blake2b(content, digest_size=8).digest() for content in contents]
-    return np.frombuffer(b"".join(digests), np.uint64)[places]
+        few, places = distinct(outputs)
+        kinds = [*map(str, few.tolist())]
+    if known is None:
+        known = {}
+    for text in kinds:
+        if text not in known:
+            content = text.encode("utf-8", "surrogatepass")
+            known[text] = blake2b(content, digest_size=8).digest()
+    digests = np.frombuffer(b"".join(map(known.__getitem__, kinds)), np.uint64)
+    if len(known) > _KNOWN:
+        known.clear()
+    return digests[places]
+
+
+def _text(output: object) -> str:
+    return str.__str__(output) if isinstance(output, str) else text_of(output)
 
 
 def mix(words: np.ndarray) -> None:

@@ -1,9 +1,12 @@
 """Which recorded numbers are outcomes and which are reals, and how outcomes are numbered."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from dpjax.partitions import Encoder
+from dpjax.partitions.missing import MASKED, missing
 from dpjax.sources._held import as_outputs
 from dpjax.sources._labels_alone import refuse_alone, refuse_labels_alone
 from dpjax.sources._outcomes import (
@@ -160,6 +163,45 @@ def test_numbers_of_outcomes():
             number_outcomes(*sides)
     assert in_python(np.int64(3)) == 3 and in_python("a") == "a"
     assert type(in_python(np.int64(3))) is int
+
+
+WORDS = ["b", "a", "", "é", "b"]
+
+CONTAINERS = {
+    "an array of objects": lambda words: np.array(words, object),
+    "a series": pd.Series,
+    "a series of objects": lambda words: pd.Series(words, dtype=object),
+    "a series of categories": lambda words: pd.Series(words, dtype="category"),
+    "categories": pd.Categorical,
+    "an index": pd.Index,
+    "an array of Arrow": pa.array,
+    "a dictionary of Arrow": lambda words: pa.array(words).dictionary_encode(),
+    "chunks of Arrow": lambda words: pa.chunked_array([words[:2], words[2:]]),
+    "dictionaries of Arrow": lambda words: pa.chunked_array(
+        [pa.array(part).dictionary_encode() for part in (words[:2], words[2:])]
+    ),
+    "large strings of Arrow": lambda words: pa.array(words, pa.large_string()),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_labels_in_any_container_are_those_of_a_list(name):
+    """Strings are read by the codes of a dictionary; missing labels are outcomes of their own."""
+    contain = CONTAINERS[name]
+    found = as_outputs("x", contain(WORDS))
+    assert found.dtype.kind == "U" and found.tolist() == WORDS
+    with_gap = as_outputs("x", contain([*WORDS, None]))
+    assert with_gap.dtype == object and with_gap[:5].tolist() == WORDS
+    assert missing(with_gap[5]) or np.isnan(with_gap[5])
+
+
+def test_objects_that_are_no_plain_strings_stay_objects():
+    for outputs in (["masked", MASKED], ["a", 1], ["n"] * 5000 + ["y" * 10_000], ["a", "a\0"]):
+        found = as_outputs("x", np.array([*outputs, None], object)[:-1])
+        assert found.dtype == object
+        assert [*map(type, found)] == [*map(type, outputs)] and found.tolist() == outputs
+    assert as_outputs("x", pa.array([2, 1]).dictionary_encode()).tolist() == [2, 1]
+    assert as_outputs("x", pd.Series([2, 1], dtype="category")).tolist() == [2, 1]
 
 
 def test_lists_whose_outputs_numpy_would_merge():

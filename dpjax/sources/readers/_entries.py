@@ -7,15 +7,13 @@ from decimal import Decimal
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.partitions._distinct import labels_at
 
 SPACE = " \t\r\n\v\f"
 """Characters that count as white space around an entry; all others belong to the entry."""
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
 """Characters that Python accepts in numbers, but this module does not (such as _ in 1_0)."""
-
-_WIDE = 2**24
-"""Maximum number of characters of a string array of labels, including padding."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
@@ -102,26 +100,15 @@ def decimal_comma_text(entry: str, row: int) -> str:
     )
 
 
-def as_labels(entries: Sequence[str]) -> np.ndarray:
-    """Convert strings to an array of labels [n], so that different strings remain different.
-
-    Args:
-        entries: Labels as strings.
-
-    Returns:
-        A string array; or an array of objects, if a string array would drop NULs at the end of
-        labels, or be too large because of padding.
+def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.ndarray:
+    """Convert strings to an array of labels; see `labels_at`.
 
     Raises:
         ValueError: When a label is longer than the limit.
     """
     longest = max(map(len, entries), default=0)
     validate.within_limit("label_length", longest, "has a label of too many characters")
-    if longest * len(entries) <= _WIDE and not any(entry.endswith("\0") for entry in entries):
-        return np.array(entries, np.str_)
-    labels = np.empty(len(entries), object)
-    labels[:] = entries
-    return labels
+    return labels_at(entries, places)
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:

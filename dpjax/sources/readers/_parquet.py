@@ -97,5 +97,5 @@ def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
         return column.to_numpy(zero_copy_only=False) if plain else None
     if not is_text(column.type.value_type):
         return _values(column.dictionary_decode())
-    known = column.dictionary.to_pylist()
-    return as_labels([known[place] for place in column.indices.to_pylist()])
+    used, places = np.unique(column.indices.to_numpy(), return_inverse=True)
+    return as_labels(column.dictionary.take(pa.array(used)).to_pylist(), places)

@@ -1,0 +1,97 @@
+"""Distinct labels of an array, by hashing instead of sorting, and arrays of labels from codes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TURNS = 3
+"""Number of hash tables to try before the remaining labels are sorted."""
+
+_SAMPLED, _FEW = 4096, 1024
+"""Number of labels that are sampled to choose the size of the tables, and the number of distinct
+labels in the sample up to which the tables are small."""
+
+_SMALL, _LARGE = 16, 22
+"""Bits of the index of a small table and of a large one."""
+
+_FACTOR = 0x9E3779B97F4A7C15
+"""Odd factor that changes the slots of all hashes after each turn."""
+
+_WIDE = 2**24
+"""Number of characters, including padding, up to which a string array of labels is not wide."""
+
+
+def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct labels, ascending, and the place of each label among them.
+
+    The result is that of `np.unique(labels, return_inverse=True)`. Each label is compared with the
+    label that represents its slot of a hash table, so colliding hashes cannot merge two labels.
+
+    Args:
+        labels: Strings or bytes, [n].
+
+    Returns:
+        Distinct labels [k], and integers [n] in [0, k).
+    """
+    hashes = _hashes(labels)
+    sample = hashes[:: max(len(hashes) // _SAMPLED, 1)]
+    bits = _SMALL if len(np.unique(sample)) <= _FEW else _LARGE
+    table = np.empty(2**bits, np.int64)
+    rows = np.arange(len(labels))
+    # The row of an equal label, which represents this label.
+    first, left = rows.copy(), rows
+    for _ in range(_TURNS):
+        slots = (hashes >> np.uint64(64 - bits)).astype(np.intp)
+        table[slots] = left
+        found = table[slots]
+        same = labels[found] == (labels if left is rows else labels[left])
+        first[left[same]] = found[same]
+        if same.all():
+            break
+        # All labels of one kind share a slot, so the others belong to other kinds.
+        left, hashes = left[~same], hashes[~same] * np.uint64(_FACTOR)
+    else:
+        _, starts, places = np.unique(labels[left], return_index=True, return_inverse=True)
+        first[left] = left[starts[places]]
+    kinds = np.flatnonzero(first == rows)
+    kinds = kinds[np.argsort(labels[kinds])]
+    number = np.empty(len(labels), np.intp)
+    number[kinds] = np.arange(len(kinds))
+    return labels[kinds], number[first]
+
+
+def labels_at(
+    kinds: Sequence[str], places: NDArray[np.integer] | None = None, spare: int = 0
+) -> np.ndarray:
+    """Convert strings to an array of labels, so that different strings remain different.
+
+    Args:
+        kinds: Strings [k].
+        places: Index of each label in `kinds`, integers [n]; by default, each string is a label.
+        spare: Largest size of a wide string array, as a multiple of the characters of its labels.
+
+    Returns:
+        A string array [n]; or an array of objects [n], if a string array would drop NULs at the end
+        of labels, or be too large because of padding.
+    """
+    lengths = np.fromiter(map(len, kinds), np.int64, len(kinds))
+    every = lengths if places is None else lengths[places]
+    most = max(_WIDE, spare * int(every.sum()))
+    whole = not any(kind[-1:] == "\0" for kind in kinds)
+    if lengths.max(initial=0) * len(every) <= most and whole:
+        labels = np.array(kinds, np.str_)
+    else:
+        labels = np.empty(len(kinds), object)
+        labels[:] = kinds
+    return labels if places is None else labels[places]
+
+
+def _hashes(labels: np.ndarray) -> NDArray[np.uint64]:
+    """Return a hash of each label, uint64 [n], which is linear in the label's 64-bit words."""
+    width = -(-max(labels.itemsize, 1) // 8) * 8
+    size = width // np.dtype(f"{labels.dtype.kind}1").itemsize
+    padded = np.ascontiguousarray(labels, f"{labels.dtype.kind}{size}")
+    words = padded.view(np.uint64).reshape(len(labels), width // 8)
+    random = np.random.Philox(0).random_raw(width // 8)
+    return words @ (random | np.uint64(1))
