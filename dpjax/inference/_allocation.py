@@ -28,12 +28,16 @@ _NEAR, _OPTIMISM = 0.5, 2.0
 reach the share _NEAR of the log wealth that refutes the claim if the level of the best event were
 _OPTIMISM standard errors larger than its estimate."""
 
-_GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR, _GROWTH_SEVERAL = 0.03, 0.5, 1.0, 0.2
+_GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 3.0
 """Limits on the size of such a round, as shares of all earlier draws. _GROWTH_NEAR is the smallest
 size, so that few draws are made after the refutation. If there is one pair, _GROWTH_EARLY is the
-largest size while there are fewer than _FIRST draws, and _GROWTH_FAR is the largest size later. If
-there are several pairs, _GROWTH_SEVERAL is the largest size, because the choice of pairs would lag
-behind. Large rounds save time: a round has a cost that does not depend on its size."""
+largest size while there are fewer than _FIRST draws, and _GROWTH_FAR is the largest size later.
+Large rounds save time: a round has a cost that does not depend on its size."""
+
+_GROWTH_SEVERAL, _SHARE_SEVERAL = 0.3, 1 / 3
+"""If there are several pairs, a round is at most _GROWTH_SEVERAL times all earlier draws, or
+_SHARE_SEVERAL times the draws that seem to be needed for a refutation if that is more. In larger
+rounds, draws would go to pairs that no longer look best."""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
@@ -116,10 +120,11 @@ def _growth(state: Wealth, excess: float) -> float:
     # looks. Later draws are expected to add as much each.
     gained = max(excess + _OPTIMISM, 0.0) ** 2 / 2
     room = -_NEAR * math.log(state.error) - state.log_at_claim
+    needed = room / max(gained, 1e-9)
     most = _GROWTH_EARLY if state.draws[:, 0].sum() < _FIRST else _GROWTH_FAR
     if len(state.first) > 1:
-        most = _GROWTH_SEVERAL
-    return min(max(room / max(gained, 1e-9), _GROWTH_NEAR), most)
+        most = min(max(_SHARE_SEVERAL * needed, _GROWTH_SEVERAL), _GROWTH_FAR)
+    return min(max(needed, _GROWTH_NEAR), most)
 
 
 def first_round(pairs: int, few: bool) -> int:

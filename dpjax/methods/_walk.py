@@ -46,9 +46,10 @@ from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 ENDLESS = 2**31 - 1
 """Limit on draws per side that means "no limit"."""
 
-_GROWTH, _LEAST = 0.12, 40
-"""If there is no claim, a block has _GROWTH times all draws so far, but at least _LEAST per
-side."""
+_GROWTH, _GROWTH_COMPILED, _LEAST = 0.12, 0.5, 40
+"""If there is no claim, a block has _GROWTH times all draws so far, but at least _LEAST per side.
+For a compiled mechanism, the share is _GROWTH_COMPILED, since its draws take less time than the
+bets on small blocks."""
 
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
 """With a claim, an audit bets only on the claim itself, on every fourth level of the grid between
@@ -108,6 +109,7 @@ class Walk:
         self._path: list[tuple[int, float, float]] = []
         # Least seconds per draw of each pair so far; 0 while unknown.
         self._pace, self._is_timed = np.zeros(len(drawn)), not compiles
+        self._growth = _GROWTH_COMPILED if compiles else _GROWTH
         self._before: Wealth | None = None
         # Number of draws per side from which the cells of each pair were constructed.
         self._laid = np.array(drawn)
@@ -235,7 +237,7 @@ class Walk:
             while left > 0 and not self._is_over(deadline):
                 if self._look is None:
                     self._lay_outgrown()
-                amount = min(left, max(math.ceil(_GROWTH * self._drawn / len(kept)), _LEAST))
+                amount = min(left, max(math.ceil(self._growth * self._drawn / len(kept)), _LEAST))
                 draws = np.zeros(len(self._searches), np.int64)
                 draws[kept] = amount
                 if self._block(draws, deadline) < draws.sum():

@@ -80,7 +80,7 @@ def test_rounds_have_the_sizes_of_the_plan():
     assert np.all((visits >= 6).sum(axis=0) >= 3)
 
 
-@pytest.mark.parametrize(("draws", "share"), [(500, 0.5), (2000, 1.0)])
+@pytest.mark.parametrize(("draws", "share"), [(500, 0.5), (2000, 3.0)])
 def test_rounds_are_large_far_from_a_refutation_and_small_near_one(draws, share):
     """A claim above the level is never refuted; one below it is, when bets have won enough."""
     counts = np.array([[draws * 3 // 5, draws * 2 // 5]]), np.array([[draws // 2, draws // 2]])
@@ -101,6 +101,21 @@ def test_rounds_are_large_far_from_a_refutation_and_small_near_one(draws, share)
     for won, expected in ((0.6, 0.03), (0.99, 0.03)):
         near = replace(state, log_wealth=state.log_wealth + won * np.log(20))
         assert allocation(near, philox()).tolist() == [int(expected * draws)]
+
+
+@pytest.mark.parametrize("z", [2.0, 0.0, -0.7, -9.0])
+def test_rounds_of_several_pairs_are_a_third_of_what_seems_to_be_needed(z):
+    draws = 1000
+    counts = np.array([[600, 400]] * 2), np.array([[500, 500]] * 2)
+    errors = [np.sqrt(1 / x + 1 / 500 - 2 / draws) for x in (600, 400)]
+    claim = max(np.log(6 / 5) - z * errors[0], np.log(5 / 4) - z * errors[1])
+    state = step(start(2, 2, 0.05, claim=claim), *counts)
+    share = allocation(state, philox()).sum() / (2 * draws)
+    # Half of the log wealth that refutes, in units of what these draws would add at two errors.
+    needed = 0.5 * np.log(20) / max((z + 2) ** 2 / 2 * (z > -2), 1e-9)
+    expected = {2.0: needed, 0.0: 0.3, -0.7: needed / 3, -9.0: 3.0}[z]
+    assert {2.0: 0.187, 0.0: 0.75, -0.7: 1.77, -9.0: 1.5e9}[z] == pytest.approx(needed, rel=0.02)
+    assert share == pytest.approx(expected, rel=0.05)
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, 10, 17])
