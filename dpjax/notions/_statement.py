@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import cast
 
+from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
@@ -16,6 +18,35 @@ _NORMAL = NormalDist()
 
 Crossing = tuple[float, float, float]
 """A point of a curve: its place, the bound at this place, and the claim at this place."""
+
+
+class _OnDemand:
+    """Descriptor of a dataclass field that defaults to None and may be set to a function.
+
+    The function is called when the field is first read, under NumPy's default error settings.
+    `vars(instance)` holds the function until then.
+    """
+
+    def __set_name__(self, owner: type, name: str):
+        self._name = name
+
+    def __get__(self, instance: object | None, owner: type) -> float | None:
+        if instance is None:
+            return None
+        found = vars(instance)[self._name]
+        if callable(found):
+            with own_floats():
+                found = cast(float | None, found())
+            vars(instance)[self._name] = found
+        return found
+
+    def __set__(self, instance: object, value: float | Callable[[], float | None] | None) -> None:
+        vars(instance)[self._name] = value
+
+
+def _on_demand() -> float | None:
+    """Return an `_OnDemand` descriptor, typed as the values that are read from it."""
+    return cast(float | None, _OnDemand())
 
 
 @dataclass(frozen=True)
@@ -32,7 +63,8 @@ class Statement:
         standard_error: Standard error of the estimate; None if the bound does not use a standard
             error.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
-            least 1e-12; None without a claim, or if no error below 1/2 refutes the claim.
+            least 1e-12; None without a claim, or if no error below 1/2 refutes the claim. It may be
+            given as a function without arguments, which is called when the field is first read.
         curve: Table of the curve, as columns by name, for a notion that is a curve; all bounds of
             the table hold jointly.
         crossing: (place, shown, claimed) where a curve most exceeds the claim; None if the curve
@@ -44,7 +76,7 @@ class Statement:
     basis: str
     upper_bound: float | None = None
     standard_error: float | None = None
-    smallest_error: float | None = None
+    smallest_error: float | None = _on_demand()
     curve: dict[str, list[float]] | None = None
     crossing: Crossing | None = None
 

@@ -163,12 +163,13 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
             f"With confidence {terms.confidence:g}, {terms.notion.point(at, shown)}, above the "
             f"claimed {claimed:.4g}."
         )
-    error = found.smallest_error
-    if isinstance(claim, tuple) and error is not None and error <= 1 - terms.confidence:
-        return VIOLATED, (
-            f"With confidence {terms.confidence:g}, {terms.notion.claimable} is not within the "
-            "claimed curve. The curve is refuted as a whole, not at one particular point."
-        )
+    if isinstance(claim, tuple):
+        error = found.smallest_error
+        if error is not None and error <= 1 - terms.confidence:
+            return VIOLATED, (
+                f"With confidence {terms.confidence:g}, {terms.notion.claimable} is not within the "
+                "claimed curve. The curve is refuted as a whole, not at one particular point."
+            )
     if claim is None:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."
     if isinstance(claim, float) and found.lower_bound > claim:

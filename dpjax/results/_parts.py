@@ -264,5 +264,5 @@ class Parts:
     @property
     def refuted_at(self) -> str | None:
         """Smallest error at which the claim is refuted, as text, or None if it is not refuted."""
-        error = self.smallest_error
-        return f"{error:.2g}" if self.verdict in REFUTING and error is not None else None
+        error = self.smallest_error if self.verdict in REFUTING else None
+        return None if error is None else f"{error:.2g}"

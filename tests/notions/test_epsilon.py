@@ -1,6 +1,7 @@
 """Epsilon as a notion: bounds that hold for all counts, estimates, and the smallest error."""
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,29 @@ def test_the_smallest_error_is_where_the_verdict_turns(delta):
         assert found.bound(notion, 1 - 0.98 * least) <= claim
         # Of three claims each has a third of the error.
         assert found.state(notion, SURE, 3, claim).smallest_error == min(3 * least, 1)
+
+
+def test_the_smallest_error_is_computed_once_when_it_is_first_read(monkeypatch):
+    confidences, of_event = [], dpjax.Epsilon.of_event
+
+    def counting(self, larger, smaller, trials, confidence, distance=1):
+        # A caller's settings of NumPy must not stop the computation.
+        assert np.geterr()["under"] == "ignore"
+        confidences.append(confidence)
+        return of_event(self, larger, smaller, trials, confidence, distance)
+
+    monkeypatch.setattr(dpjax.Epsilon, "of_event", counting)
+    stated = evidence((11, 2)).state(dpjax.Epsilon(), SURE, 1, 0.5)
+    copied = pickle.loads(pickle.dumps(stated))
+    assert confidences == [SURE]
+    with np.errstate(all="raise"):
+        least = stated.smallest_error
+    num_bounds = len(confidences)
+    assert least is not None and num_bounds > 1
+    assert stated.smallest_error == least and len(confidences) == num_bounds
+    assert copied.smallest_error == least and copied == stated
+    # Without a claim, there is nothing to compute.
+    assert evidence((11, 2)).state(dpjax.Epsilon(), SURE, 1, None).smallest_error is None
 
 
 def test_smallest_errors_by_the_normal_quantile():

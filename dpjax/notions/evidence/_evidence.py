@@ -5,6 +5,7 @@ to JSON values. Results, pages and files can therefore hold evidence of any clas
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -129,17 +130,36 @@ class Evidence:
         if claim is None:
             return stated
         # Only a curve can be crossed; for a number, the comparison would repeat an exact bound.
-        is_curve, known = isinstance(claim, tuple), None
-        if not isinstance(claim, tuple) and named in (None, notion):
+        known = crossing = None
+        if isinstance(claim, tuple):
+            crossing = self.compare(notion, confidence, claim, distance)[1]
+        elif named in (None, notion):
             known = confidence, stated.lower_bound - claim
+        # The error takes several bounds, and few callers read it.
+        error = partial(self._smallest_error, notion, num_claims, claim, distance, known)
+        return replace(stated, smallest_error=error, crossing=crossing)
+
+    def _smallest_error(
+        self,
+        notion: Notion,
+        num_claims: int,
+        claim: Claim,
+        distance: int,
+        known: tuple[float, float] | None,
+    ) -> float | None:
+        """Return `Statement.smallest_error`.
+
+        Args:
+            notion: As in `state`.
+            num_claims: As in `state`.
+            claim: As in `state`, but not None.
+            distance: As in `state`.
+            known: A confidence and the bound at it minus the claim, or None.
+        """
         error = smallest_error(
             lambda own: self.compare(notion, own, claim, distance)[0], 0.0, known
         )
-        return replace(
-            stated,
-            smallest_error=None if error is None else min(error * num_claims, 1.0),
-            crossing=self.compare(notion, confidence, claim, distance)[1] if is_curve else None,
-        )
+        return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
         """Return by about how many standard errors an estimate must exceed a level to refute it.
