@@ -48,8 +48,8 @@ class Files(NamedTuple):
             given: Values of the command's parameters, by name.
 
         Raises:
-            ValueError: When the suffix of a file is unknown.
-            OSError: When a file cannot be written.
+            ValueError: When a requested file has an unknown suffix.
+            OSError: When a requested file cannot be written.
         """
         files = cls(**{name: given.get(name) for name in cls._fields})
         if files.plot is not None:
@@ -77,7 +77,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
         result: Result of an audit.
         as_json: Whether to print JSON.
         files: Files to write.
-        place: Where the audited code or file is, if known.
+        place: Position of the audited code or file, or None if it is unknown.
     """
     from dpjax.core.files import write_whole
     from dpjax.results import NO_CLAIM, NOT_REFUTED, REFUTING

@@ -19,7 +19,7 @@ _FOLDER = Path("hunt")
 _REFUTING = ("violated", "not random")
 """Verdicts that refute a claim.
 
-The tuple is copied from `dpjax.results.REFUTING`, because that import would slow down `--help`.
+The tuple is a copy of `dpjax.results.REFUTING`, whose import would slow down `--help`.
 """
 
 TABLE: Table = {
@@ -143,7 +143,7 @@ def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]"
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """Return the releases in which a case is audited: those of the user, else those of the case."""
+    """Return the releases in which a case is audited, as named by the user, or else by the case."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]

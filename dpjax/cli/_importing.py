@@ -17,7 +17,7 @@ def importing() -> Iterator[None]:
     and again in every full collection of the audit. The objects are therefore frozen, so that later
     collections skip them.
 
-    If jax was already imported, the garbage collector is not changed.
+    If jax was already imported, garbage is collected as usual.
     """
     collects = gc.isenabled() and "jax" not in sys.modules
     if collects:

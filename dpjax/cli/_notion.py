@@ -1,4 +1,4 @@
-"""The options of `dpjax audit` that specify its notion and its claim."""
+"""The options of `dpjax audit` that specify the notion and the claim."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,8 @@ def claim_of(written: Given) -> Value:
     """Return the claim: a number, the list of a curve's points, or None if there is no claim.
 
     Raises:
-        ValueError: When the claim is neither a number, nor JSON, nor a file of JSON.
+        ValueError: When the claim is neither a number, nor JSON, nor the path of a file that
+            contains JSON.
     """
     claim = written.get("claim")
     if not isinstance(claim, str):

@@ -24,10 +24,10 @@ _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class Place(NamedTuple):
-    """The position of the audited code in a file, or an audited file of outputs.
+    """Position of the audited code in a file, or an audited file of outputs.
 
     Attributes:
-        file: Path relative to the folder of the command, or absolute.
+        file: Path of the file, relative to the command's folder or absolute.
         line: Line number, from 1.
     """
 

@@ -13,7 +13,7 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
     """Return the result in the file that `--resume` names.
 
     Args:
-        written: Values given on the command line, by the name of the parameter.
+        written: Values of the parameters that were given on the command line, by parameter.
         notion: Notion that the command line specifies.
         claim: Claim that the command line specifies, or None.
 

@@ -30,7 +30,7 @@ class Stop:
     """A record of whether a signal has asked to stop.
 
     Attributes:
-        signal: Number of the signal, or None if no signal has arrived.
+        signal: Number of the signal that arrived, or None if no signal has arrived.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Stop:
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Within the context, record the first termination signal instead of stopping.
+    """Within the context, record the first termination signal and continue.
 
     A second signal is handled as if the context did not exist.
     """
@@ -153,7 +153,7 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
 
 
 def say(text: str) -> None:
-    """Write one line to standard error, unless standard error is closed.
+    """Write a line of text to standard error, unless standard error is closed.
 
     The text may contain file names or third-party messages, so control characters are escaped.
     """
@@ -174,7 +174,7 @@ class _UntilClosed:
 
     Args:
         stream: Stream to write to.
-        errors: Type of the exception after which output is discarded.
+        errors: Type of exception that shows that the pipe is closed.
     """
 
     def __init__(self, stream: TextIO, errors: type[OSError]):

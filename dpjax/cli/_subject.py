@@ -20,8 +20,8 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
 
     Args:
         source: Name of the parameter that selects the source, such as "function" or "samples".
-        written: Values given on the command line, by the name of the parameter.
-        stack: Exit stack for resources that must stay open until the audit ends.
+        written: Values of the parameters that were given on the command line, by parameter.
+        stack: `ExitStack` of resources that must stay open until the audit ends.
 
     Raises:
         ValueError: When an option is malformed, or when a required option is missing.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 FOREIGN = ("audit", "rerun", "search-pairs", "hunt", "sweep")
-"""Commands that import or run code named by the user."""
+"""Names of the commands that import or run a user's code."""
 
 Report = Callable[[int], None]
 """Type of the function that reports the exit code of the command to the supervisor."""
@@ -56,7 +56,7 @@ def supervise() -> Report:
     supervision.
 
     Returns:
-        The function by which the working process reports its exit code to the supervisor.
+        Function with which the working process reports its exit code to the supervisor.
 
     Raises:
         SystemExit: In the supervisor, with the exit code of the command, when the working process
@@ -201,7 +201,7 @@ def _pipe() -> tuple[int, int]:
 
 
 def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
-    """Start the same command in a new interpreter, which inherits only its ends of the pipes."""
+    """Start the same command in a new interpreter, which inherits its ends of the two pipes."""
     import subprocess
 
     numbers: list[int] = [listen, tell]

@@ -9,7 +9,7 @@ def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
 
     Args:
         folder: Folder of the store.
-        allow_import: Modules that may be imported to find mechanisms that the store names.
+        allow_import: Modules from which mechanisms that the store names may be imported.
 
     Raises:
         ValueError: When no folder is given, or when the folder contains no store.

@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option: of the type that its row declares, or None if the option was not given."""
+"""Value of an option, of the type that the option's row declares; None if not given."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""
@@ -19,7 +19,7 @@ class Row(NamedTuple):
     """An option or an argument of a command.
 
     Attributes:
-        kind: Python type of the value, as in an annotation for typer.
+        kind: Python type of the option's value, as in an annotation for typer.
         info: `typer.Option` or `typer.Argument`, with default and help.
         owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
             every source, method and notion has it.
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 Table = Mapping[str, Row]
-"""Rows of a command's parameters, by parameter and in the order of the help."""
+"""Table rows of a command's parameters, by parameter, in the order of the help."""
 
 
 def option(
@@ -49,12 +49,12 @@ def option(
     Args:
         kind: Python type of the value.
         text: Help text.
-        *flags: Names of the option, such as "--json". If none is given, the option is the
+        *flags: Names of the option, such as "--json". Without `flags`, the option is the
             parameter's name with dashes.
         default: Default value.
         owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
             every source, method and notion has it.
-        metavar: Placeholder of the value in the help.
+        metavar: Placeholder of the option's value in the help.
         choices: Values offered by shell completion.
         parser: Function that converts the text on the command line to the value.
     """
@@ -83,7 +83,8 @@ def add_command(
     Args:
         app: Application that receives the command.
         name: Name of the command.
-        command: Function that receives a value for every row by keyword; its docstring is the help.
+        command: Function that receives a value for every row by keyword, and whose docstring is the
+            help.
         table: Rows of the command's parameters.
         examples: Example command lines, for the end of the help.
     """

@@ -35,7 +35,7 @@ class Status(enum.Enum):
 
     @property
     def sentence(self) -> str:
-        """The sentence that describes this outcome."""
+        """Sentence that describes the outcome of the estimation."""
         return self.value
 
 
@@ -143,8 +143,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
-    The text suggests the known names that are most similar to `name`. If no known name is similar,
-    the text lists the known names, or the first few names of a long list.
+    The end of the message suggests the known names that are most similar to `name`. If no known
+    name is similar, it lists the known names, or the first few names of a long list.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

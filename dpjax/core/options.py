@@ -33,12 +33,14 @@ def option(
         help: Help text, one sentence or more, to which the default is appended unless the default
             is None or a bool. If the text is empty, the help of a field of the same name in another
             class is used.
-        default: Default of the field, used unless the user gives the option.
-        kind: Type of the option's value on the command line. If empty, the type of the field.
-        metavar: Placeholder of the value in the help.
+        default: Default value of the field.
+        kind: Type of the option's value on the command line. If `kind` is empty, it is the type of
+            the field.
+        metavar: Placeholder of the option's value in the help.
         choices: Values offered by shell completion.
-        flag: Name of the option. If empty, the option is the field's name with dashes. The option
-            of a bool is written "--on/--off", or "/--off" if the field is True by default.
+        flag: Name of the option. If `flag` is empty, the option is the field's name with dashes.
+            The option of a bool is written "--on/--off", or "/--off" if the field is True by
+            default.
         only: Names of further sources, methods or notions for which the command line offers the
             option.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.

@@ -1,4 +1,4 @@
-"""The only loop over sample blocks: draw a block, reduce it, discard it.
+"""The loop over blocks of samples, which draws a block, reduces the block, and discards it.
 
 The draw happens inside the loop body, so memory holds one block for any number of samples. The key
 of a block depends only on the block's number, so a block's samples do not depend on how blocks are
@@ -28,10 +28,10 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Number of samples (128) that divides every block size."""
+"""Number that divides every block size."""
 
 _FIRST_DRAWS = 2**22
-"""Number of draws in the first compiled call of a stream; they take at most about 0.1 seconds."""
+"""Number of draws in the first compiled call of a stream, which takes at most about 0.1 seconds."""
 
 _CALL_SECONDS = 0.5
 """Target duration, in seconds, of every compiled call but the first."""
@@ -43,9 +43,9 @@ class Reducer(NamedTuple, Generic[Carry]):
     Attributes:
         init: Function () -> carry, which returns the initial carry.
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid
-            samples pad the last block and must not count.
+            samples are the padding of the last block, and must not count.
         reads_once: Whether the update reads a block in one place only, so that XLA can fuse the
-            update with the draw. If not, a block is stored before it is read.
+            update with the draw. If False, a block is stored before the update reads it.
     """
 
     init: Callable[[], Carry]
@@ -92,11 +92,11 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     that have the same block size.
 
     Args:
-        num_samples: Number of samples. Blocks are also accepted, and returned unchanged.
+        num_samples: Number of samples. `Blocks` are also accepted, and returned unchanged.
         size: Number of samples in a block. If `size` is None, it is `block_size_for(num_samples)`.
 
     Raises:
-        ValueError: When there are 2^31 or more blocks.
+        ValueError: When the samples form 2^31 or more blocks.
     """
     if isinstance(num_samples, Blocks):
         return num_samples
@@ -155,7 +155,8 @@ def in_calls(
     """Count streams in compiled calls of about half a second; handle signals between the calls.
 
     Args:
-        launch: Function that counts the samples of the given blocks, from their `start` to `stop`.
+        launch: Function that counts the samples of the given blocks, from block `start` to block
+            `stop`.
         blocks: Blocks of each stream.
         num_streams: Number of streams counted in parallel.
         start: Number of the first block to count.

@@ -21,8 +21,8 @@ def cores() -> int:
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Run a compiled call for every item, in parallel on all cores.
 
-    The program should be called once beforehand: if several threads call a new program at the same
-    time, each of them compiles it.
+    The compiled program should be called once beforehand: if several threads call a new program at
+    the same time, each thread compiles the program.
 
     Args:
         call: Function that starts a compiled program; it is called in other threads.

@@ -29,7 +29,7 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
         samples: Samples, [block] or [block, d].
         point: Evaluation point, [d].
         bandwidth: Scalar.
-        kernel: Kernel whose profile is evaluated, without the factor c_d / h^d of the kernel.
+        kernel: Kernel whose profile is evaluated.
 
     Returns:
         Values [block] in [0, 1].

@@ -10,7 +10,7 @@ from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
 
 _MOST_RECORDS = 150
-"""Maximum number of candidate records; each is tried as the one in which databases differ."""
+"""Maximum number of candidates for the record in which two databases differ."""
 
 
 class Base(NamedTuple):
@@ -28,7 +28,8 @@ class Base(NamedTuple):
 def records_worth_trying(
     seen: Sequence[Record], domain: Domain, rng: np.random.Generator
 ) -> list[Record]:
-    """Return records that differ from a record of the example database in one field or all fields.
+    """Return candidate records, which differ from a record of the example in one field or all
+    fields.
 
     Args:
         seen: Records of the example database.
