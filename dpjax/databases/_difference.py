@@ -83,8 +83,7 @@ def _of_frames(first: Any, second: Any) -> list[str]:
 
 
 def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
-    """Describe the entries in which two arrays of one shape differ, or the rows that one array
-    lacks.
+    """Describe the entries in which two arrays differ, or the rows that one array lacks.
 
     An entry of a matrix is named by its row and column.
     """

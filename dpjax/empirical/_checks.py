@@ -1,4 +1,4 @@
-"""Checks of the assumptions: independence of the databases and coverage of the individuals."""
+"""Checks of two assumptions: independent databases, and individuals in many databases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,10 @@ class IndependenceCheck:
 
     Attributes:
         query: Description of the query.
-        runs: Number of runs above and below the median (results at the median are left out).
+        runs: Number of runs of results above or below the median; results equal to the median are
+            left out.
         runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
-        autocorrelation: Correlation of each result with the next result.
+        autocorrelation: Correlation of each result with the next result in the sequence.
         autocorrelation_p_value: Two-sided permutation p-value of the correlation; NaN if undefined.
         p_value: p-value adjusted for all tests of all queries; NaN if undefined. If the databases
             are independent, the probability that any query has an adjusted p-value of
@@ -66,16 +67,18 @@ def check_independence(
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is therefore compared with 9,999 random orders. For every order, the smallest p-value of
-    all tests is computed. The adjusted p-value is the rank of the observed order's smallest p-value
-    among those of all orders, as a fraction. It is valid however the tests depend on each other.
+    all tests is computed. The adjusted p-value is the share of orders whose smallest p-value is at
+    most that of the observed order. The adjusted p-value is valid however the tests depend on each
+    other.
 
     Args:
-        results: Results of d queries, [n, d], with one row per database in the given order.
+        results: Results of d queries, [n, d], with one row per database, in the order of the
+            databases.
         queries: Descriptions of the d queries.
         key: Seed of the random orders.
 
     Returns:
-        For each query, both tests with their p-values.
+        The two tests of each query, with their p-values.
 
     References:
         Westfall, Young (1993), "Resampling-Based Multiple Testing", Algorithm 2.5.
@@ -128,7 +131,7 @@ def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
 def _runs(orders: np.ndarray) -> np.ndarray:
     """Count the runs above and below the median in each row of `orders` [b, n].
 
-    Values at the median are skipped.
+    Values equal to the median are skipped.
     """
     sign = np.sign(orders - np.median(orders, axis=1, keepdims=True)).astype(np.int8)
     # A value at the median is assigned to the run before the value.

@@ -57,13 +57,14 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
     """Plot the density of query results with everybody and without the worst individual.
 
     Args:
-        result: Result for one query, without an adversary.
+        result: Result for a single query, without an adversary.
 
     Returns:
         A matplotlib Figure.
 
     Raises:
-        ValueError: When the result is that of a joint query, or has one density per bucket.
+        ValueError: When the result is for a joint query, or has a density for each bucket of an
+            adversary.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Figure 5.

@@ -1,12 +1,9 @@
 """Two mixtures of Laplace kernels with the same bandwidth, in closed form.
 
-Between two adjacent sample points, a mixture is A e^-s + B e^-(h-s), where s is the distance from
-the left point and h is the distance between the two points, both in bandwidths. The ratio of two
-mixtures is monotone between the points, because it is a Moebius function of e^2s, and constant in
-the tails. Its extremes are therefore at sample points.
-
-In the notation of this module, t are the merged points of both samples, and A and B are the
-coefficients above.
+Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
+distance from the left point and h is the distance between the two points, both in bandwidths. The
+ratio of two mixtures is a Moebius function of e^2s between two adjacent points, hence monotone, and
+it is constant in the tails. The extremes of the ratio are therefore at sample points.
 """
 
 from dataclasses import dataclass

@@ -104,7 +104,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
 
 
 def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
-    """Return the recommended next steps, of which the most important is the first."""
+    """Return the recommended next steps, in decreasing order of importance."""
     if any(check.dependent for check in result.independence):
         return (
             "Use databases that do not depend on each other, such as years far apart. Do not use "
@@ -139,8 +139,8 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
     Args:
         result: Result of an empirical privacy estimate.
         sentence: Sentence that states the finding.
-        headline: Headline of the verdict 'estimate'. If `headline` is None, it says that an
-            estimate is not a proof. The verdict 'doubtful' has a headline of its own.
+        headline: Headline of the verdict 'estimate'. If `headline` is None, the headline says that
+            an estimate is not a proof. The verdict 'doubtful' has a headline of its own.
     """
     if (doubt := doubt_of(result)) is not None:
         headline = "Doubtful: the databases look dependent"

@@ -1,9 +1,7 @@
 """delta of every individual over a grid of epsilons, computed in bounded memory.
 
 For a block of individuals, each density estimate (Laplace kernels, other kernels, 'ecdf' or joint)
-yields a function that maps epsilons to deltas. All other steps are the same for every density
-estimate: the loop over blocks, the shortcut for individuals whose removal changes no result, and
-the search for the smallest epsilon at which delta vanishes.
+yields a function that maps epsilons to deltas.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +26,7 @@ _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """Privacy risk of every individual from one query.
+    """Privacy risk of every individual that one query causes.
 
     Attributes:
         deltas: Failure probability of each individual, [individuals, E].

@@ -1,7 +1,6 @@
 """Samples of query results, with all individuals present and without each individual in turn.
 
-No other module applies queries to data. A query may be built in, written in JAX or in plain Python,
-or a tuple of several queries.
+A query may be built in, written in JAX or in plain Python, or a tuple of several queries.
 """
 
 from collections.abc import Callable
@@ -44,8 +43,9 @@ class QuerySamples:
 
     Attributes:
         names: Descriptions of the d queries.
-        full: Results with all individuals present, [S, d]; all finite.
-        without: Results without each individual in turn, [individuals, S, d]; NaN if undefined.
+        full: Results with all individuals present, [S, d], which are all finite.
+        without: Results without each individual in turn, [individuals, S, d]; an undefined result
+            is NaN.
         database: Index of the database of each sample, [S].
         notes: Sentences about the results, for a report.
     """
@@ -192,7 +192,7 @@ def sample_query(
         The samples.
 
     Raises:
-        TypeError: When the query has the wrong type, or the key is not an integer.
+        TypeError: When the query has the wrong type, or when the key is not an integer.
         ValueError: When a result with all individuals present is not finite, or when a joint query
             contains random queries with different numbers of draws.
     """
@@ -250,7 +250,7 @@ def _as_query(query: Any) -> Query:
 
 
 def _record_slots(panel: Panel) -> np.ndarray:
-    """Number the records of each individual within each database from 0; shape [records]."""
+    """Return the index of each record among its owner's records in a database, [records]."""
     owner = panel.database * panel.num_individuals + panel.individual
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], owner[order])

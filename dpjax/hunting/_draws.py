@@ -18,7 +18,7 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum time to wait for an output, in seconds: `_FIRST_CALL` for a process's first output.
+"""Maximum time to wait for an output, in seconds; `_FIRST_CALL` is for a process's first output.
 
 The first output takes longer, because its call imports the library and may compile functions.
 """
@@ -60,7 +60,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the process's answer to a database; without an answer, set `failure` and raise."""
+        """Return the process's answer to a database; set `failure` and raise without answer."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # If a call hangs, kill its process.
@@ -118,7 +118,7 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Record all draws that are made within the context, in a file that appears at its end.
+    """Record all draws that are made within a context, in a file that appears at the end.
 
     Args:
         path: Path of the record.
@@ -150,7 +150,7 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the value of the context is (head, functions that replay its draws).
+    """Open a record; the context's value is (head, functions that replay the draws).
 
     Raises:
         ValueError: When the record is damaged, or when it has fewer draws than the audit needs, for

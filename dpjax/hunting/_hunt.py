@@ -20,10 +20,10 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits of the measurement of pace: a share of the time limit, and a number of draws."""
+"""Limits on the measurement of a mechanism's pace: a share of the time, and a number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""A restarted process repeats one in `_RESTARTED` draws, but at most `_MOST_RESTARTED` draws."""
+"""Number of draws per draw of a restarted process, and maximum number of the latter."""
 
 _RECORD = ".jsonl.gz"
 """File name suffix of a record of draws."""
@@ -89,11 +89,11 @@ def hunt(
         again: If True, draw nothing, and audit the recorded draws of every release that has a
             record.
         confidence: Confidence of each bound.
-        key: Seed of all random choices of the audit. Libraries use their own randomness.
+        key: Seed of all random choices of the audit. Released libraries use their own randomness.
         seconds: Time for drawing, in seconds, for each case and release.
 
     Yields:
-        The outcome of each case in each release, including failures, as soon as it is known.
+        The outcome of each case in each release, even if it is a failure, as soon as it is known.
     """
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
@@ -132,7 +132,7 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """Search for pairs in a part of the time; then run one audit, and record its draws."""
+    """Search for pairs in a part of the time; then run an audit and record the audit's draws."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)

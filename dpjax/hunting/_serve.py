@@ -1,8 +1,8 @@
 """A server that draws a case's outputs in the environment of a release.
 
 The server imports only the standard library, because dpjax is not installed in the environment.
-Each line of input is a database in JSON. The server answers each line by a line with one output in
-JSON, or with {"error": TYPE} if the draw raises an exception of that type.
+Each line of input is a database in JSON. The server answers each line by a line of JSON, which is
+one output, or {"error": TYPE} if the draw raises an exception of that type.
 """
 
 import json

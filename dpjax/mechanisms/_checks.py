@@ -29,13 +29,11 @@ _LOOK = 256
 """Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
-"""Probability that decides whether a sampler with equal outputs under two keys is rejected.
-
-Such a sampler is rejected if independent draws would be equal with a smaller probability.
+"""Probability of equal outputs under two keys, below which a sampler is rejected for them.
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Combinations of output space and database shape that were validated, by class."""
+"""Combinations of output space and database shape that were validated, by a mechanism's class."""
 
 
 def trace(
@@ -52,7 +50,7 @@ def trace(
         The closed jaxpr of the function, and the shapes and dtypes of its result.
 
     Raises:
-        TypeError: When the function cannot be traced, or raises an error.
+        TypeError: When the function cannot be traced, or when it raises an error.
     """
     try:
         # The database is an argument, because in a closure it would be an array, not a tracer.
@@ -87,7 +85,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         database: An array, or a pytree of arrays.
 
     Raises:
-        ValueError: When the outputs of two calls differ under one key.
+        ValueError: When two calls with the same key give different outputs.
     """
     # Imported here because jax.extend imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun
@@ -171,7 +169,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and kind of dtype that `_LOOK` draws in an output space must have."""
+    """Return the shape and the kind of dtype that `_LOOK` draws from an output space must have."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

@@ -39,7 +39,8 @@ class FromFunction:
     Attributes:
         function: Pure function, traceable by JAX; the key is a scalar typed key.
         output_space: Space of the outputs.
-        parts: Path and shape of each part of an output, as text; () for a number or a vector.
+        parts: Path and shape of each part of an output, as text, or () if an output is a number or
+            a vector.
     """
 
     function: Callable[[Array, Array], Array] = field(metadata={"static": True})
@@ -104,7 +105,7 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether an output with these leaves is a single number or a vector."""
+    """Return whether an output with the given leaves is a single number or a vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 

@@ -21,7 +21,7 @@ class DiscreteGaussian(OfInteger):
     The noise is drawn by inversion of a table of tail probabilities, which ends at `largest_noise`.
 
     Attributes:
-        sigma: Parameter of the noise, slightly above its standard deviation.
+        sigma: Parameter sigma of the noise, slightly above the noise's standard deviation.
         largest_noise: Largest absolute value of the noise, at least 10 sigma.
 
     References:
@@ -72,7 +72,7 @@ class TruncatedGeometric(BuiltIn):
     The base is 1 + 2^-k because the published algorithm's exact arithmetic needs a rational base.
 
     Attributes:
-        epsilon: Requested level; the true level lies between a fourth and a half of it.
+        epsilon: Requested level epsilon; the true level lies between epsilon / 4 and epsilon / 2.
         largest_count: Largest count n.
 
     References:
@@ -116,7 +116,7 @@ class SnappedLaplace(OfNumber):
 
     The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). The function clamp
     limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, which is
-    the smallest power of two above the noise scale. This class outputs integers: the released value
+    the smallest power of two above the noise scale. The class outputs integers: the released value
     is clamp(Lambda times the output).
 
     Attributes:

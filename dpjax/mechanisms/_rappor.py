@@ -23,7 +23,7 @@ def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
     Args:
         value: Integer scalar.
         num_bits: Length of the filter.
-        num_hashes: Number of fixed hash functions; two of them may set the same bit.
+        num_hashes: Number of fixed hash functions; two hash functions may set the same bit.
 
     Returns:
         The bits of the filter, bool [num_bits].

@@ -27,10 +27,10 @@ class Noise(NamedTuple):
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu, or 0 for no noise.
-        level: True level; for some variants, no pair of databases attains it.
+        level: True level, which no pair of databases attains in some variants.
         redraw: Scale of the new rho that is drawn after each positive, or 0 if rho is kept.
-        told: Number that is reported with a positive: None for no number, 0 for the noisy answer
-            q_i + nu_i, and otherwise the scale of fresh noise that is added to q_i.
+        told: What is reported with a positive: no number if `told` is None, the noisy answer q_i +
+            nu_i if `told` is 0, and otherwise q_i plus fresh noise of scale `told`.
         stops: Whether the variant stops after c positives.
     """
 
@@ -61,7 +61,7 @@ class SparseVector(OfQueries):
     """Report for each query in turn whether its answer lies above a noisy threshold.
 
     Attributes:
-        epsilon: Claimed level; `level` is the true level.
+        epsilon: Claimed level, while `level` is the true level.
         threshold: Threshold T.
         num_queries: Number k of queries, the length of the database.
         max_positives: Number c of positives after which a variant stops. Variants without this
@@ -247,8 +247,8 @@ class NumericalSVT(SparseVector):
     """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
 
     The noise is Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, and Lap(3 / eps) on the
-    reported answer. The mechanism stops at the first positive. Its outputs have the same form as
-    the outputs of `SVT3`.
+    reported answer. The mechanism stops at the first positive. An output has the same form as an
+    output of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.
@@ -262,9 +262,9 @@ class NumericalSVT(SparseVector):
 class SVT3And4(OfQueries):
     """Variants 3 and 4 on the same answers, with independent noise; both outputs are reported.
 
-    An output is a label and a number. The label is (index of variant 3) * (num_queries + 1) +
-    (index of variant 4). The number is the number that variant 3 reports. The true level is the sum
-    of the levels of the two variants and increases with the number of queries.
+    The label is (index of variant 3) * (num_queries + 1) + (index of variant 4). The number is that
+    of variant 3. The true level is the sum of the levels of the two variants and increases with the
+    number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.
@@ -295,7 +295,7 @@ class SVT3And4(OfQueries):
 
     @property
     def output_space(self) -> MixedSpace:
-        """Space of both indices as one label, with the noisy answer of variant 3 as the number."""
+        """Space of labels that combine both indices, each with the noisy answer of variant 3."""
         return MixedSpace((self.num_queries + 1) ** 2)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

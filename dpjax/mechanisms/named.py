@@ -78,7 +78,7 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 def mechanism_from_plain(
     name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
-    """Create a mechanism from its name and parameters; validate it if a function defines it.
+    """Create a mechanism from its name and parameters; validate a function that defines it.
 
     Args:
         name: Catalogue name, or MODULE:NAME.
@@ -89,7 +89,8 @@ def mechanism_from_plain(
             empty, only mechanisms of the catalogue are accepted.
 
     Raises:
-        ValueError: When the name is unknown or not allowed, or when a value is out of range.
+        ValueError: When the name is unknown, when its module is not allowed, or when a value is out
+            of range.
         TypeError: When the name refers to neither a mechanism class nor a function, or when a value
             has the wrong type.
     """
@@ -118,7 +119,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
 
     Raises:
         ValueError: When the module is not allowed, or when the name cannot be imported.
-        TypeError: When the object is neither a mechanism class nor a function.
+        TypeError: When the imported object is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
@@ -155,7 +156,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
 
 
 def mechanism_to_plain(mechanism: object) -> JsonObject | None:
-    """Return a mechanism's name and parameters, or None if it has no importable name."""
+    """Return a mechanism's name and parameters, or None if the mechanism has no importable name."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)
         return None if path is None else {"name": path, "parameters": {}}

@@ -1,8 +1,7 @@
 """DP-SGD on small models as a mechanism: each draw is a training and outputs a canary's score.
 
 Trainings are independent of each other, so thousands of them run in parallel: the code is
-vectorized over trainings and scans over steps. A user's own JAX function `(key, records) -> score`
-can be audited in the same way.
+vectorized over trainings and scans over steps.
 
 References:
     Abadi et al. (2016), Algorithm 1.
@@ -42,16 +41,16 @@ _BLOCK, _BLOCK_OF_ACCELERATORS = 256, 2**14
 """Number of trainings per block for a model of width 1, on a CPU and on an accelerator.
 
 Wider models have smaller blocks. Larger blocks would not fit into the caches of a CPU. An
-accelerator needs many trainings at a time to be fully used.
+accelerator is fully used only if it computes many trainings at a time.
 """
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
 
-    The distribution holds for the addition or removal of one record, and its levels are never below
-    the true levels. `dpjax.audit` accepts the distribution as a claim about `Epsilon(delta)` and
-    `Profile()`.
+    The distribution is for the addition or removal of one record. The levels that follow from the
+    distribution are never below the true levels. `dpjax.audit` accepts the distribution as a claim
+    about `Epsilon(delta)` and `Profile()`.
 
     Args:
         noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
@@ -144,8 +143,8 @@ class DpSgd:
     and differ in the canary's flag (`dpjax.mechanisms.training.canary_pair`).
 
     Each step clips the gradients of the batch to norm C, adds them up, and adds normal noise of
-    standard deviation sigma C. The sum is divided by the expected batch size and multiplied by the
-    learning rate, and the result is subtracted from the parameters.
+    standard deviation sigma C. The noisy sum is divided by the expected batch size and multiplied
+    by the learning rate, and the result is subtracted from the parameters.
 
     Most scores are functions of x_t, the component of the noisy sum of step t along the canary's
     gradient, in units of C:

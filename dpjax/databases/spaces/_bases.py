@@ -28,8 +28,7 @@ class Base(NamedTuple):
 def records_worth_trying(
     seen: Sequence[Record], domain: Domain, rng: np.random.Generator
 ) -> list[Record]:
-    """Return candidate records, which differ from a record of the example in one field or all
-    fields.
+    """Return records that differ from an example record in one field or in all fields.
 
     Args:
         seen: Records of the example database.
