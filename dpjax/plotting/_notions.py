@@ -37,13 +37,13 @@ _TOP = 1.15
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
     """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
 
-    All curves compare the two databases of a pair, even if these differ in several records. All
-    bounds hold simultaneously.
+    All curves compare the two databases of a pair, even if the databases differ in several records.
+    All bounds hold simultaneously.
 
     Args:
         shown: Confidence band for the probabilities of a chain of sets.
         title: Title of the figure.
-        claim: Claim to draw in addition to the bounds.
+        claim: Claim that is drawn in addition to the bounds.
 
     Raises:
         ModuleNotFoundError: When matplotlib is not installed.

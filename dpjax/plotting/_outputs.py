@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANEL, _NARROW = 2.1, 3.4
-"""Height of each panel including its legend, and width of the figure, in inches."""
+"""Height of a panel with its legend, and width of the figure, in inches."""
 
 
 _TOP = 1.05
-"""Upper end of a vertical axis, as a multiple of the end that matplotlib chooses."""
+"""Upper end of a vertical axis, as a multiple of matplotlib's choice."""
 
 _WRAPPED = 36
 """Maximum number of characters in a line below a narrow panel."""
 
 
 class Marks(NamedTuple):
-    """Values that are marked in a panel of losses.
+    """Values that are marked in a panel of privacy losses.
 
     Attributes:
         at: Output that the witness names.
@@ -83,7 +83,7 @@ class Outputs(NamedTuple):
     score: str | None = None
 
     def strips(self) -> list[Strip]:
-        """Return the strips of outcomes or cells, or [] if the curve holds densities."""
+        """Return the strips of outcomes or cells, or [] if the curve consists of densities."""
         return strips_of(self.curve, self.num_samples) if self.discrete else []
 
 
@@ -111,7 +111,8 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
     """Draw outputs into panels.
 
     Args:
-        panels: Axes [max(len(strips), 1), 2]: for each strip, a panel of shares and one of losses.
+        panels: Axes [max(len(strips), 1), 2]: a panel of shares and a panel of losses for each
+            strip.
         shown: Data of the panels.
         strips: The strips of `shown.strips()`.
     """
@@ -148,7 +149,7 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
     Args:
         above: Panel of probabilities.
         below: Panel of losses.
-        strip: Cells with probabilities and losses.
+        strip: Cells, with their probabilities and losses.
     """
     share_panel(above, strip)
     strip_loss_panel(below, strip)

@@ -1,4 +1,4 @@
-"""Explanations of a result by a guess: how well an output reveals its database."""
+"""Explanations of a result by a guess of the database from an output."""
 
 import math
 
@@ -70,7 +70,7 @@ def _shown(result: Parts) -> str:
 
 
 def _by_event(result: Parts) -> list[str]:
-    """Return how often a guess by the witness's event is right, according to the event's counts."""
+    """Return how often a guess by the witness's event would have been right in the counts."""
     witness, trials = result.witness, result.evidence.trials
     if witness is None or witness.event_counts is None or not all(trials):
         return []

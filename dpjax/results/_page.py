@@ -36,7 +36,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""What no audit covers, as every page states; `blind_spot` adds a line on rare events."""
+"""What no audit tests, as every page states."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
@@ -100,7 +100,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Return the sections on the evidence, the witness and every notion, as far as they exist."""
+    """Return the sections on the evidence, the witness and every notion."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:
@@ -161,7 +161,7 @@ def _answers(result: Parts) -> list[tuple[str, ...]]:
 
 
 def _again(result: Parts, name: str) -> Section:
-    """Return the section on how to repeat the audit: draws, command and recipe."""
+    """Return the section that explains how to repeat the audit."""
     origin, draws = result.provenance, result.evidence.draws()
     took = ", ".join(f"{what} {number}" for what, number in origin.versions.items())
     drawn = "" if draws is None else f"Draws: {draws}; region {result.evidence.region}; "
@@ -186,7 +186,7 @@ def _again(result: Parts, name: str) -> Section:
 
 
 def _allowance(subject: JsonObject) -> str:
-    """Return the option with which a user allows `rerun` to run the code that a recipe names."""
+    """Return the option that allows `dpjax rerun` to run the code that a recipe names."""
     if subject["kind"] == "command":
         return " --allow-command"
     module, colon, _ = str(subject.get("name", "")).partition(":")

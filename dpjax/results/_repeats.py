@@ -11,7 +11,7 @@ def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
     """Return the verdict on outputs that are a function of the data, without a bound.
 
     Args:
-        found: Repeated outputs, as the source observed them.
+        found: Repeated outputs that the source observed.
         terms: Terms of the audit.
     """
     stated = found.counted.state(terms.notion, terms.own_confidence)

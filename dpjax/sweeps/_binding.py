@@ -40,7 +40,7 @@ def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObj
     Args:
         entry: Entry to which the runs belong.
         first: Number of the first run.
-        stop: Number of the last run, plus 1.
+        stop: Number of the last run plus 1.
         key: Integer seed of the sweep.
         more: Draws per side in addition to the draws that the entry's method specifies.
     """
@@ -62,7 +62,8 @@ def read_binding(content: bytes) -> JsonObject:
     """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: When the bytes are not a block, or lack the runs that the binding states.
+        ValueError: When the bytes are not a block, or do not contain the runs that the binding
+            states.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -83,7 +84,7 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe the first value in which a binding differs from expectation; None if none differs.
+    """Describe the first value in which a binding is not as expected; None if all are.
 
     Args:
         said: Binding read from a block.

@@ -12,7 +12,7 @@ from dpjax.sweeps._binding import FORMAT
 from dpjax.sweeps._spec import SweepSpec
 
 MANIFEST, BLOCKS = "manifest.json", "blocks"
-"""Names, within a store's folder, of the manifest file and of the folder of blocks."""
+"""Names of the manifest file and of the folder of blocks within a store's folder."""
 
 
 class Contents(NamedTuple):
@@ -22,7 +22,7 @@ class Contents(NamedTuple):
         finished: Complete files, by the names of their blocks.
         broken: Files that are named like a block, but whose bytes do not match the hash in their
             name.
-        strange: All other files, each with the reason why it is not a block of the sweep. Such
+        strange: All other files, each with the reason why it is not a block of the sweep. Strange
             files are never changed or deleted.
         beginnings: Incomplete files, which are being written or were left by killed processes.
         earlier: Blocks of sequential entries with fewer draws than the sweep needs; the sweep
@@ -37,7 +37,7 @@ class Contents(NamedTuple):
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:
-    """Return the manifest of a new store: the sweep, and all that can affect the values of rows."""
+    """Return the manifest of a new store, which states all that can affect the values of rows."""
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),

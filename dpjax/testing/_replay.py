@@ -1,4 +1,4 @@
-"""Python code that repeats the audit of a failed assertion, as far as the code can be written."""
+"""Python code that repeats the audit of a failed assertion."""
 
 import dataclasses
 import os
@@ -22,8 +22,8 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
 
     Args:
         result: Result of the assertion.
-        subject: Subject passed to the assertion.
-        pairs: Pairs passed to the assertion.
+        subject: Subject that was passed to the assertion.
+        pairs: Pairs that were passed to the assertion.
     """
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
@@ -94,10 +94,10 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """Return the code of the argument "pairs", in a dict by the name of the argument.
+    """Return a dict from "pairs" to the code of that argument.
 
-    The dict is empty if the argument is not needed. The code is None if the pairs cannot be written
-    as code of moderate length.
+    If the audit needs no such argument, the dict is empty. If the pairs cannot be written as code
+    of moderate length, the code is None.
     """
     if pairs is None:
         # Built-in mechanisms have standard pairs, and recorded outputs have pairs of their own, so

@@ -7,7 +7,7 @@ from dpjax.testing._session import Row
 
 _ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
 _TEST, _MECHANISM, _CLAIM = 31, 11, 13
-"""Widths of the first three columns, in characters; a whole row has at most 100 characters."""
+"""Widths of the first three columns of the table, in characters."""
 
 _MEANING = (
     "bound: lower bound; detectable: larger levels would likely be refuted, at the counted event "
@@ -80,7 +80,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a test's id without folders, followed by `number`; a long id loses its beginning."""
+    """Return a test's id without folders, followed by `number`; cut off a long id's beginning."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

@@ -1,4 +1,4 @@
-"""State of a watch in a file: the chunks taken, the outputs still needed, and the result."""
+"""The state of a watch, which is stored in a file."""
 
 import json
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ class Taken(NamedTuple):
 
 @dataclass
 class State:
-    """The state of a watch, which determines all later bounds together with future outputs.
+    """The state of a watch, from which the watch can continue.
 
     Attributes:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
-        taken: Chunks that were taken, in order.
-        kind: Kind of the outputs in words, or None before any outputs were taken.
+        taken: Chunks that were taken, in the order of arrival.
+        kind: Kind of the outputs in words, or None before the first outputs.
         held: Outputs of each side that are kept: the first outputs, which determine the cells, and
             the outputs that are not yet counted.
         gone: Number of outputs per side that were counted and dropped. Dropped outputs arrived
@@ -62,7 +62,7 @@ class State:
         """Write the state to a file, which is never left incomplete.
 
         Raises:
-            OSError: When the file cannot be written.
+            OSError: When the state file cannot be written.
         """
         content = {
             "watch": _FORMAT,
@@ -82,7 +82,7 @@ class State:
 
         Raises:
             ValueError: When the file is damaged, was changed, or is not the state of a watch.
-            OSError: When the file cannot be read.
+            OSError: When the state file cannot be read.
         """
         refuse_endless("state", path)
         try:
