@@ -57,8 +57,7 @@ def render_empirical_report(
 
     Args:
         result: The result to report.
-        noise: A noise calibration for the query of the result. If `noise` is None, the report has no section
-            on noise.
+        noise: A noise calibration for the result's query, or None for a report without noise.
         kind: Format of the report, ".html" or ".md".
         figures: Figures to include, by their names in `CAPTIONS`. If `figures` is None, the report
             has no figures.
@@ -215,8 +214,7 @@ def write_empirical_report(
     Args:
         result: The result to report.
         path: Path that ends in .html (with embedded figures) or .md (with figure files next to it).
-        noise: A noise calibration for the query of the result. If `noise` is None, the report has no section
-            on noise.
+        noise: A noise calibration for the result's query, or None for a report without noise.
 
     Returns:
         The path of the report.
