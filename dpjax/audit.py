@@ -244,13 +244,6 @@ def _recipe_of(
 ) -> tuple[Source, JsonObject]:
     """Return the source and all other arguments of `audit`, read from the recipe of a result.
 
-    Args:
-        result: The result.
-        subject: Subject of the audit, or None to create it from the recipe.
-        allow_import: As in `rerun`.
-        allow_command: As in `rerun`.
-        pairs: Pairs of the audit, or None to take them from the recipe.
-
     Raises:
         ValueError: When the recipe is damaged, or needs a subject that was not given.
     """

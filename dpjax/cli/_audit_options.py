@@ -252,14 +252,10 @@ _ROWS: Table = {
     **_declared_rows(),
 }
 TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
-"""Options of `dpjax audit`, by parameter."""
 
 
 def source_of(written: dict[str, Value]) -> str:
     """Return the source that the command line names, and set its default method if none is given.
-
-    Args:
-        written: Values of the parameters that were given on the command line, by parameter.
 
     Raises:
         ValueError: When the command line names no source or several sources, when a method or

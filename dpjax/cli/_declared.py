@@ -77,12 +77,7 @@ def _imported(module: str) -> dict[str, tuple[str, str]]:
 
 @cache
 def registered(package: str, table: str) -> tuple[Declared, ...]:
-    """Return the declarations of the classes listed in a table of a package, in the table's order.
-
-    Args:
-        package: Package, such as "dpjax.methods".
-        table: Name of the table, such as "METHODS", whose entries are imported names of classes.
-    """
+    """Return the declarations of the classes in a table of a package, in the table's order."""
     places = _imported(package)
     for node in ast.parse(_source(package)).body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -96,12 +91,7 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
 
 @cache
 def declared(module: str, name: str) -> Declared:
-    """Return the declaration of a class.
-
-    Args:
-        module: Module that defines the class, or package that imports the class.
-        name: Name of the class.
-    """
+    """Return the declaration of a class."""
     source = _source(module)
     start = next((each for each in _CLASS.finditer(source) if each[1] == name), None)
     if start is None:

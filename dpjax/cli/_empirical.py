@@ -72,7 +72,6 @@ TABLE: Table = {
     "report": option(Path, "Write a report with its figures (html or md)."),
     "quiet": QUIET,
 }
-"""Options of `dpjax empirical`."""
 
 
 EXAMPLES = (

@@ -17,10 +17,6 @@ _PART = 2**20
 def function_of(path: str, option: str) -> Value:
     """Import and return the function that MODULE:NAME or FILE.py:NAME names.
 
-    Args:
-        path: Name of the function, as MODULE:NAME or FILE.py:NAME.
-        option: Name of the option that gives the path, for messages.
-
     Raises:
         ValueError: When `path` is neither MODULE:NAME nor FILE.py:NAME, or when the module cannot
             be imported.

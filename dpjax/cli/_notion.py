@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 def notion_of(written: Given) -> "Notion":
     """Return the notion that the command line names, with its order or its delta.
 
-    Args:
-        written: Values of the parameters given on the command line, by parameter.
-
     Raises:
         ValueError: When the order or delta of a notion is missing or out of range, or is given for
             a notion that has neither.

@@ -33,7 +33,6 @@ TABLE: Table = {
     "sarif": SARIF,
     "quiet": QUIET,
 }
-"""Options of `dpjax rerun`."""
 
 
 EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import release")

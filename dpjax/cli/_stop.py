@@ -14,7 +14,6 @@ from typing import NoReturn, TextIO
 from dpjax.core.errors import neutral
 
 Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
-"""Type of the value that `signal.getsignal` returns."""
 
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -170,12 +169,7 @@ def leave(code: int) -> NoReturn:
 
 
 class _UntilClosed:
-    """A stream that discards all output after its reader has closed the pipe.
-
-    Args:
-        stream: Stream to write to.
-        errors: Type of exception that shows that the pipe is closed.
-    """
+    """A stream that discards all output after its reader has closed the pipe."""
 
     def __init__(self, stream: TextIO, errors: type[OSError]):
         self._stream, self._errors = stream, errors

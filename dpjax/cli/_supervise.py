@@ -145,11 +145,6 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
     """Set up the working process, and return the function that reports to the supervisor.
 
     A thread starts to repeat the supervisor's signals in the working process.
-
-    Args:
-        listen: Descriptor of the pipe from which the working process reads signals.
-        tell: Descriptor of the pipe to which the working process writes its report.
-        nonce: Secret bytes that precede the exit code in a valid message.
     """
     # Keep references to these functions, because audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]

@@ -44,20 +44,7 @@ def option(
     choices: Iterable[str] = (),
     parser: Callable[[str], object] | None = None,
 ) -> Row:
-    """Return the table row of an option.
-
-    Args:
-        kind: Python type of the value.
-        text: Help text.
-        *flags: Names of the option, such as "--json". Without `flags`, the option is the
-            parameter's name with dashes.
-        default: Default value.
-        owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
-            every source, method and notion has it.
-        metavar: Placeholder of the option's value in the help.
-        choices: Values offered by shell completion.
-        parser: Function that converts the text on the command line to the value.
-    """
+    """Return the table row of an option."""
     info = typer.Option(
         default,
         *flags,
@@ -78,16 +65,7 @@ def argument(kind: object, text: str, **more: Value) -> Row:
 def add_command(
     app: typer.Typer, name: str, command: Callable[..., None], table: Table, examples: Iterable[str]
 ) -> None:
-    """Add a command whose parameters are the rows of a table.
-
-    Args:
-        app: Application that receives the command.
-        name: Name of the command.
-        command: Function that receives a value for every row by keyword, and whose docstring is the
-            help.
-        table: Rows of the command's parameters.
-        examples: Example command lines, for the end of the help.
-    """
+    """Add a command whose parameters are the rows of a table."""
     # typer reads names, defaults and types from the signature and the annotations.
     parameters = [
         inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)

@@ -48,11 +48,6 @@ def _scattered(bins: Array, size: int) -> Array:
 
 
 def compared(bins: Array, size: int) -> Array:
-    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without using a scatter.
-
-    Args:
-        bins: The integers to count, int32 [n], all between 0 and size - 1.
-        size: Number of counters.
-    """
+    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without using a scatter."""
     numbers = jnp.arange(size, dtype=jnp.int32)
     return jnp.sum(bins[:, None] == numbers[None, :], axis=0, dtype=jnp.int32)

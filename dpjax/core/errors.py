@@ -17,7 +17,6 @@ from pathlib import Path
 from types import FrameType
 
 _MOST_NAMED = 8
-"""Maximum number of known names that an error message lists."""
 
 
 class Status(enum.Enum):
@@ -84,9 +83,6 @@ def signals_wait() -> Iterator[None]:
 @contextmanager
 def contained(name: str) -> Iterator[None]:
     """Keep third-party code from ending the process or, by `pytest.skip`, the current test.
-
-    Args:
-        name: Name of the third-party code, which begins the message.
 
     Raises:
         ValueError: When the code raises a BaseException that is neither an Exception nor a

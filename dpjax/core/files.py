@@ -18,7 +18,6 @@ _MANY_TIMES = 100
 """Largest plausible compression ratio of numbers or text."""
 
 _BUFFER = 2**18
-"""Size of the decompression buffer, in bytes."""
 
 
 def refuse_endless(what: str, path: Path) -> None:

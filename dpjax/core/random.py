@@ -110,9 +110,6 @@ def as_key(key: object) -> Array:
     Args:
         key: An integer seed (0 <= seed < 2^64) or a scalar typed key of `jax.random.key`.
 
-    Returns:
-        A scalar typed key.
-
     Raises:
         TypeError: When `key` is neither an integer nor a typed key.
         ValueError: When the seed is out of range, when the key is not a scalar, or when the
@@ -140,15 +137,7 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """Compute `jax.random.fold_in`, bit for bit, without the rolled loop that jax uses.
-
-    Args:
-        key: A scalar typed key.
-        data: A uint32 scalar, or an integer in [0, 2^32).
-
-    Returns:
-        A scalar typed key.
-    """
+    """Compute `jax.random.fold_in`, bit for bit, without the rolled loop that jax uses."""
     # A Python integer may need all 32 bits; JAX would read it as an int32.
     return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
 
@@ -174,12 +163,7 @@ def sample_keys(key: Array, num_samples: int) -> Array:
 
 
 def words(key: Array, num_samples: int) -> tuple[Array, Array]:
-    """Return two independent words of 32 random bits per position, uint32 [num_samples] each.
-
-    Args:
-        key: A scalar typed key that must not be used elsewhere.
-        num_samples: Number of positions.
-    """
+    """Return two independent words of 32 random bits per position, uint32 [num_samples] each."""
     return _words(key, num_samples, 0)
 
 

@@ -23,13 +23,6 @@ def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[
 
     The compiled program should be called once beforehand: if several threads call a new program at
     the same time, each thread compiles the program.
-
-    Args:
-        call: Function that starts a compiled program; it is called in other threads.
-        items: Arguments of the function, one per call.
-
-    Returns:
-        Computed results, in the order of the items.
     """
 
     def ready(item: Item) -> Result:

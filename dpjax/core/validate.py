@@ -177,12 +177,7 @@ def counts(*, at_most: int | None = None, **arguments: object) -> None:
 
 
 def shares(*, above_0: bool = False, **arguments: object) -> None:
-    """Validate arrays of numbers in [0, 1], of any shape; raise the errors of `counts`.
-
-    Args:
-        above_0: Whether to reject 0.
-        arguments: Arrays to validate, by name.
-    """
+    """Validate arrays of numbers in [0, 1], of any shape; raise the errors of `counts`."""
     low = np.nextafter(0, 1) if above_0 else 0
     for name, value in arguments.items():
         _within(name, value, low, 1, "in (0, 1]" if above_0 else "in [0, 1]")
@@ -235,10 +230,6 @@ def increasing(low: object, high: object, *, name: str) -> None:
 
 def check_table(what: str, content: object) -> dict[str, Any]:
     """Return a copy of a mapping (a table of names and values) as a dict.
-
-    Args:
-        what: Description of the table, for the message.
-        content: Content to validate.
 
     Raises:
         TypeError: When the content is not a mapping.

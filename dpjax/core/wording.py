@@ -80,17 +80,10 @@ COLUMNS = 100
 """Width of printed results, in characters."""
 
 _HANGING = 15
-"""Indentation of the text in a printed row, in characters."""
 
 
 def printed_row(name: str, text: str, *, padded: bool = True) -> str:
-    """Return a row of a printed result, with continuation lines indented.
-
-    Args:
-        name: Name of the row.
-        text: Text of the row, without line breaks.
-        padded: Whether to align the text with other rows; if not, the text follows the name.
-    """
+    """Return a row of a printed result, with continuation lines indented."""
     return textwrap.fill(
         text,
         COLUMNS,

@@ -147,11 +147,9 @@ def _key(row: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """Convert a NumPy value to a Python value."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _short(value: object) -> str:
-    """Return the text of a value, shortened if it is long."""
     text = text_of(_plain(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

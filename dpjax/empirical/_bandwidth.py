@@ -79,11 +79,6 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
 def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
     """Return a bandwidth for each column, [d], by Scott's or Silverman's rule.
 
-    Args:
-        samples: Samples, [n, d].
-        kernel: 'laplace' or 'gaussian'.
-        rule: 'silverman' for Silverman's rule; any other value stands for Scott's rule.
-
     References:
         Scott (1992); Silverman (1986); as in `scipy.stats.gaussian_kde`.
     """

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 _BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
 _BLOCK = 1024
-"""Number of individuals whose log ratios are computed together."""
 
 _FEW_DRAWS = 100_000
-"""Number of draws in a report's histogram of the noise, small enough for fast plotting."""
 
 
 @dataclass(frozen=True, repr=False)

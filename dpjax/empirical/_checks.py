@@ -7,10 +7,8 @@ import numpy as np
 import scipy
 
 _PERMUTATIONS = 9999
-"""Number of random permutations of the databases in the tests of independence."""
 
 _NUMBERS = 2**22
-"""Approximate number of values that are held in memory while permutations are drawn."""
 
 FALSE_ALARMS = 0.01
 """Maximum probability that an analysis reports independent databases as dependent."""

@@ -31,13 +31,6 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
     """Return the pieces of two densities: intervals where both are constant, and atoms.
 
-    Args:
-        first: Sample from which the density p is estimated, [n].
-        second: Sample from which the density q is estimated, [m].
-
-    Returns:
-        One row of pieces.
-
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.
     """

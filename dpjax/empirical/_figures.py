@@ -152,14 +152,7 @@ def plot_empirical_noise(
 
 
 def plot_empirical(result: Estimated) -> "Figure":
-    """Plot the densities if there is one epsilon and one density, and otherwise the curves.
-
-    Args:
-        result: The result.
-
-    Returns:
-        A matplotlib Figure.
-    """
+    """Plot the densities if there is one epsilon and one density, and otherwise the curves."""
     alone = len(result.queries) == 1 and result.density is not None
     if len(result.epsilons) == 1 and alone:
         return plot_empirical_densities(result)

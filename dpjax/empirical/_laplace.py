@@ -105,8 +105,5 @@ def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -
         first: Sample from which p is estimated, [n].
         second: Samples from which q is estimated, one per row, [rows, m]; NaN entries are ignored.
         bandwidth: Scale of the Laplace kernels of p and q.
-
-    Returns:
-        The largest log ratio of each row, [rows].
     """
     return np.abs(laplace_pieces(first, second, bandwidth).left).max(axis=1)

@@ -118,15 +118,7 @@ class MixturePieces(Pieces):
 
 
 def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
-    """Return the monotone pieces of two mixtures of the same kind of kernel.
-
-    Args:
-        first: The mixture p.
-        second: The mixture q.
-
-    Returns:
-        One row of pieces.
-    """
+    """Return the monotone pieces of two mixtures of the same kind of kernel."""
     nodes = _lattice(first, second)
     tables = np.stack([m.table(nodes) for m in (first, second)])
     extrema = _extrema(nodes, tables[0] - tables[1])

@@ -185,13 +185,7 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """Return the quantile of a database without each individual in turn, [individuals].
-
-        Args:
-            ordered: Sorted values of the database, [records].
-            owner: Individual to whom each sorted value belongs, [records].
-            num_individuals: Number of individuals.
-        """
+        """Return the quantile of a database without each individual in turn, [individuals]."""
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
         # The rank of a record among the other individuals' records is its position in the sorted

@@ -150,7 +150,6 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
 def _sections(
     result: Estimated, noise: Calibrated | None, figures: dict[str, Figure]
 ) -> list[Section]:
-    """Return the sections of a report that show the findings."""
 
     def pictures(name: str) -> tuple[Figure, ...]:
         return (figures[name],) if name in figures else ()
@@ -193,12 +192,7 @@ def _sections(
 
 
 def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
-    """Return the section of a report about calibrated noise.
-
-    Args:
-        noise: The calibration.
-        figures: Figures of draws of the noise.
-    """
+    """Return the section of a report about calibrated noise."""
     said = (
         f"To reach epsilon = {noise.epsilon:g} with delta = 0, add to the {noise.query}: "
         f"{noise.noise}."

@@ -18,7 +18,6 @@ from dpjax.empirical._pieces import Pieces, hockey_stick, smallest_epsilon
 from dpjax.empirical._samples import Progress, QuerySamples
 
 _BLOCK_SIZE = 2**20
-"""Maximum number of elements in a temporary array (8 MB in float64)."""
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
 """Function that maps epsilons [E] to deltas [rows, E] and to the error of these deltas."""

@@ -24,7 +24,6 @@ The first output takes longer, because its call imports the library and may comp
 """
 
 _LONGEST = 2**24
-"""Maximum number of characters in a line of a record."""
 
 Draw = Callable[[object], object]
 """Function from a database to one output."""
@@ -44,11 +43,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws a case's outputs from a process in the environment of a release.
-
-    Args:
-        process: Process that answers each line of its standard input by one line.
-    """
+    """A function that draws a case's outputs from a process in the environment of a release."""
 
     def __init__(self, process: "subprocess.Popen[str]"):
         self._process = process
@@ -118,14 +113,7 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Record all draws that are made within a context, in a file that appears at the end.
-
-    Args:
-        path: Path of the record.
-        head: Description of the draws, which is the first line of the record.
-        server: Server that draws.
-        another: Function that starts a second server, in a new process.
-    """
+    """Record all draws that are made within a context, in a file that appears at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with gzip.open(part, "wt") as file:
@@ -194,7 +182,6 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
 
 
 def _plain(value: Any) -> object:
-    """Convert a value, such as an array or a tuple, to JSON types."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

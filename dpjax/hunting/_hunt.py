@@ -26,7 +26,6 @@ _RESTARTED, _MOST_RESTARTED = 5, 100
 """Number of draws per draw of a restarted process, and maximum number of the latter."""
 
 _RECORD = ".jsonl.gz"
-"""File name suffix of a record of draws."""
 
 _AUDITED, _LEAST = 0.5, 60
 """The audit's share of the time limit, and its minimum number of samples per side and pair."""
@@ -170,13 +169,7 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, which draws in a process that can be restarted.
-
-    Attributes:
-        served: Functions that draw the case's outputs.
-        restarts: Number of outputs to draw at each database from each new process. If `restarts` is
-            0, no process is started.
-    """
+    """A case in a release, which draws in a process that can be restarted."""
 
     served: Draws | None = None
     restarts: int = 0

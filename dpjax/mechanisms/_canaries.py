@@ -14,7 +14,6 @@ from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 
 CANARIES = ("saturating", "mislabelled", "out of distribution")
-"""Kinds of canaries, which the function `canaries` describes."""
 
 Floats = NDArray[np.float32]
 

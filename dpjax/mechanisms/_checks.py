@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
 
 _LOOK = 256
-"""Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
 """Probability of equal outputs under two keys, below which a sampler is rejected for them.
@@ -40,14 +39,6 @@ def trace(
     function: Callable[..., object], label: str, database: Database
 ) -> tuple["ClosedJaxpr", object]:
     """Trace `function(key, database)` by JAX.
-
-    Args:
-        function: A function of a key and a database.
-        label: Name of the function in error messages.
-        database: An array, or a pytree of arrays.
-
-    Returns:
-        The closed jaxpr of the function, and the shapes and dtypes of its result.
 
     Raises:
         TypeError: When the function cannot be traced, or when it raises an error.
@@ -78,11 +69,6 @@ def trace(
 
 def refuse_impure(sample: Callable[..., Array], label: str, database: Database) -> None:
     """Raise ValueError if a sampler does not draw all of its randomness from its key.
-
-    Args:
-        sample: Function that maps (key, database, num_samples) to outputs.
-        label: Name of the sampler in error messages.
-        database: An array, or a pytree of arrays.
 
     Raises:
         ValueError: When two calls with the same key give different outputs.

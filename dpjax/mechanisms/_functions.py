@@ -24,7 +24,6 @@ from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
-"""Dtypes of the numbers that a user's function may return."""
 
 
 @jax.tree_util.register_dataclass

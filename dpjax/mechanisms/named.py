@@ -113,10 +113,6 @@ def mechanism_from_plain(
 def imported(name: str, allow_import: Collection[str]) -> Any:
     """Import the class or function that MODULE:NAME names, and validate it without a call.
 
-    Args:
-        name: Name of the class or function, as MODULE:NAME.
-        allow_import: Modules that may be imported, including their submodules.
-
     Raises:
         ValueError: When the module is not allowed, or when the name cannot be imported.
         TypeError: When the imported object is neither a mechanism class nor a function.

@@ -32,7 +32,6 @@ from dpjax.mechanisms._models import Gradients, Logistic, Model
 from dpjax.mechanisms._models import Network as Network
 
 SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
-"""Names of the scores, which the class `DpSgd` describes."""
 
 _INTERVAL = 1e-4
 """Spacing of the grid on which an accountant discretizes privacy losses."""
@@ -278,7 +277,6 @@ class DpSgd:
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:
-        """Compute the score from all steps or from the last parameters."""
         start, last = ends
         x, features, labels = steps.projection, own[:, :-2], own[:, -2]
         if self.score == "likelihood":

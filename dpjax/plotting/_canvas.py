@@ -30,7 +30,6 @@ _LONGEST = 100
 """Maximum number of characters of an untrusted text; further characters are cut off."""
 
 _LABEL = 40
-"""Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
 """Limits, in characters, that determine the number of columns of a legend.

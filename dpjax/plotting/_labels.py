@@ -74,12 +74,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right edge of a panel; labels that overlap are moved up.
-
-    Args:
-        axes: Panel whose axis limits are already fixed.
-        levels: Height, name and color of each line.
-    """
+    """Label horizontal lines at the right edge of a panel; labels that overlap are moved up."""
     low, high = axes.get_ylim()
     last = -np.inf
     for value, name, color in sorted(levels):

@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ORDERS = np.geomspace(1.1, 64, 40)
-"""Orders at which bounds on Renyi divergences are drawn."""
 
 _WIDTH, _HEIGHT = 3.4, 3.4
 """Width and height of a panel in inches, including its title."""
 
 _LEAST_DELTA = 1e-7
-"""Smallest delta on the axis of the profile."""
 
 _TOP = 1.15
 """Upper end of an axis, as a multiple of the largest value that is drawn."""
@@ -132,4 +130,3 @@ def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 
 _PANELS = {"profile": _profile_panel, "errors": _trade_off_panel, "divergences": _renyi_panel}
-"""Drawing function of each panel, by the panel's name."""

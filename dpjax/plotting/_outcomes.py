@@ -36,7 +36,6 @@ axis length. An axis shorter than `_LEAST_TOP` counts as one of length `_LEAST_T
 """
 
 _WIDE = 1.96
-"""Half-width of a 95% confidence interval, in standard errors."""
 
 _LINE, _NAME = 36, 12
 """Maximum number of characters in a line below a panel, and in the label of a tick."""

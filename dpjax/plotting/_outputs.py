@@ -45,7 +45,6 @@ _TOP = 1.05
 """Upper end of a vertical axis, as a multiple of matplotlib's choice."""
 
 _WRAPPED = 36
-"""Maximum number of characters in a line below a narrow panel."""
 
 
 class Marks(NamedTuple):
@@ -108,14 +107,7 @@ def plot_outputs(title: str, shown: Outputs) -> "Figure":
 
 
 def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) -> None:
-    """Draw outputs into panels.
-
-    Args:
-        panels: Axes [max(len(strips), 1), 2]: a panel of shares and a panel of losses for each
-            strip.
-        shown: Data of the panels.
-        strips: The strips of `shown.strips()`.
-    """
+    """Draw outputs into panels."""
     for (above, below), strip in zip(panels, strips, strict=shown.discrete):
         draw_outcomes(above, below, strip)
         if shown.score is not None:
@@ -176,7 +168,6 @@ def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
 
 
 def _heights(curve: JsonObject) -> tuple[np.ndarray, np.ndarray]:
-    """Return the densities at the database and at its neighbor."""
     return np.array(curve["density"], float), np.array(curve["neighbor_density"], float)
 
 

@@ -121,10 +121,6 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
 
     Every test that beats chance lies below the falling diagonal, so the upper right corner is free
     for the legend.
-
-    Args:
-        axes: The panel, which becomes square.
-        shown: Data of the trade-off plot.
     """
     (left, right), (low, high) = _window(shown.seen)
     x = np.linspace(left, right, _POINTS)

@@ -24,7 +24,6 @@ from dpjax.reference._noise import (
 from dpjax.reference._quadrature import line_rule
 
 _MAX_TABLE = 2**24
-"""Maximum number of entries in an intermediate table."""
 
 
 class _Rule(NamedTuple):
@@ -97,14 +96,7 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
 
 
 def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
-    """Return P(query i is the first positive query) for each i, and P(no query is positive).
-
-    Args:
-        excess: Differences between the answers and the threshold, [num_queries].
-        threshold: Noise scale of the threshold.
-        query: Noise scale of the queries. The larger of the two noise scales must be an integer
-            multiple of the smaller scale.
-    """
+    """Return P(query i is the first positive query) for each i, and P(no query is positive)."""
     rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
     return np.append((all_below[:-1] * rule.above) @ rule.weight, all_below[-1] @ rule.weight)
@@ -177,7 +169,6 @@ def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _positives(num_queries: int) -> np.ndarray:
-    """Return the number of set bits in each code, shape [2^num_queries]."""
     counts = np.zeros(1, int)
     for _ in range(num_queries):
         counts = np.concatenate([counts, counts + 1])

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from dpjax.core.types import JsonObject
 
 OPENING, CLOSING = '<pre id="dpjax-result" data-copy>', "</pre>"
-"""Opening and closing tag of the JSON result in an HTML page."""
 
 
 class Table(NamedTuple):

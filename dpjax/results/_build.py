@@ -32,7 +32,6 @@ from dpjax.results.recipes import (
 from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
-"""Maximum number of pairs that a recipe stores."""
 
 
 class _Named(Dataclass, Protocol):
@@ -183,12 +182,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Return the databases and labels of pairs, or None if JSON cannot store them.
-
-    Args:
-        pairs: Pairs that were compared.
-        drawn: Whether JAX receives the databases, so that arrays may be stored as lists.
-    """
+    """Return the databases and labels of pairs, or None if JSON cannot store them."""
     if len(pairs) > _MOST_PAIRS:
         return None
     sides = [side if isinstance(side, np.ndarray) else list(side) for side in pairs.sides]

@@ -116,7 +116,6 @@ def _outputs(result: Parts) -> "Outputs | None":
 
 
 def _errors(result: Parts) -> "Errors":
-    """Return the data for the trade-off plot of tests between the two databases."""
     from dpjax.plotting import Errors, Seen
 
     stated, witness = result.statement, result.witness

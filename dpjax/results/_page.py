@@ -40,14 +40,7 @@ NOT_TESTED = (
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
-    """Build the page of a result.
-
-    Args:
-        result: Result of an audit.
-        content: The result as JSON values, which are embedded in the page.
-        name: Name of the result's file, for the command that repeats the audit.
-        drawn: Whether the page has figures, which need matplotlib.
-    """
+    """Build the page of a result."""
     return Page(
         title=f"Audit of {result.mechanism}",
         verdict=Verdict(result.verdict, HEADLINES[result.verdict], result.sentence),
@@ -82,7 +75,6 @@ def _shown(result: Parts, drawn: bool) -> Section:
 
 
 def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
-    """Return the name, the value and the unit of each number of a result."""
     stated, witness, trials = result.statement, result.witness, result.evidence.trials
     levels = shown_rows(result, result.evidence.counted.table(stated, result.sure))
     if isinstance(result.claim, int | float):
@@ -194,7 +186,6 @@ def _allowance(subject: JsonObject) -> str:
 
 
 def _figures(result: Parts) -> tuple[Figure, ...]:
-    """Return the figures of the trade-off, of the outputs or levels, and of the wealth of bets."""
     title, found = f"Audit of {result.mechanism}", []
     if has_trade_off(result):
         said = trade_off_caption(result)
@@ -216,7 +207,6 @@ _CAPTIONS = {
     "errors": "For each rate of false alarms, an upper bound on the best test's rate of misses.",
     "divergences": "For each order, a Renyi divergence that is refuted.",
 }
-"""Captions of the panels of `notions_figures`, by the panel's name."""
 
 
 def _every_notion(result: Parts) -> tuple[Figure, ...]:

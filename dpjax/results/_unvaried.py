@@ -18,14 +18,7 @@ _USEFUL = 4.0
 def verdict_on_unvaried(
     stated: Conclusion, witness: Witness | None, trials: tuple[int, int], notes: list[str]
 ) -> tuple[Conclusion, list[str]]:
-    """Return the statement and the notes, with the verdict "not random" if it applies.
-
-    Args:
-        stated: Statement of the audit.
-        witness: Witness of the audit, or None if there is none.
-        trials: Number of outputs that were counted at the database and at its neighbor.
-        notes: Notes of the audit.
-    """
+    """Return the statement and the notes, with the verdict "not random" if it applies."""
     for note in notes:
         if not isinstance(note, Unvaried) or witness is None or note.pair != witness.pair:
             continue

@@ -17,7 +17,6 @@ from dpjax.results._parts import (
 )
 
 _LONGEST = 160
-"""Maximum number of characters of a database that is shown in a sentence."""
 
 _LARGEST = math.log(1e6)
 """Largest claimed epsilon that is explained as a factor between probabilities."""

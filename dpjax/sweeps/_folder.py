@@ -82,14 +82,7 @@ def refuse_strangers(folder: Path) -> None:
 
 
 def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
-    """Reject a store that holds another sweep, or finished blocks that the new sweep lacks.
-
-    Args:
-        folder: Folder of the store.
-        old: Sweep that the store holds.
-        new: Sweep that the caller wants to continue in the store.
-        finished: Names of the finished blocks in the store.
-    """
+    """Reject a store that holds another sweep, or finished blocks that the new sweep lacks."""
     same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
     if not same_draws or not {e.id for e in old.entries} <= {e.id for e in new.entries}:
         raise ValueError(
@@ -107,13 +100,7 @@ def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collec
 
 
 def refuse_other_numbers(folder: Path, old: JsonObject, new: JsonObject) -> None:
-    """Reject a store whose versions, dtype or generator differ from those of this process.
-
-    Args:
-        folder: Folder of the store.
-        old: Manifest of the store.
-        new: Manifest of this process.
-    """
+    """Reject a store whose versions, dtype or generator differ from those of this process."""
     for name in provenance.DECISIVE:
         before, now = old["versions"][name], new["versions"][name]
         if before != now:

@@ -24,7 +24,6 @@ _SHARES = (0.05, 0.5, 0.95)
 """Levels of the quantiles of the bounds that a table shows."""
 
 _LABEL = 34
-"""Maximum number of characters of a label in a printed row."""
 
 _LINES = 12
 """Maximum number of entries in a figure; more lines could not be told apart."""
@@ -174,7 +173,6 @@ class SweepSummary(Shown):
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
-        """Draw the distribution functions of the bounds of at most twelve entries."""
         figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             drawn = axes.ecdf(entry.bounds, label=literal(entry.label))

@@ -11,20 +11,12 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs that the code lists; a longer list is replaced by `...`."""
 
 _LONGEST = 2000
-"""Maximum number of characters of an argument in the code; a longer argument becomes `...`."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """Return lines of code that repeat an audit; a value without code becomes `...` with a hint.
-
-    Args:
-        result: Result of the assertion.
-        subject: Subject that was passed to the assertion.
-        pairs: Pairs that were passed to the assertion.
-    """
+    """Return lines of code that repeat an audit; a value without code becomes `...` with a hint."""
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
     kind = METHODS[method.pop("name")].__name__

@@ -51,14 +51,7 @@ class Asked:
 
 
 class _Ran(NamedTuple):
-    """A finished audit.
-
-    Attributes:
-        result: Result of the audit.
-        ready: Value of `time.perf_counter()` at the end of compilation and of the first draws.
-        draws: Total number of draws.
-        is_fewest: Whether the time was enough only for the minimum number of draws.
-    """
+    """A finished audit."""
 
     result: AuditResult
     ready: float
@@ -131,7 +124,6 @@ def _pairs_of(source: Source, asked: Asked) -> object:
 
 
 def _written(notion: Notion) -> str:
-    """Return a notion in the form of the command line, such as "renyi:8"."""
     order = getattr(notion, "order", None)
     return notion.name if order is None else f"{notion.name}:{order:g}"
 

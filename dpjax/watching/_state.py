@@ -16,17 +16,10 @@ from dpjax.results import AuditResult
 from dpjax.sources import Passages
 
 _FORMAT = 3
-"""Version number of the format of a state file."""
 
 
 class Taken(NamedTuple):
-    """A chunk of outputs that a watch has taken.
-
-    Attributes:
-        name: Name of the chunk.
-        sizes: Number of outputs at the database and at its neighbor.
-        digests: Digest of the outputs of each side; "" if the side is empty.
-    """
+    """A chunk of outputs that a watch has taken."""
 
     name: str
     sizes: tuple[int, int]
