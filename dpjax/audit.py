@@ -81,7 +81,7 @@ def audit(
             audit may fail with probability at most (1 - confidence) / num_claims.
         distance: Number k of records in which the databases of each pair differ. The bounds of the
             audit are converted to a distance of one record by the group property of the notion.
-        key: Integer seed or typed key; audits with the same key give the same result.
+        key: Integer seed or typed key, which determines all random choices of the audit.
         execution: Options for the speed and memory of the audit, which never change the result.
 
     Returns:
@@ -152,10 +152,10 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Repeat an audit from its recipe, with the same draws and thus the same result.
+    """Repeat an audit from the recipe in its result; the draws and the new result are the same.
 
     Args:
-        result: Result of `audit`, or the path of a file that holds one, in JSON or HTML.
+        result: Result of `audit`, or path of a JSON or HTML file that contains such a result.
         subject: Subject of the audit. Without a subject, the recipe must name a mechanism of the
             catalogue, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.

@@ -33,7 +33,8 @@ class Declared(NamedTuple):
     """A dataclass that declares options, as found in its source code.
 
     Attributes:
-        name: Name of the class on the command line and in recipes, or "" if it has no such name.
+        name: Name of the class on the command line and in recipes, or "" if the class has no such
+            name.
         title: First line of the class's docstring.
         required: Names of the fields that have no default.
         options: Fields of the class that are options, in order. If the class declares no options,

@@ -128,7 +128,7 @@ def _imports_jax() -> bool:
 
 @contextmanager
 def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
-    """Within the context, send termination signals to `handler`, and count them in `ARRIVED`.
+    """Within the context, handle termination signals by `handler`, and count them in `ARRIVED`.
 
     A signal that the process ignores, as after nohup, stays ignored. The context yields the earlier
     handlers, by signal number.

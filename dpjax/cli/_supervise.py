@@ -49,7 +49,7 @@ def is_foreign(words: Sequence[str]) -> bool:
 
 
 def supervise() -> Report:
-    """Start a working process to run the command, and wait for it in this process.
+    """Start a working process that runs the command, and wait for the working process.
 
     The function returns only in the working process, while the supervisor exits. If a program calls
     `dpjax.cli.main` after JAX has begun to compute, the function returns immediately, without
@@ -165,7 +165,7 @@ def _follow(listen: int) -> None:
 
     If the supervisor ends, the working process ends too. A terminal sends a signal to both
     processes, but `kill` sends a signal to only one. Both processes count the signals that they
-    receive, so that a signal that has reached both is not repeated.
+    receive, so that no signal is repeated that has reached both processes.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):

@@ -22,7 +22,7 @@ class Row(NamedTuple):
         kind: Python type of the option's value, as in an annotation for typer.
         info: `typer.Option` or `typer.Argument`, with default and help.
         owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
-            every source, method and notion has it.
+            every source, method and notion has the option.
     """
 
     kind: object
@@ -93,12 +93,12 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function for shell completion: from a prefix to the names that start with it."""
+    """Return a function for shell completion: from a prefix to the names with this prefix."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def written_of(given: Given) -> dict[str, Value]:
-    """Return the parameters that have a value, be it given on the command line or a default."""
+    """Return the parameters that have a value, which may be given or a default."""
     return {name: value for name, value in given.items() if value not in (None, [], ())}
 
 

@@ -23,12 +23,13 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Number of runs that are computed in parallel; if an audit or sweep has more
-            runs, they are computed in several steps.
+        runs_at_once: Number of runs that are computed in parallel. More runs than this number are
+            computed in several steps.
         pairs_at_once: Number of pairs of databases that are computed in parallel within each run.
         layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
             compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"
-            chooses by the number of draws. Outputs that need a learned score are always gathered.
+            chooses by the number of draws. Vectors that are reduced to a learned score always have
+            the layout "gathered".
         progress: Callback (outputs so far, total), which is called at the start and then
             repeatedly; the total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
         devices: Devices that share the runs of a batch; the number of devices must divide the

@@ -87,7 +87,7 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
     """Reject a decompression bomb.
 
     The function raises ValueError when the unpacked content exceeds both the limit and a hundred
-    times the size of the packed file. Both sizes are in bytes.
+    times the size of the packed file. The arguments `unpacked` and `packed` are sizes in bytes.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
         validate.within_limit(

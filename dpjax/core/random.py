@@ -188,7 +188,7 @@ def signed_uniform(
 ) -> tuple[Array, Array]:
     """Draw a fair bit and an independent uniform on (0, 1], from 63 bits of two words.
 
-    The arguments are those of `uniform`; the bits and the uniforms have shape [num_samples] each.
+    The arguments are those of `uniform`. The bits and the uniforms have shape [num_samples] each.
     """
     dtype = jnp.dtype(dtype or jnp.result_type(float))
     high, low = _words(key, num_samples, row)

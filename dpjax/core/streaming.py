@@ -57,8 +57,8 @@ def block_size_for(num_samples: int) -> int:
     """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
-    lengths. The block size decides which key draws which sample, so it depends on `num_samples`
-    alone, not on the machine.
+    lengths. The block size decides which key draws which sample, and therefore depends on
+    `num_samples` alone, not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -93,7 +93,8 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
 
     Args:
         num_samples: Number of samples. `Blocks` are also accepted, and returned unchanged.
-        size: Number of samples in a block. If `size` is None, it is `block_size_for(num_samples)`.
+        size: Number of samples in a block. If `size` is None, a block has
+            `block_size_for(num_samples)` samples.
 
     Raises:
         ValueError: When the samples form 2^31 or more blocks.
@@ -122,7 +123,7 @@ def reduce_samples(
     Args:
         draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
         reducer: The statistic to compute.
-        num_samples: Number of samples to reduce, or the blocks that divide them.
+        num_samples: Number of samples to reduce, or the blocks into which the samples are divided.
         first: Block 0, if the caller has already drawn it to set up the reducer; the loop then
             starts at block 1.
 

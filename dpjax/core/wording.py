@@ -14,7 +14,8 @@ _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
 """Pattern of a marked word, whose groups are the Python form of the word and its command-line
 option.
 
-If the group of the option is empty, the option is the Python name with dashes for underscores.
+If a marked word states no option, the option is the Python name with dashes in place of
+underscores.
 """
 
 
@@ -24,8 +25,8 @@ def term(python: str, option: str = "") -> str:
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
         option: Option such as "--method events", which replaces the word in messages of a command
-            that has this option. If `option` is empty, the word is replaced by the option of the
-            same name.
+            that has this option. If `option` is empty, the word is replaced by the option that has
+            the same name as the word.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -64,8 +65,8 @@ class Sentence(str):
         """Return the message with marked words replaced by the options of a command.
 
         Args:
-            options: Options of the command, by Python argument. A word without such an option is
-                kept.
+            options: Options of the command, by Python argument. A marked word is kept if the
+                command has no such option.
         """
         known = {*options.values()}
 

@@ -104,7 +104,7 @@ def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
 
 
 def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
-    """Return the places where two arrays differ, with both values; NaN counts as equal to NaN."""
+    """Return the places where two arrays differ, with both values; two NaN count as equal."""
     differs = first != second
     differs &= ~((first != first) & (second != second))
     places = [tuple(map(int, place)) for place in np.argwhere(differs)]

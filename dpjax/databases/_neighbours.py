@@ -164,7 +164,7 @@ def random_answers(
     Before any move, all answers are drawn uniformly from [low, high].
 
     Args:
-        key: Integer seed or typed key; the same key gives the same pairs.
+        key: Integer seed or typed key, which determines the pairs.
         num_pairs: Number of pairs.
         num_queries: Number of query answers in a database.
         low: Lower end of the interval of answers.

@@ -107,7 +107,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     """Validate a list of (database, neighbor), and return the list without changing the databases.
 
     Raises:
-        TypeError: When an entry is not a pair; the message names the first such entry.
+        TypeError: When an entry of the list is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):

@@ -72,7 +72,7 @@ class Silverman(_NormalRate):
     """Silverman's rule of thumb: 0.9 min(sd, IQR / 1.34) n^(-1/5) for d = 1, as R's nrd0.
 
     For dimension d > 1, the factor 0.9 becomes (4 / (d + 2))^(1/(d+4)), the exponent becomes
-    -1/(d+4), and min(sd, IQR / 1.34) becomes the geometric mean of this number over the axes.
+    -1/(d+4), and min(sd, IQR / 1.34) becomes its geometric mean over the axes.
 
     References:
         Silverman (1986), section 3.4.2; Askin, Kutta, Dette (2022), section V (R's `kdensity`).

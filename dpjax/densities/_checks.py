@@ -1,6 +1,6 @@
 """Validation of the arguments of density estimates.
 
-Shapes are always validated. Values are validated only if JAX does not trace them.
+Shapes are always validated, but values are validated only if JAX does not trace the arguments.
 """
 
 import jax.numpy as jnp

@@ -22,12 +22,14 @@ class IndependenceCheck:
         query: Description of the query.
         runs: Number of runs of results above or below the median; results equal to the median are
             left out.
-        runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
+        runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test, or NaN if it is
+            undefined.
         autocorrelation: Correlation of each result with the next result in the sequence.
-        autocorrelation_p_value: Two-sided permutation p-value of the correlation; NaN if undefined.
-        p_value: p-value adjusted for all tests of all queries; NaN if undefined. If the databases
-            are independent, the probability that any query has an adjusted p-value of
-            `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
+        autocorrelation_p_value: Two-sided permutation p-value of the correlation, or NaN if it is
+            undefined.
+        p_value: p-value that is adjusted for all tests of all queries, or NaN if it is undefined.
+            If the databases are independent, the probability that any query has an adjusted p-value
+            of `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -39,7 +41,7 @@ class IndependenceCheck:
 
     @property
     def dependent(self) -> bool:
-        """Whether the databases look dependent; False if the tests are undefined."""
+        """Whether the databases look dependent, which is False if the tests are undefined."""
         return self.p_value <= FALSE_ALARMS
 
     def __str__(self) -> str:
@@ -108,7 +110,7 @@ def check_independence(
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of runs and the lag-1 autocorrelation of d queries in many orders.
 
-    Both arrays have shape [1 + permutations, d]; row 0 belongs to the observed order.
+    The two arrays have shape [1 + permutations, d], and row 0 belongs to the observed order.
     """
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)
@@ -140,7 +142,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Return the exact p-value of each number of runs; NaN if one side of the median is empty."""
+    """Return the exact p-value of each number of runs, or NaN without results on a side."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)

@@ -134,7 +134,7 @@ class FittedDensity(NamedTuple):
         density: Density whose kernel and bandwidth are fixed. If the bandwidth is variable, its
             factor is fixed.
         log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases; NaN if the likelihood was not computed.
+            fitted to the other databases, or NaN if the likelihood was not computed.
         notes: Sentences for a report.
     """
 

@@ -30,7 +30,7 @@ def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance that mass must travel to turn one sample into the other.
 
     The result is the largest gap between the quantile functions of the two samples. If the samples
-    have equal sizes, this gap is the largest difference of two values of the same rank.
+    have equal sizes, the result is the largest difference between two values of the same rank.
 
     Args:
         first: First sample, [n].

@@ -24,7 +24,7 @@ def plot_empirical_curves(result: Estimated) -> "Figure":
     """Plot delta and the total risk against epsilon.
 
     Args:
-        result: The result, over several epsilons.
+        result: Result of `empirical_privacy` for several epsilons.
 
     Returns:
         A matplotlib Figure.

@@ -94,8 +94,8 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon; it is true
-            up to some epsilon, and false above that epsilon.
+        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon, which is
+            true up to some epsilon and false above that epsilon.
         at_least: Smallest epsilon to consider. To find the largest result over several individuals,
             the result for the earlier individuals is passed.
 

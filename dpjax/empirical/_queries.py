@@ -214,8 +214,8 @@ class RegressionCoefficient(ExactQuery):
     Attributes:
         response: Response column.
         on: Name or names of the explanatory columns.
-        coefficient: Explanatory column whose coefficient is released. If `coefficient` is None, it
-            is the first column of `on`.
+        coefficient: Explanatory column whose coefficient is released. If `coefficient` is None, the
+            column is the first column of `on`.
     """
 
     response: str
@@ -274,7 +274,7 @@ def parse_query(text: str) -> Any:
             stands for the coefficient of x in a regression of y on x and z.
 
     Raises:
-        ValueError: When the text is not the short form of a query.
+        ValueError: When `text` is not the short form of a query.
     """
     head, *rest = text.split(":")
     if head == "quantile" and len(rest) in (1, 2):

@@ -34,12 +34,13 @@ class EmpiricalPrivacy(Estimated, Shown):
             `uncertainty` was False.
         total_risk: Probability that the privacy of at least one individual fails,
             1 - prod_i (1 - delta_i), [E].
-        epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
+        epsilon_at_zero: Smallest epsilon, possibly infinite, at which no delta_i exceeds
+            `tolerance`.
         tolerance: Largest delta that counts as 0 in `epsilon_at_zero`.
         density: The chosen density, which can be passed to another call of `empirical_privacy`.
             With an adversary, each bucket has its own density, and `density` is None.
         log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases; NaN if the likelihood was not computed.
+            fitted to the other databases, or NaN if the likelihood was not computed.
         integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a
             closed form.
         num_databases: Number of databases.

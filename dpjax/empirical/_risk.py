@@ -20,7 +20,7 @@ from dpjax.empirical._samples import Progress, QuerySamples
 _BLOCK_SIZE = 2**20
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Function that maps epsilons [E] to deltas [rows, E] and to the error of these deltas."""
+"""Function that maps epsilons [E] to deltas [rows, E] and to the error of the deltas."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,8 @@ def individual_risk(
         samples: Results of the query.
         density: Kernel and bandwidth of the densities with and without an individual.
         epsilons: Privacy levels [E], from 0 to 500.
-        tolerance: Largest delta that counts as 0. If `tolerance` is None, `epsilon_at_zero` is NaN.
+        tolerance: Largest delta that counts as 0 in `epsilon_at_zero`. If `tolerance` is None,
+            `epsilon_at_zero` is NaN.
         progress: Callback (individuals done, individuals).
 
     Returns:

@@ -93,9 +93,9 @@ class JaxQuery(UserQuery):
 
     Attributes:
         function: `(values, present) -> result`, or `(key, values, present) -> result` if the
-            function is random. `values` has shape [individuals, records, columns]. `present` has
-            shape [individuals, records] and tells which records exist; the values of records that
-            do not exist are 0. `result` is a scalar or has shape [d].
+            function is random. The argument `values` has shape [individuals, records, columns].
+            `present` has shape [individuals, records] and tells which records exist; the values of
+            records that do not exist are 0. `result` is a scalar or has shape [d].
         name: Description of the query.
         num_draws: Number of draws per database, or None if the function takes no key.
         batch_size: Number of individuals evaluated together; a smaller number needs less memory.

@@ -19,7 +19,7 @@ class Bisection:
         before: Last version before the change, or None if no change was found.
         after: First version after the change, or None if no change was found.
         refuted: Whether the claim is refuted in `before`, or in the newest version if no change was
-            found; None if fewer than two versions could be audited.
+            found, or None if fewer than two versions could be audited.
         skipped: Versions between `before` and `after` that could not be audited.
     """
 

@@ -23,7 +23,7 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """Limits on the measurement of a mechanism's pace: a share of the time, and a number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Number of draws per draw of a restarted process, and maximum number of the latter."""
+"""Number of draws for each draw of a restarted process, and maximum number of such draws."""
 
 _RECORD = ".jsonl.gz"
 
@@ -82,8 +82,8 @@ def hunt(
 
     Args:
         cases: Cases to audit.
-        environments: Function from a case to the environments of its releases; it is not called if
-            `again` is True.
+        environments: Function from a case to the environments of its releases, which is not called
+            if `again` is True.
         folder: Folder of the records of draws, one for each case and release.
         again: If True, draw nothing, and audit the recorded draws of every release that has a
             record.
@@ -92,7 +92,7 @@ def hunt(
         seconds: Time for drawing, in seconds, for each case and release.
 
     Yields:
-        The outcome of each case in each release, even if it is a failure, as soon as it is known.
+        The outcome of each case in each release, even a failure, as soon as it is known.
     """
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):

@@ -13,7 +13,7 @@ import warnings
 
 
 def plain(value):
-    """Convert a value to JSON types; `json` writes non-finite floats as NaN and Infinity."""
+    """Convert a value to JSON types, which include NaN and Infinity."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -142,5 +142,5 @@ def leaf(default: float, check: Callable[..., None]) -> float:
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
-    """Return the float dtype of draws: the parameters' dtype, or jax's default if it is wider."""
+    """Return the float dtype of draws, the wider of the parameters' dtype and jax's default."""
     return jnp.result_type(*parameters, float)

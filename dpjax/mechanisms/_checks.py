@@ -1,4 +1,4 @@
-"""Validation of users' samplers: the form of outputs, and whether the key determines them."""
+"""Validation of users' samplers: the outputs have a valid form, and the key determines them."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LOOK = 256
 
 _CHANCE = 1e-9
-"""Probability of equal outputs under two keys, below which a sampler is rejected for them.
+"""A sampler is rejected for equal outputs under two keys if they have a smaller probability.
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()

@@ -115,9 +115,9 @@ class SnappedLaplace(OfNumber):
     """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
 
     The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). The function clamp
-    limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, which is
-    the smallest power of two above the noise scale. The class outputs integers: the released value
-    is clamp(Lambda times the output).
+    limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, where
+    Lambda is the smallest power of two above the noise scale. The class outputs integers: the
+    released value is clamp(Lambda times the output).
 
     Attributes:
         epsilon: True level.

@@ -64,7 +64,7 @@ class NoisyMax(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level; if the output is an index, no pair of databases attains it."""
+        """True level, which no pair of databases attains if the output is an index."""
         return self.rule.level * float(self.epsilon)
 
     @property
@@ -192,7 +192,7 @@ class PermuteAndFlip(OfQueries):
     """Visit candidates in random order; choose i with probability e^(epsilon (u_i - max u) / 2).
 
     Attributes:
-        epsilon: True level if each score has sensitivity 1; no pair of databases attains it.
+        epsilon: True level if each score has sensitivity 1, which no pair of databases attains.
         num_queries: Number of candidates; the database is the vector of their scores.
 
     References:

@@ -64,8 +64,8 @@ class SparseVector(OfQueries):
         epsilon: Claimed level, while `level` is the true level.
         threshold: Threshold T.
         num_queries: Number k of queries, the length of the database.
-        max_positives: Number c of positives after which a variant stops. Variants without this
-            parameter have c = 1.
+        max_positives: Number c of positives after which a variant stops. Variants without the
+            parameter `max_positives` have c = 1.
     """
 
     epsilon: float = 1.0
@@ -111,8 +111,9 @@ class SparseVector(OfQueries):
         """Draw int32 of shape [num_samples] for answers of shape [num_queries].
 
         If `tells_index` is true, an output is the index of the first positive, or k if there is no
-        positive. Otherwise, an output is a pattern whose bit i is set if query i is positive. If
-        the variant reports a number, outputs are floats [num_samples, 2]: the index and the number.
+        positive. If `tells_index` is false, an output is a pattern whose bit i is set if query i is
+        positive. If the variant reports a number, outputs are floats [num_samples, 2]: the index
+        and the number.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -183,8 +184,8 @@ class SVT3(SparseVector):
 
     A small reported number shows that the noisy threshold was at most that number, which reveals
     the earlier negative answers. For neighbors whose answers all change in the same direction, the
-    true level therefore increases with the number of queries: it is num_queries epsilon / 2. An
-    output is (index of the positive, number), or (num_queries, 0) if there is no positive.
+    true level is therefore num_queries epsilon / 2. An output is (index of the positive, number),
+    or (num_queries, 0) if there is no positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.

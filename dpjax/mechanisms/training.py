@@ -141,9 +141,9 @@ class DpSgd:
     and a flag that is 1 if the record is present. The two databases of a pair have the same rows
     and differ in the canary's flag (`dpjax.mechanisms.training.canary_pair`).
 
-    Each step clips the gradients of the batch to norm C, adds them up, and adds normal noise of
-    standard deviation sigma C. The noisy sum is divided by the expected batch size and multiplied
-    by the learning rate, and the result is subtracted from the parameters.
+    Each step clips the gradients of the batch to norm C, adds up the clipped gradients, and adds
+    normal noise of standard deviation sigma C. The noisy sum is divided by the expected batch size
+    and multiplied by the learning rate, and the result is subtracted from the parameters.
 
     Most scores are functions of x_t, the component of the noisy sum of step t along the canary's
     gradient, in units of C:

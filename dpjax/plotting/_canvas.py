@@ -209,7 +209,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Return the path of a figure; raise the errors of `save_figure` if it cannot be written."""
+    """Return the path of a figure; raise the errors of `save_figure` if the path is not valid."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

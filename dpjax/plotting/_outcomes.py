@@ -217,7 +217,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
 
 def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
-    """Return the densities of both sides, [2, bins]; NaN in tails and bins with few outputs."""
+    """Return the densities of both sides, [2, bins], or NaN in tails and bins of few outputs."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     widths = strip.high[last] - strip.low[first]

@@ -69,7 +69,7 @@ class Outputs(NamedTuple):
     Attributes:
         curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
         marks: Marks in the panel of losses, or None if the audited level is not a privacy loss.
-        discrete: Whether the points are outcomes or cells; if False, they are floats with
+        discrete: Whether the points are outcomes or cells; if False, the points are floats with
             densities.
         num_samples: Draws per side from which the curve was computed, or None if unknown.
         score: Name of the score to which vectors were reduced, or None if outputs are not vectors.

@@ -15,7 +15,8 @@ def check_report_path(path: str | Path) -> Path:
 
     Raises:
         ValueError: When the path ends in neither .html nor .md.
-        OSError: When the folder of the report does not exist, or when no file can be written to it.
+        OSError: When the folder of the report does not exist, or when no file can be written to the
+            folder.
         ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
     """
     path = Path(path)

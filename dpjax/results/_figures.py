@@ -41,7 +41,7 @@ def trade_off_figure(result: Parts) -> "Figure":
 
 
 def figure_of(result: Parts) -> "Figure":
-    """Plot the trade-off with the outputs next to it, or the parts that the result has."""
+    """Plot the trade-off next to the outputs, or else only one of them, or the levels."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):

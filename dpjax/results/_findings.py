@@ -17,8 +17,8 @@ class Row(NamedTuple):
         pair: Index of the pair that was chosen.
         output: Output of the witness as a list of numbers, or None if there is no such output.
         status: Name of a `Status`.
-        verdict: Verdict, if the method itself determines it; None if the verdict follows from the
-            bound and the claim.
+        verdict: Verdict, if the method itself determines the verdict, or None if the verdict
+            follows from the bound and the claim.
         state: Wealth of bets from which the run can continue, or None if the run made no bets.
     """
 

@@ -1,4 +1,4 @@
-"""Explanations of a result by a guess of the database from an output."""
+"""Explanations of a result by how often somebody would guess the database from an output."""
 
 import math
 
@@ -14,7 +14,7 @@ from dpjax.results._parts import (
 
 
 def meaning(result: Parts) -> list[str]:
-    """Return sentences on how often a guess is right, or [] if the result does not determine it.
+    """Return sentences on how often a guess is right, or [] if this is unknown.
 
     Somebody sees one output and guesses from which of two equally likely databases it came. By
     Bayes' rule, epsilon-differential privacy holds if and only if the guess is right with

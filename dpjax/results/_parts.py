@@ -71,10 +71,10 @@ class Witness:
         pair: Label of the pair.
         database: Database, as nested lists or as text.
         neighbor: Neighbor of the database.
-        output: Output with the largest loss: an event in words, an outcome, a float, or a list of
-            floats; None for histograms.
-        densities: Densities or probabilities in the confirmation set, at the database and at the
-            neighbor, before they are raised to the floor; None for histograms.
+        output: Output with the largest loss, which is an event in words, an outcome, a float, a
+            list of floats, or None for histograms.
+        densities: Densities or probabilities of the output in the confirmation set, at the database
+            and at the neighbor, not raised to the floor, or None for histograms.
         larger: Side at which the output is likelier, "database" or "neighbor".
         event: Event that was counted for an exact bound, in words.
         event_counts: Counts of the event at the database and at the neighbor.
@@ -207,8 +207,8 @@ class Parts:
         statement: Bounds, estimate, claim and verdict.
         witness: Witness of the largest loss, or None if there are no pairs.
         evidence: Draws and counts.
-        recipe: Subject of the audit (None if it has no name), method, notion, pairs and key as JSON
-            values, for `dpjax.rerun`.
+        recipe: Subject (None if the subject has no name), method, notion, pairs and key of the
+            audit as JSON values, for `dpjax.rerun`.
         provenance: Mechanism, versions and device.
         notes: Further notes for the reader.
         doubts: Reasons to doubt that the outputs are independent draws, usually none.

@@ -1,4 +1,4 @@
-"""Subjects of recipes: sources that can be restored from their names if this is permitted."""
+"""Subjects of recipes: sources that can be restored from their names, with permission."""
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject

@@ -44,7 +44,7 @@ def short(value: object) -> str:
 
 
 def unit_of(result: Parts) -> tuple[str, str]:
-    """Return the unit of a result's level, and a sentence that explains it."""
+    """Return the unit of a result's level, and a sentence that explains the unit."""
     name = "epsilon" if "epsilon" in result.level else result.notion.name
     if "Renyi" in result.level:
         name = "renyi"

@@ -49,8 +49,8 @@ def block_bytes(
         key: Integer seed of the sweep.
         execution: Options for the speed and memory of the computation.
         more: Draws per side in addition to the draws that the entry's method specifies.
-        states: States of the same runs after fewer draws, from which the runs continue. If `states`
-            is None, the runs start with their first draw.
+        states: States that the runs had after fewer draws, from which the runs continue. If
+            `states` is None, the runs start with their first draw.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:

@@ -50,7 +50,7 @@ def compute(
         key: Integer seed or typed key, into which the entry's identity is folded.
         execution: Options for the speed and memory of the computation, which never change a row.
         more: Draws per side in addition to the draws that the entry's method specifies.
-        states: Column `state` of the same runs after fewer draws, from which the runs continue. If
+        states: Column `state` that the runs had after fewer draws, from which the runs continue. If
             `states` is None, the runs start with their first draw, which gives the same rows.
 
     Returns:

@@ -61,8 +61,8 @@ def run_sweep(
         store: Store of the finished blocks.
         executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
             .get_executor()`. The workers of the executor compute blocks on their own devices and
-            send them to this process, which stores them. If `executor` is None, this process
-            computes the blocks.
+            send the blocks to this process, which stores all blocks. If `executor` is None, this
+            process computes the blocks.
         shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If `shard` is
             None, all blocks are computed, unless jax runs in several processes (`jax.distributed`).
             If jax runs in several processes, k is the number of processes, and i is the index of

@@ -95,8 +95,8 @@ class Store:
                 results may differ bitwise. Each row names the processor that computed the row.
 
         Raises:
-            ValueError: When the folder holds another sweep, when it was made by other versions or
-                on another processor, or when it is not a store.
+            ValueError: When the folder contains another sweep, a store of other versions or of
+                another processor, or no store.
             OSError: When no file can be written to the folder.
         """
         needs("sweeps", "sweeps", "pyarrow")

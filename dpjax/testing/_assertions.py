@@ -129,7 +129,7 @@ def assert_not_private(
         subject: Anything that `dpjax.audit` accepts.
         epsilon: Claimed epsilon that must be refuted.
         pairs: Neighboring databases, or a space of `dpjax.neighbors`.
-        **options: Options of the audit and forms of the claim, as in `assert_private`.
+        **options: Options of the audit, and a claim in place of epsilon, as in `assert_private`.
 
     Returns:
         Result of the audit.
@@ -173,8 +173,8 @@ def audit_in_test(
     Raises:
         ValueError: When `dpjax.audit` rejects an argument, or when both sizes and `seconds` are
             given.
-        TypeError: When `dpjax.audit` rejects the type of an argument, or when an option is given
-            that the function does not accept, such as `epsilon`.
+        TypeError: When `dpjax.audit` rejects the type of an argument, or when an option such as
+            `epsilon` is given, which the function does not accept.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))

@@ -67,7 +67,7 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
         num_draws: Total number of draws.
         num_pairs: Number of pairs that are searched.
         whole_blocks: Whether both sizes must be positive multiples of the maximum block size. All
-            audits whose sizes are such multiples share one compiled program.
+            audits with sizes in whole blocks share one compiled program.
     """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)

@@ -88,8 +88,8 @@ def _importable(thing: object) -> bool:
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
     """Return a dict from "pairs" to the code of that argument.
 
-    If the audit needs no such argument, the dict is empty. If the pairs cannot be written as code
-    of moderate length, the code is None.
+    If the audit needs no argument "pairs", the dict is empty. If the pairs cannot be written as
+    code of moderate length, the code is None.
     """
     if pairs is None:
         # Built-in mechanisms have standard pairs, and recorded outputs have pairs of their own, so

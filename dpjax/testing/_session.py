@@ -187,4 +187,4 @@ class Session:
 
 
 CURRENT: Session | None = None
-"""Session of the pytest run in this process, or None if the plugin is not active."""
+"""Session of the pytest run in this process, or None if the plugin of dpjax is not active."""

@@ -1,4 +1,4 @@
-"""A watch: one sequential audit, which every chunk of arriving outputs continues."""
+"""A watch, which is a sequential audit that every chunk of arriving outputs continues."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Real

@@ -86,7 +86,7 @@ class Domain:
         return bounds[0] <= value <= bounds[1]
 
     def values(self, seen: Sequence[object], field: int = 0) -> list[object]:
-        """Return distinct values to try in one field.
+        """Return distinct values that are tried in a field of new records.
 
         Args:
             seen: Values of the field in the example database, whose type decides which other values

@@ -84,7 +84,7 @@ def with_fields(record: Record, fields: Sequence[object]) -> Record:
 
 
 def key_of(record: Record) -> object:
-    """Return a key that is equal for equal records; NaN equals NaN, but -0.0 does not equal 0.0."""
+    """Return a key that is equal for equal records; -0.0 differs from 0.0, NaN equals NaN."""
     return tuple((type(field).__name__, repr(field)) for field in fields_of(record))
 
 
