@@ -36,7 +36,7 @@ def option(
         default: Default value of the field.
         kind: Type of the option's value on the command line. If `kind` is empty, the option's value
             has the type of the field.
-        metavar: Placeholder of the option's value in the help.
+        metavar: Placeholder that the help shows for the option's value.
         choices: Values offered by shell completion.
         flag: Name of the option. If `flag` is empty, the option is the field's name with dashes.
             The option of a bool is written "--on/--off", or "/--off" if the field is True by

@@ -45,7 +45,8 @@ class Reducer(NamedTuple, Generic[Carry]):
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid
             samples are the padding of the last block, and must not count.
         reads_once: Whether the update reads a block in one place only, so that XLA can fuse the
-            update with the draw. If False, a block is stored before the update reads it.
+            update with the draw. If `reads_once` is False, a block is stored before the update
+            reads it.
     """
 
     init: Callable[[], Carry]

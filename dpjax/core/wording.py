@@ -65,7 +65,7 @@ class Sentence(str):
         """Return the message with marked words replaced by the options of a command.
 
         Args:
-            options: Options of the command, by Python argument. A marked word is kept if the
+            options: Command-line option of each Python argument. A marked word is kept if the
                 command has no such option.
         """
         known = {*options.values()}
@@ -153,7 +153,7 @@ def in_options(text: object, options: Mapping[str, str]) -> str:
 
     Args:
         text: An error, a `Sentence` or plain text.
-        options: Options of the command, by Python argument.
+        options: Command-line option of each Python argument.
     """
     if isinstance(text, BaseException) and len(text.args) == 1:
         text = text.args[0]

@@ -26,7 +26,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
     the addition of a record.
 
     Args:
-        database: Vector [records]; 0 marks an absent record.
+        database: Vector [records], in which 0 marks an absent record.
 
     Returns:
         Pairs, in the order of the records.
@@ -122,7 +122,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
     """Pair one database in {0,1}^d with all others, or pair all databases that differ in one entry.
 
     Args:
-        dimension: d, the number of entries.
+        dimension: Number d of entries in a database.
         database: Zeros and ones [d]. If `database` is None, the pairs are all edges of the cube.
 
     Returns:
@@ -167,8 +167,8 @@ def random_answers(
         key: Integer seed or typed key, which determines the pairs.
         num_pairs: Number of pairs.
         num_queries: Number of query answers in a database.
-        low: Lower end of the interval of answers.
-        high: Upper end of the interval of answers.
+        low: Smallest answer before any move.
+        high: Largest answer before any move.
 
     Returns:
         `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.

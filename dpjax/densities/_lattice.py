@@ -134,7 +134,7 @@ def smooth_counts(
 
     Args:
         counts: Integers [bins + 1], the carry of `lattice_counts`.
-        lattice: The lattice of the counts.
+        lattice: Lattice on which the samples were counted.
         bandwidth: Scalar.
         kernel: The kernel.
         num_samples: Number of streamed samples, including samples outside the lattice.

@@ -59,7 +59,7 @@ class VariableBandwidth:
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
     """Return the distance [n] from each point of a sample to its k-th nearest other point.
 
-    The argument `neighbor` is k. If `neighbor` is None, k is sqrt(n), rounded.
+    The argument `neighbor` is the number k. If `neighbor` is None, k is sqrt(n), rounded.
     """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)

@@ -45,7 +45,7 @@ class NoiseCalibration(Calibrated, Shown):
         epsilon: The requested privacy level.
         noise: Noise that is added to a result.
         scale: Scale lambda of the noise, in the unit of the query.
-        rule: Rule that determines lambda: 'wasserstein', 'hausdorff' or 'smallest'.
+        rule: Rule that determines the scale lambda: 'wasserstein', 'hausdorff' or 'smallest'.
         wasserstein_infinity: W_inf, the largest infinity-Wasserstein distance between the results
             with and without an individual, over all individuals, in the unit of the query.
         hausdorff: Largest Hausdorff distance between the results with and without an individual,

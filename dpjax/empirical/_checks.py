@@ -206,7 +206,7 @@ class CoverageCheck:
     Attributes:
         num_databases: Number of databases.
         fewest: Smallest number of databases in which any individual appears.
-        median: Median number of databases per individual.
+        median: Median, over the individuals, of the number of databases that contain an individual.
         num_everywhere: Number of individuals that appear in every database.
         num_rare: Number of individuals who appear in fewer than half of the databases.
     """

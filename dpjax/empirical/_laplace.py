@@ -48,8 +48,9 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     """Return the monotone pieces of two Laplace-kernel density estimates.
 
     Args:
-        first: Sample from which p is estimated, [n].
-        second: Samples from which q is estimated, one per row, [rows, m]; NaN entries are ignored.
+        first: Sample from which the density p is estimated, [n].
+        second: Samples from which the densities q are estimated, one per row, [rows, m], in which
+            NaN entries are ignored.
         bandwidth: Scale of the kernels.
 
     Returns:
@@ -102,8 +103,9 @@ def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -
     """Return the exact largest |ln p - ln q| over the real line.
 
     Args:
-        first: Sample from which p is estimated, [n].
-        second: Samples from which q is estimated, one per row, [rows, m]; NaN entries are ignored.
+        first: Sample from which the density p is estimated, [n].
+        second: Samples from which the densities q are estimated, one per row, [rows, m], in which
+            NaN entries are ignored.
         bandwidth: Scale of the Laplace kernels of p and q.
     """
     return np.abs(laplace_pieces(first, second, bandwidth).left).max(axis=1)

@@ -45,9 +45,9 @@ class Pieces:
         For k pieces, the result has shape [2, k].
 
         Args:
-            row: Row of each of the k pieces.
+            row: Row that contains each of the k pieces.
             piece: Index of each piece in its row.
-            level: Value that l crosses in each piece.
+            level: Value of the log ratio l at the crossing in each piece.
         """
         raise NotImplementedError("A constant log ratio crosses nothing.")
 

@@ -90,7 +90,7 @@ def _blocks(
     """Yield blocks of individuals, each with the function that computes their deltas.
 
     A block has several individuals if delta has a closed form: the kernel is Laplace with a fixed
-    bandwidth, and the query is not joint. Otherwise, a block has one individual.
+    bandwidth, and the query is not joint. If delta has no closed form, a block has one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

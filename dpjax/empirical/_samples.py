@@ -39,7 +39,7 @@ class Query(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class QuerySamples:
-    """Results of a query of d numbers for each of n databases: S = n * num_draws samples.
+    """Results of a query of d numbers: S = n * num_draws samples from n databases.
 
     Attributes:
         names: Descriptions of the d queries.
@@ -95,7 +95,7 @@ class JaxQuery(UserQuery):
         function: `(values, present) -> result`, or `(key, values, present) -> result` if the
             function is random. The argument `values` has shape [individuals, records, columns].
             `present` has shape [individuals, records] and tells which records exist; the values of
-            records that do not exist are 0. `result` is a scalar or has shape [d].
+            records that do not exist are 0. The returned `result` is a scalar, or has shape [d].
         name: Description of the query.
         num_draws: Number of draws per database, or None if the function takes no key.
         batch_size: Number of individuals evaluated together; a smaller number needs less memory.
@@ -146,8 +146,8 @@ class HostQuery(UserQuery):
     Attributes:
         function: `(values) -> result`, or `(generator, values) -> result` if the function is
             random; `generator` is a NumPy random generator. `values` holds the remaining records
-            and has shape [records, columns], or [records] if there is only one column. `result`
-            is a number or has shape [d].
+            and has shape [records, columns], or [records] if there is only one column. The returned
+            `result` is a number, or has shape [d].
         name: Description of the query.
         num_draws: Number of draws per database, or None if the function takes no generator.
     """

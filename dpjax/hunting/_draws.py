@@ -18,9 +18,10 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum time to wait for an output, in seconds; `_FIRST_CALL` is for a process's first output.
+"""Maximum times to wait for an output and for a process's first output, in seconds.
 
-The first output takes longer, because its call imports the library and may compile functions.
+The first output of a process takes longer, because its call imports the library and may compile
+functions.
 """
 
 _LONGEST = 2**24
@@ -34,8 +35,8 @@ class Draws(NamedTuple):
 
     Attributes:
         draw: Function that draws from the process of the audit.
-        restarted: Function that returns a context. The context starts a new process, and its value
-            is a function that draws from the new process.
+        restarted: Function that returns a context, which starts a new process and whose value is a
+            function that draws from the new process.
     """
 
     draw: Draw

@@ -43,7 +43,7 @@ class BuiltIn:
     """A built-in mechanism: a dataclass of validated parameters.
 
     Attributes:
-        name: Name on the command line.
+        name: Name of the mechanism on the command line.
         source: Publication that defines the mechanism.
         output_space: Space of the outputs.
         level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no

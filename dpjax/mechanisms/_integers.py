@@ -91,7 +91,7 @@ class TruncatedGeometric(BuiltIn):
 
     @property
     def level(self) -> float:
-        """True level, ln(1 + 2^-k)."""
+        """True level, ln(1 + 2^-k) for k = ceil(log2(2 / epsilon))."""
         return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
 
     def standard_pairs(self) -> Pairs:

@@ -110,7 +110,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     Attributes:
         epsilon: Level of the noisy vector; the level of the reported bits, `level`, is smaller.
-        threshold: Threshold between 1/2 and 1.
+        threshold: Threshold for the reported bits, between 1/2 and 1.
         num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
             i of the output belongs to category i.
 
@@ -131,9 +131,10 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """True level, ln(p (1 - q) / (q (1 - p))).
+        """True level, the log odds ratio of the bits of the true category and of another one.
 
-        A bit is 1 with probability p for the true category, and q for every other category.
+        If a bit is 1 with probability p for the true category and q for every other category, the
+        level is ln(p (1 - q) / (q (1 - p))).
         """
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2

@@ -165,9 +165,10 @@ class SVT1(SparseVector):
 
 @pytree
 class SVT2(SparseVector):
-    """Variant 2: the threshold's noise is redrawn after each positive. True level epsilon.
+    """Variant 2: the threshold's noise is redrawn after each positive; true level epsilon.
 
-    The noise is Lap(2 c / eps) on the threshold and Lap(4 c / eps) on queries.
+    The noise is Lap(2 c / eps) on the threshold and Lap(4 c / eps) on queries, where c is
+    `max_positives`.
 
     References:
         Lyu, Su, Li (2017), Algorithm 2; Askin, Kutta, Dette (2022), experiment (e).
@@ -197,9 +198,10 @@ class SVT3(SparseVector):
 
 @pytree
 class SVT4(SparseVector):
-    """Variant 4: the queries' noise lacks the factor c. True level (1 + 6 c) epsilon / 4.
+    """Variant 4: the queries' noise lacks the factor c = max_positives.
 
-    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries.
+    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries. The true level is (1
+    + 6 c) epsilon / 4.
 
     References:
         Lyu, Su, Li (2017), Algorithm 4; Askin, Kutta, Dette (2022), experiment (f).
@@ -245,7 +247,7 @@ class SVT6(SparseVector):
 
 @pytree
 class NumericalSVT(SparseVector):
-    """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
+    """Numerical sparse vector: reports the positive answer with fresh noise; true level epsilon.
 
     The noise is Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, and Lap(3 / eps) on the
     reported answer. The mechanism stops at the first positive. An output has the same form as an
@@ -263,9 +265,9 @@ class NumericalSVT(SparseVector):
 class SVT3And4(OfQueries):
     """Variants 3 and 4 on the same answers, with independent noise; both outputs are reported.
 
-    The label is (index of variant 3) * (num_queries + 1) + (index of variant 4). The number is that
-    of variant 3. The true level is the sum of the levels of the two variants and increases with the
-    number of queries.
+    The label is (index of variant 3) * (num_queries + 1) + (index of variant 4). The number of an
+    output is the number that variant 3 reports. The true level is the sum of the levels of the two
+    variants and increases with the number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.

@@ -31,8 +31,8 @@ def name_of(mechanism: object) -> str:
 def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
-    The result is empty for a function. A value that is neither a number nor an array is replaced by
-    its name, and a large array is replaced by a description.
+    If the mechanism is a function, the dict is empty. A value that is neither a number nor an array
+    is replaced by its name, and a large array is replaced by a description.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}

@@ -69,8 +69,8 @@ class Witness:
 
     Attributes:
         pair: Label of the pair.
-        database: Database, as nested lists or as text.
-        neighbor: Neighbor of the database.
+        database: Database of the pair, as nested lists or as text.
+        neighbor: Neighbor of the database, in the same form.
         output: Output with the largest loss, which is an event in words, an outcome, a float, a
             list of floats, or None for histograms.
         densities: Densities or probabilities of the output in the confirmation set, at the database

@@ -16,7 +16,7 @@ MANIFEST, BLOCKS = "manifest.json", "blocks"
 
 
 class Contents(NamedTuple):
-    """The files in a store's folder of blocks, by their condition.
+    """The files in a store's folder of blocks, sorted into five classes.
 
     Attributes:
         finished: Complete files, by the names of their blocks.

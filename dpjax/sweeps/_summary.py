@@ -94,7 +94,7 @@ class Stored(Protocol):
     spec: SweepSpec
 
     def contents(self) -> Looked:
-        """Return the files of the store by their condition."""
+        """Return the files of the store, sorted into classes."""
         ...
 
     def columns(self) -> dict[str, JsonObject]:

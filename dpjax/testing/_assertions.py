@@ -159,8 +159,8 @@ def audit_in_test(
 ) -> AuditResult:
     """Run an audit in a test without asserting anything.
 
-    The fixture `dpjax_audit` is this function. The time of the audit counts against --dpjax-budget,
-    and the final table has a row for the audit.
+    The fixture `dpjax_audit` returns `audit_in_test`. The time of the audit counts against
+    --dpjax-budget, and the final table has a row for the audit.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.

@@ -148,7 +148,7 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     particular, events with a probability far below 1 / (number of draws) are rarely observed.
 
     Args:
-        result: Result of an audit by events.
+        result: Result of an audit that counted an event.
         claim: Claimed epsilon, for the delta of the audit.
 
     Returns:

@@ -34,7 +34,7 @@ class Space:
 
         Args:
             pair: A proposed pair.
-            seed: Integers that together form the seed.
+            seed: Integers that seed the random choices.
 
         Returns:
             The varied pair, or None if no attempt produced a pair in the space.
