@@ -194,7 +194,8 @@ def binned_density(
         samples: Samples, floats [n] or [n, 1].
         points: Points, floats [p] or [p, 1]; the lattice spans all points and the kernel's reach
             around them.
-        bandwidth: Scalar above 0, at least `Kernel.min_nodes` times the distance between nodes.
+        bandwidth: Bandwidth, a scalar above 0 and at least `Kernel.min_nodes` times the distance
+            between nodes.
         kernel: Name of the kernel.
         num_nodes: Number of lattice nodes.
 

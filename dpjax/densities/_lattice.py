@@ -138,7 +138,7 @@ def smooth_counts(
         bandwidth: Scalar.
         kernel: The kernel.
         num_samples: Number of streamed samples, including samples outside the lattice.
-        fine: Number of bins per node of the counts.
+        fine: Number of bins per lattice node.
 
     Returns:
         Densities >= 0 at the nodes, [nodes].

@@ -1,8 +1,8 @@
 """A panel: the records of many individuals in a sequence of databases.
 
 An individual may have many records in a database, or none, so records are stored in flat arrays
-with one row per record. Estimators use totals over each individual's records, which are dense
-arrays [databases, individuals].
+with one row per record. Estimators use totals over each individual's records, in dense arrays
+[databases, individuals].
 """
 
 from collections.abc import Hashable, Sequence

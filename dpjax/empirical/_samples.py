@@ -74,7 +74,7 @@ class UserQuery:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return answers as `Query.answers` does, with the same keys for all individuals."""
+        """Return answers as `Query.answers` does; all answers from one draw have the same key."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))

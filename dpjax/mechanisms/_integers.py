@@ -69,7 +69,7 @@ class TruncatedGeometric(BuiltIn):
     """A count in 0..n plus two-sided geometric noise, clamped to 0..n: true level ln(1 + 2^-k).
 
     The noise j has probability proportional to (1 + 2^-k)^-|j| with k = ceil(log2(2 / epsilon)).
-    The base is 1 + 2^-k because the published algorithm's exact arithmetic needs a rational base.
+    The exact arithmetic of the published algorithm requires a rational base, such as 1 + 2^-k.
 
     Attributes:
         epsilon: Requested level epsilon; the true level lies between epsilon / 4 and epsilon / 2.

@@ -131,7 +131,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """True level, the log odds ratio of the bits of the true category and of another one.
+        """True level, the log odds ratio of the bits of the true and of any other category.
 
         If a bit is 1 with probability p for the true category and q for every other category, the
         level is ln(p (1 - q) / (q (1 - p))).

@@ -200,8 +200,8 @@ class SVT3(SparseVector):
 class SVT4(SparseVector):
     """Variant 4: the queries' noise lacks the factor c = max_positives.
 
-    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries. The true level is (1
-    + 6 c) epsilon / 4.
+    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries. With c =
+    `max_positives`, the true level is (1 + 6 c) epsilon / 4.
 
     References:
         Lyu, Su, Li (2017), Algorithm 4; Askin, Kutta, Dette (2022), experiment (f).

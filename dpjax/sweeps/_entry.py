@@ -125,7 +125,7 @@ class Entry:
 
     @cached_property
     def region(self) -> Region | None:
-        """`Box` or `Outcomes` within which outputs are compared.
+        """The `Box` or `Outcomes` within which outputs are compared.
 
         If `region` is None, outputs are compared everywhere; methods that estimate densities then
         use the range of a pilot's outputs.

@@ -189,10 +189,7 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a TypeError or ValueError with a new text, depending on the class of an error.
-
-    The class of the error itself is not used, because some subclasses need more than a text.
-    """
+    """Return a TypeError or ValueError with a new text, depending on the class of an error."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 

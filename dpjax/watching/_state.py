@@ -39,8 +39,8 @@ class State:
         gone: Number of outputs per side that were counted and dropped. Dropped outputs arrived
             after the first outputs in `held` and before the uncounted outputs.
         result: Result so far, or None before there are enough outputs for the first cells.
-        passages: Hashes of short sequences of all outputs taken. A repeated hash shows that outputs
-            arrived a second time.
+        passages: Hashes of short sequences of all outputs that were taken. A repeated hash shows
+            that outputs arrived a second time.
     """
 
     terms: JsonObject
