@@ -79,18 +79,18 @@ def audit(
             `num_claims` = 1, a correct mechanism is refuted for at most one key in a thousand.
         num_claims: Number of audits whose bounds hold jointly at the confidence; the bound of each
             audit may fail with probability at most (1 - confidence) / num_claims.
-        distance: Number k of records in which the databases of each pair differ. Bounds are
-            converted to one record by the group property of the notion.
-        key: Integer seed or typed key; audits with the same key give the same result.
-        execution: How the work is laid out on the machine; it never changes the result.
+        distance: Number k of records in which the databases of each pair differ. The bounds of the
+            audit are converted to a distance of one record by the group property of the notion.
+        key: Integer seed or typed key, which determines all random choices of the audit.
+        execution: Options for the speed and memory of the audit, which never change the result.
 
     Returns:
-        The result, with a verdict on the claim.
+        The result of the audit, with a verdict on the claim.
 
     Raises:
         ValueError: When an argument is out of range, or when the outputs at the two databases of a
             pair cannot be compared.
-        TypeError: When an argument has the wrong type.
+        TypeError: When an argument of `audit` has the wrong type.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4; Buehler (1957) for events; Gorla et al.,
@@ -152,10 +152,10 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Repeat an audit from its recipe, with the same draws and thus the same result.
+    """Repeat an audit from the recipe in its result; the draws and the new result are the same.
 
     Args:
-        result: Result of `audit`, or the path of a file that holds one, in JSON or HTML.
+        result: Result of `audit`, or path of a JSON or HTML file that contains such a result.
         subject: Subject of the audit. Without a subject, the recipe must name a mechanism of the
             catalogue, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.
@@ -200,10 +200,11 @@ def resume(
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or the file of that result.
         subject: Subject of the audit, if the recipe does not name one, as in `rerun`.
-        pairs: Pairs of the earlier audit; needed only if the recipe does not contain the pairs.
+        pairs: Pairs of the earlier audit, which are needed only if the recipe does not contain the
+            pairs.
         num_draws: Total draws per side, including the draws of `result`. If `num_draws` is None,
             the total is 250,000, or unlimited if `seconds` is given.
-        seconds: Time for further draws, in seconds.
+        seconds: Time limit for further draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.
 
@@ -242,13 +243,6 @@ def _recipe_of(
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
     """Return the source and all other arguments of `audit`, read from the recipe of a result.
-
-    Args:
-        result: The result.
-        subject: Subject of the audit, or None to create it from the recipe.
-        allow_import: As in `rerun`.
-        allow_command: As in `rerun`.
-        pairs: Pairs of the audit, or None to take them from the recipe.
 
     Raises:
         ValueError: When the recipe is damaged, or needs a subject that was not given.

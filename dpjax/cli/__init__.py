@@ -1,4 +1,4 @@
-"""The command line: `main` is its entry point, and every command has a module of its own."""
+"""The command line, whose entry point is `main`; every command has a module of its own."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from dpjax.cli._supervise import is_foreign, supervise
 
 
 def main() -> None:
-    """Run the command line; exit with a code from the table in the README."""
+    """Run the command line, and exit with a code from the table in the README."""
     with_own = threading.current_thread() is threading.main_thread() and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )

@@ -44,12 +44,7 @@ _EXAMPLES = (
 def application(
     commands: Collection[str] = COMMANDS, codes: list[int] | None = None
 ) -> typer.Typer:
-    """Return the typer application.
-
-    Args:
-        commands: Commands to include; only their modules are imported.
-        codes: List to which the exit code of the command is appended.
-    """
+    """Return the typer application."""
     codes = [] if codes is None else codes
     app = typer.Typer(
         name="dpjax",

@@ -70,14 +70,7 @@ def command(**given: Value) -> int:
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
-    """Return a sentence that warns of a long audit and names the option that limits its time.
-
-    Args:
-        source: Name of the parameter that selects the source, such as "host".
-        subject: The audited object.
-        total: Number of outputs to draw.
-        seconds: Estimated total time, in words.
-    """
+    """Return a sentence that warns of a long audit and names the option that limits its time."""
     if source not in ("host", "command"):
         return f"drawing {total:,} outputs takes about {seconds} in total."
     calls = -(-total // subject.batch_size) if subject.batched else total

@@ -1,4 +1,4 @@
-"""Options of `dpjax audit`: its own, and those declared by sources, methods and notions."""
+"""Options of `dpjax audit`, including the options that sources, methods and notions declare."""
 
 import copy
 from pathlib import Path
@@ -47,7 +47,7 @@ _USUAL = [
 ]
 """Phrases for the help text of --method, one for each source whose default method is not events.
 
-The phrase "guesses of --one-run", for example, says that guesses is the default for one run.
+For example, the phrase "guesses of --one-run" says that --one-run has the default method guesses.
 """
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
@@ -66,7 +66,7 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Python type and parser of an option's value, for each annotation of a dataclass field."""
+"""Python type and parser of an option's value, by the annotation of the option's field."""
 
 
 def _in_panel(row: Row) -> Row:
@@ -91,9 +91,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     """Return the table row of an option that one or more classes declare.
 
     Args:
-        fields: Maps the command-line name of each class that declares the option to the field that
-            declares it. The first field with a help text determines the option's type, flag and
-            metavar.
+        fields: Field that declares the option, by the command-line name of the class that has the
+            field. The first field with a help text determines the option's type, flag and metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]
@@ -132,7 +131,7 @@ def _naming_row(text: str, metavar: str) -> Row:
 
 
 def _declared_rows() -> Table:
-    """Return the table rows of all options that sources, notions and methods declare, by field."""
+    """Return the table rows of all options of sources, notions and methods, by field name."""
     found: dict[str, dict[str, Option]] = {}
     for owner, kind in (DECLARED_SOURCES | DECLARED_NOTIONS | DECLARED_METHODS).items():
         for field in kind.options:
@@ -253,14 +252,10 @@ _ROWS: Table = {
     **_declared_rows(),
 }
 TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
-"""Options of `dpjax audit`, by parameter."""
 
 
 def source_of(written: dict[str, Value]) -> str:
     """Return the source that the command line names, and set its default method if none is given.
-
-    Args:
-        written: Values of the parameters given on the command line.
 
     Raises:
         ValueError: When the command line names no source or several sources, when a method or
@@ -289,7 +284,7 @@ def source_of(written: dict[str, Value]) -> str:
 
 
 def declared_values(kind: Declared, written: Given) -> dict[str, Value]:
-    """Return the values given for the options that a class declares, by field."""
+    """Return the values that the user gave for a class's options, by the name of the field."""
     from dpjax.core import validate
 
     values = {}

@@ -1,8 +1,7 @@
-"""Options declared on the fields of dataclasses, read from source code without importing it.
+"""Options that are declared on the fields of dataclasses, read from source code without an import.
 
-The help needs the declared options alone. To obtain them by `dataclasses.fields`, the command line
-would have to import the classes and all that they depend on, which takes longer than printing the
-help.
+To read the options by `dataclasses.fields`, the command line would have to import the classes and
+all that they depend on, which takes longer than printing the help.
 """
 
 import ast
@@ -34,14 +33,15 @@ class Declared(NamedTuple):
     """A dataclass that declares options, as found in its source code.
 
     Attributes:
-        name: Name of the class on the command line and in recipes, or "" if it has no such name.
+        name: Name of the class on the command line and in recipes, or "" if the class has no such
+            name.
         title: First line of the class's docstring.
         required: Names of the fields that have no default.
         options: Fields of the class that are options, in order. If the class declares no options,
             the options of its base class are listed.
         bounded: Whether the class is a method that gives a lower bound.
-        asked: Help text and metavar of the option that selects the source; two empty strings if
-            no option selects it.
+        asked: Help text and metavar of the option that selects the source, or two empty strings if
+            no option selects the source.
         usual_method: Default method, if the class is a source.
         takes_pairs: Whether the user gives the pairs of databases, if the class is a source.
     """
@@ -64,7 +64,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> dict[str, tuple[str, str]]:
-    """Return, for each name that a module imports, the module it comes from and its name there."""
+    """Return, for each name that a module imports, the defining module and the name in it."""
     source = _source(module)
     # For speed, parse only the lines above the first class or function.
     end = _END_OF_IMPORTS.search(source)
@@ -78,12 +78,7 @@ def _imported(module: str) -> dict[str, tuple[str, str]]:
 
 @cache
 def registered(package: str, table: str) -> tuple[Declared, ...]:
-    """Return the declarations of the classes listed in a table of a package, in the table's order.
-
-    Args:
-        package: Package, such as "dpjax.methods".
-        table: Name of the table, such as "METHODS"; its entries are imported names of classes.
-    """
+    """Return the declarations of the classes in a table of a package, in the table's order."""
     places = _imported(package)
     for node in ast.parse(_source(package)).body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -97,12 +92,7 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
 
 @cache
 def declared(module: str, name: str) -> Declared:
-    """Return the declaration of a class.
-
-    Args:
-        module: The module that defines the class, or a package that imports it from its module.
-        name: Name of the class.
-    """
+    """Return the declaration of a class."""
     source = _source(module)
     start = next((each for each in _CLASS.finditer(source) if each[1] == name), None)
     if start is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""Parameters of the command that set an argument of `calibrate_noise`, with that argument."""
+"""Name of the argument of `calibrate_noise` that a parameter of the command sets, by parameter."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
@@ -72,7 +72,6 @@ TABLE: Table = {
     "report": option(Path, "Write a report with its figures (html or md)."),
     "quiet": QUIET,
 }
-"""Options of `dpjax empirical`."""
 
 
 EXAMPLES = (

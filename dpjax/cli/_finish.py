@@ -26,14 +26,7 @@ _COLORS = {
 
 
 class Files(NamedTuple):
-    """Paths of the optional output files of a command; a path is None if no file is requested.
-
-    Attributes:
-        plot: Path of the figure.
-        report: Path of the report.
-        junit: Path of the verdict as JUnit XML.
-        sarif: Path of the verdict as SARIF.
-    """
+    """Paths of the optional output files of a command; a path is None if no file is requested."""
 
     plot: Path | None = None
     report: Path | None = None
@@ -44,12 +37,9 @@ class Files(NamedTuple):
     def of(cls, given: Given) -> "Files":
         """Return the requested files, after a check that they can be written.
 
-        Args:
-            given: Values of the command's parameters, by name.
-
         Raises:
-            ValueError: When the suffix of a file is unknown.
-            OSError: When a file cannot be written.
+            ValueError: When a requested file has an unknown suffix.
+            OSError: When a requested file cannot be written.
         """
         files = cls(**{name: given.get(name) for name in cls._fields})
         if files.plot is not None:
@@ -72,12 +62,6 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
     """Print the result, write its files, and return the exit code of the verdict.
 
     A failure to write a file is reported, but does not change the exit code.
-
-    Args:
-        result: Result of an audit.
-        as_json: Whether to print JSON.
-        files: Files to write.
-        place: Where the audited code or file is, if known.
     """
     from dpjax.core.files import write_whole
     from dpjax.results import NO_CLAIM, NOT_REFUTED, REFUTING

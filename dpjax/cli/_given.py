@@ -17,13 +17,9 @@ _PART = 2**20
 def function_of(path: str, option: str) -> Value:
     """Import and return the function that MODULE:NAME or FILE.py:NAME names.
 
-    Args:
-        path: MODULE:NAME or FILE.py:NAME, as written on the command line.
-        option: Name of the option that gives the path, for messages.
-
     Raises:
-        ValueError: When the path does not have one of these two forms, or when the module cannot be
-            imported.
+        ValueError: When `path` is neither MODULE:NAME nor FILE.py:NAME, or when the module cannot
+            be imported.
     """
     from dpjax.core.errors import nearest
 
@@ -68,7 +64,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
             all databases must be numeric arrays of the same shape, and are stacked.
 
     Raises:
-        ValueError: When the text or the file holds no pairs.
+        ValueError: When the text or the file contains no pairs.
     """
     from dpjax.core.files import read_document, refuse_endless
     from dpjax.databases import Pairs

@@ -20,7 +20,6 @@ TABLE: Table = {
         autocompletion=_guides_like,
     )
 }
-"""Options of `dpjax guide`."""
 
 
 def command(**given: Value) -> None:

@@ -19,7 +19,7 @@ _FOLDER = Path("hunt")
 _REFUTING = ("violated", "not random")
 """Verdicts that refute a claim.
 
-The tuple is copied from `dpjax.results.REFUTING`, because that import would slow down `--help`.
+The tuple is a copy of `dpjax.results.REFUTING`, whose import would slow down `--help`.
 """
 
 TABLE: Table = {
@@ -46,7 +46,6 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
-"""Options of `dpjax hunt`."""
 
 EXAMPLES = (
     "dpjax hunt diffprivlib==0.6.6 --cases linear_regression.py",
@@ -124,14 +123,7 @@ def command(**given: Value) -> int:
 
 
 def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]") -> str:
-    """Return a sentence that names the version in which the verdict of a case changes.
-
-    Args:
-        case: The case.
-        wanted: "all", or version numbers from oldest to newest, separated by commas.
-        refuted: Function from a release to whether the claim is refuted, or to None if the release
-            cannot be audited.
-    """
+    """Return a sentence that names the version in which the verdict of a case changes."""
     from dpjax.hunting import bisect, versions_of
 
     given = versions_of(case.package) if wanted == "all" else wanted.split(",")
@@ -143,7 +135,7 @@ def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]"
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """Return the releases in which a case is audited: those of the user, else those of the case."""
+    """Return the releases in which a case is audited, as named by the user, or else by the case."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]

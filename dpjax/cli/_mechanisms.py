@@ -10,7 +10,6 @@ TABLE: Table = {"as_json": AS_JSON}
 EXAMPLES = ("dpjax mechanisms", "dpjax mechanisms --json")
 
 _WIDE = 110
-"""Minimum width of a terminal, in characters, for which the table has all of its columns."""
 
 
 def command(**given: Value) -> None:

@@ -1,4 +1,4 @@
-"""The options of `dpjax audit` that specify its notion and its claim."""
+"""The options of `dpjax audit` that specify the notion and the claim."""
 
 import json
 from pathlib import Path
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 def notion_of(written: Given) -> "Notion":
     """Return the notion that the command line names, with its order or its delta.
-
-    Args:
-        written: Values of the parameters given on the command line, by parameter.
 
     Raises:
         ValueError: When the order or delta of a notion is missing or out of range, or is given for
@@ -43,7 +40,8 @@ def claim_of(written: Given) -> Value:
     """Return the claim: a number, the list of a curve's points, or None if there is no claim.
 
     Raises:
-        ValueError: When the claim is neither a number, nor JSON, nor a file of JSON.
+        ValueError: When the claim is neither a number, nor JSON, nor the path of a file that
+            contains JSON.
     """
     claim = written.get("claim")
     if not isinstance(claim, str):

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 _RULE = "privacy-claim"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that are escaped in XML; tabs and line feeds are not among them."""
 
 
 class Place(NamedTuple):
-    """The position of the audited code in a file, or an audited file of outputs.
+    """Position of the audited code in a file, or an audited file of outputs.
 
     Attributes:
-        file: Path relative to the folder of the command, or absolute.
+        file: Path of the file, relative to the command's folder or absolute.
         line: Line number, from 1.
     """
 
@@ -39,11 +38,6 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
     """Return the position of the audited function, or the audited file.
 
     The result is None if a built-in mechanism or a program was audited.
-
-    Args:
-        source: Name of the parameter that selects the source, such as "function" or "samples".
-        written: Values of the command's parameters, by name.
-        subject: The audited object.
     """
     if source in ("samples", "one_run"):
         files = written[source]
@@ -66,9 +60,6 @@ def junit(result: "AuditResult") -> str:
     """Return a JUnit XML test case, which fails if the claim is violated.
 
     If the audit has no valid bound, the test case is an error.
-
-    Args:
-        result: Result of an audit.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 
@@ -99,10 +90,6 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
 
     Code-scanning services show every SARIF result as an alert. The log therefore contains a SARIF
     result only if the claim is violated or the audit has no valid bound.
-
-    Args:
-        result: Result of an audit.
-        place: Position of the audited code or file, or None if it is unknown.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 

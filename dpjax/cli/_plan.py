@@ -40,7 +40,6 @@ TABLE: Table = {
     ),
     "as_json": AS_JSON,
 }
-"""Options of `dpjax plan`."""
 
 
 EXAMPLES = (

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Earliest and latest time at which long work is announced, in seconds since its first report.
+"""Earliest and latest time at which long work is announced, in seconds since the first report of
+progress.
 
 Work is announced when its estimated total time exceeds `_LONG_SECONDS`.
 """
@@ -45,12 +46,12 @@ class _State:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the first report."""
+        """Number of seconds since the first report of progress."""
         return time.monotonic() - self._begun
 
     @property
     def now(self) -> int:
-        """Units of work done since the first report."""
+        """Number of units of work that were done since the first report of progress."""
         return self.done - (self.before or 0)
 
     @property
@@ -80,13 +81,13 @@ def progress_bar(
     """Show the progress of a computation on standard error or in a notebook (needs rich).
 
     Args:
-        unit: Plural noun for what is counted, such as "outputs".
-        quiet: Whether to show no progress at all.
+        unit: Plural noun for the units of work, such as "outputs".
+        quiet: Whether to hide the progress.
         announce: Function from (total units, total time in words) to a sentence. The sentence is
             printed once, as soon as the work is estimated to take more than a minute.
 
     Yields:
-        A function (done, total, text), with an optional text, that updates the display. The
+        A function (done, total, text), whose text is optional, that updates the display. The
         function can be passed to `dpjax.Execution(progress=...)`.
 
     Example:

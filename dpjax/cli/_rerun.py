@@ -13,7 +13,7 @@ from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""Largest difference of two bounds that count as equal, since machines may round differently."""
+"""Largest difference between two bounds that count as equal; machines may round differently."""
 
 TABLE: Table = {
     "file": argument(Path, "A JSON file of `--json`, or a report in HTML."),
@@ -33,7 +33,6 @@ TABLE: Table = {
     "sarif": SARIF,
     "quiet": QUIET,
 }
-"""Options of `dpjax rerun`."""
 
 
 EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import release")

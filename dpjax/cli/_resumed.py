@@ -12,11 +12,6 @@ if TYPE_CHECKING:
 def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
     """Return the result in the file that `--resume` names.
 
-    Args:
-        written: Values given on the command line, by the name of the parameter.
-        notion: Notion that the command line specifies.
-        claim: Claim that the command line specifies, or None.
-
     Raises:
         ValueError: When a term given on the command line, such as the claim, has another value in
             the file.

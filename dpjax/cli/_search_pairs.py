@@ -32,7 +32,6 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
-"""Options of `dpjax search-pairs`."""
 
 
 EXAMPLES = (

@@ -14,7 +14,6 @@ from typing import NoReturn, TextIO
 from dpjax.core.errors import neutral
 
 Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
-"""Type of the value that `signal.getsignal` returns."""
 
 _SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -30,7 +29,7 @@ class Stop:
     """A record of whether a signal has asked to stop.
 
     Attributes:
-        signal: Number of the signal, or None if no signal has arrived.
+        signal: Number of the signal that arrived, or None if no signal has arrived.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,7 @@ class Stop:
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Within the context, record the first termination signal instead of stopping.
+    """Within the context, record the first termination signal and continue.
 
     A second signal is handled as if the context did not exist.
     """
@@ -129,7 +128,7 @@ def _imports_jax() -> bool:
 
 @contextmanager
 def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
-    """Within the context, send termination signals to `handler`, and count them in `ARRIVED`.
+    """Within the context, handle termination signals by `handler`, and count them in `ARRIVED`.
 
     A signal that the process ignores, as after nohup, stays ignored. The context yields the earlier
     handlers, by signal number.
@@ -153,7 +152,7 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
 
 
 def say(text: str) -> None:
-    """Write one line to standard error, unless standard error is closed.
+    """Write a line of text to standard error, unless standard error is closed.
 
     The text may contain file names or third-party messages, so control characters are escaped.
     """
@@ -170,12 +169,7 @@ def leave(code: int) -> NoReturn:
 
 
 class _UntilClosed:
-    """A stream that discards all output after its reader has closed the pipe.
-
-    Args:
-        stream: Stream to write to.
-        errors: Type of the exception after which output is discarded.
-    """
+    """A stream that discards all output after its reader has closed the pipe."""
 
     def __init__(self, stream: TextIO, errors: type[OSError]):
         self._stream, self._errors = stream, errors

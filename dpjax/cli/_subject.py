@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Value, Value]:
     """Return the first two arguments of `dpjax.audit`: the subject, and its pairs or None.
 
-    Args:
-        source: Name of the parameter that selects the source, such as "function" or "samples".
-        written: Values given on the command line, by the name of the parameter.
-        stack: Exit stack for resources that must stay open until the audit ends.
-
     Raises:
         ValueError: When an option is malformed, or when a required option is missing.
     """

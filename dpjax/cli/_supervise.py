@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 FOREIGN = ("audit", "rerun", "search-pairs", "hunt", "sweep")
-"""Commands that import or run code named by the user."""
+"""Names of the commands that import or run a user's code."""
 
 Report = Callable[[int], None]
 """Type of the function that reports the exit code of the command to the supervisor."""
@@ -49,14 +49,14 @@ def is_foreign(words: Sequence[str]) -> bool:
 
 
 def supervise() -> Report:
-    """Start a working process to run the command, and wait for it in this process.
+    """Start a working process that runs the command, and wait for the working process.
 
     The function returns only in the working process, while the supervisor exits. If a program calls
     `dpjax.cli.main` after JAX has begun to compute, the function returns immediately, without
     supervision.
 
     Returns:
-        The function by which the working process reports its exit code to the supervisor.
+        Function with which the working process reports its exit code to the supervisor.
 
     Raises:
         SystemExit: In the supervisor, with the exit code of the command, when the working process
@@ -145,11 +145,6 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
     """Set up the working process, and return the function that reports to the supervisor.
 
     A thread starts to repeat the supervisor's signals in the working process.
-
-    Args:
-        listen: Descriptor of the pipe from which the working process reads signals.
-        tell: Descriptor of the pipe to which the working process writes its report.
-        nonce: Secret bytes that precede the exit code in a valid message.
     """
     # Keep references to these functions, because audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
@@ -170,7 +165,7 @@ def _follow(listen: int) -> None:
 
     If the supervisor ends, the working process ends too. A terminal sends a signal to both
     processes, but `kill` sends a signal to only one. Both processes count the signals that they
-    receive, so that a signal that has reached both is not repeated.
+    receive, so that no signal is repeated that has reached both processes.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):
@@ -201,7 +196,7 @@ def _pipe() -> tuple[int, int]:
 
 
 def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
-    """Start the same command in a new interpreter, which inherits only its ends of the pipes."""
+    """Start the same command in a new interpreter, which inherits its ends of the two pipes."""
     import subprocess
 
     numbers: list[int] = [listen, tell]

@@ -59,7 +59,6 @@ TABLE: Table = {
     ),
     "quiet": QUIET,
 }
-"""Options of `dpjax sweep`."""
 
 
 EXAMPLES = (

@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def showing(spec: "SweepSpec", *, quiet: bool = False) -> Iterator[Callable[["Progress"], None]]:
-    """Show the progress of a sweep, with the label of the current entry.
-
-    Args:
-        spec: Specification of the sweep.
-        quiet: Whether to show nothing.
-
-    Yields:
-        A function that must be called with every `Progress` of the sweep.
-    """
+    """Show the progress of a sweep, with the label of the current entry."""
     labels = {entry.id: number for number, entry in enumerate(spec.entries, start=1)}
     with progress_bar("runs", quiet=quiet) as show:
 

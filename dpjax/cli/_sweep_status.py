@@ -7,10 +7,6 @@ from pathlib import Path
 def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
     """Print a table of the entries of a store.
 
-    Args:
-        folder: Folder of the store.
-        allow_import: Modules that may be imported to find mechanisms that the store names.
-
     Raises:
         ValueError: When no folder is given, or when the folder contains no store.
     """

@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option: of the type that its row declares, or None if the option was not given."""
+"""Value of an option, of the type that the option's row declares; None if not given."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""
@@ -19,10 +19,10 @@ class Row(NamedTuple):
     """An option or an argument of a command.
 
     Attributes:
-        kind: Python type of the value, as in an annotation for typer.
+        kind: Python type of the option's value, as in an annotation for typer.
         info: `typer.Option` or `typer.Argument`, with default and help.
         owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
-            every source, method and notion has it.
+            every source, method and notion has the option.
     """
 
     kind: object
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 Table = Mapping[str, Row]
-"""Rows of a command's parameters, by parameter and in the order of the help."""
+"""Table rows of a command's parameters, by parameter, in the order of the help."""
 
 
 def option(
@@ -44,20 +44,7 @@ def option(
     choices: Iterable[str] = (),
     parser: Callable[[str], object] | None = None,
 ) -> Row:
-    """Return the table row of an option.
-
-    Args:
-        kind: Python type of the value.
-        text: Help text.
-        *flags: Names of the option, such as "--json". If none is given, the option is the
-            parameter's name with dashes.
-        default: Default value.
-        owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
-            every source, method and notion has it.
-        metavar: Placeholder of the value in the help.
-        choices: Values offered by shell completion.
-        parser: Function that converts the text on the command line to the value.
-    """
+    """Return the table row of an option."""
     info = typer.Option(
         default,
         *flags,
@@ -78,15 +65,7 @@ def argument(kind: object, text: str, **more: Value) -> Row:
 def add_command(
     app: typer.Typer, name: str, command: Callable[..., None], table: Table, examples: Iterable[str]
 ) -> None:
-    """Add a command whose parameters are the rows of a table.
-
-    Args:
-        app: Application that receives the command.
-        name: Name of the command.
-        command: Function that receives a value for every row by keyword; its docstring is the help.
-        table: Rows of the command's parameters.
-        examples: Example command lines, for the end of the help.
-    """
+    """Add a command whose parameters are the rows of a table."""
     # typer reads names, defaults and types from the signature and the annotations.
     parameters = [
         inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)
@@ -114,12 +93,12 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function for shell completion: from a prefix to the names that start with it."""
+    """Return a function for shell completion: from a prefix to the names with this prefix."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def written_of(given: Given) -> dict[str, Value]:
-    """Return the parameters that have a value, be it given on the command line or a default."""
+    """Return the parameters that have a value, which may be given or a default."""
     return {name: value for name, value in given.items() if value not in (None, [], ())}
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dpjax.watching import Folder, Watch
 
 _STATE = ".dpjax-watch.json"
-"""Default name of the state file in the watched folder."""
 
 _EVERY = 5.0
 """Default time, in seconds, between two checks of the folder for new files."""
@@ -68,7 +67,6 @@ TABLE: Table = {
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
-"""Options of `dpjax watch`."""
 
 EXAMPLES = (
     "dpjax watch releases --claim 1",
@@ -138,7 +136,6 @@ def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
 
 
 def _told(name: str, watched: "Watch") -> str:
-    """Return a line of progress about a processed file."""
     result = watched.result
     if result is None:
         return f"{name}: {min(watched.waiting):,} outputs per side, too few for a bound"

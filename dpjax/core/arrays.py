@@ -8,20 +8,21 @@ from dpjax.core.types import JsonObject
 
 
 def packed(array: np.ndarray) -> JsonObject:
-    """Encode an array of numbers or strings as JSON values: its dtype, shape and content."""
+    """Encode the dtype, shape and content of an array of numbers or strings as JSON values."""
     content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
 
 
 def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
-    """Restore the array that `packed` wrote.
+    """Restore an array from the JSON values that `packed` returned.
 
     Args:
-        plain: Decoded JSON; it comes from a file, so it may be damaged.
+        plain: Decoded JSON values, which may be damaged.
         kinds: Accepted dtypes, as characters of `numpy.dtype.kind`.
 
     Raises:
-        KeyError, TypeError, ValueError: When `plain` does not describe an array.
+        KeyError, TypeError, ValueError: When `plain` does not describe an array of an accepted
+            dtype.
     """
     dtype = np.dtype(plain["dtype"])
     if dtype.kind not in kinds:

@@ -1,4 +1,4 @@
-"""Counts of categories in a stream of blocks."""
+"""Counts of categories in a stream of samples, one block at a time."""
 
 import jax
 import jax.numpy as jnp
@@ -10,15 +10,16 @@ from dpjax.core.streaming import Reducer
 _COMPARED = 64
 """Maximum number of counters for which an accelerator counts by comparisons, not by a scatter.
 
-In a scatter to few counters, atomic additions to the same address wait for each other.
-Comparisons of each sample with every category are more operations, but they run in parallel."""
+In a scatter to few counters, atomic additions to the same address wait for each other. Comparisons
+of each sample with every category take more operations, but run in parallel.
+"""
 
 
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     """Return a reducer that counts the integers offset, ..., offset + num_categories - 1.
 
-    The carry is a WideCount of shape [num_categories + 1]. The last entry counts all other integers
-    and the padding of the last block, and should be ignored.
+    The carry is a WideCount of shape [num_categories + 1]. The last entry of the carry counts all
+    other integers and the padding of the last block, and should be ignored.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.
@@ -47,11 +48,6 @@ def _scattered(bins: Array, size: int) -> Array:
 
 
 def compared(bins: Array, size: int) -> Array:
-    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without using a scatter.
-
-    Args:
-        bins: The integers to count, int32 [n], all between 0 and size - 1.
-        size: Number of counters.
-    """
+    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without using a scatter."""
     numbers = jnp.arange(size, dtype=jnp.int32)
     return jnp.sum(bins[:, None] == numbers[None, :], axis=0, dtype=jnp.int32)

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import FrameType
 
 _MOST_NAMED = 8
-"""Maximum number of known names that an error message lists."""
 
 
 class Status(enum.Enum):
@@ -35,7 +34,7 @@ class Status(enum.Enum):
 
     @property
     def sentence(self) -> str:
-        """The sentence that describes this outcome."""
+        """Sentence that describes the outcome of the estimation."""
         return self.value
 
 
@@ -83,10 +82,7 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Keep third-party code from ending the process or, by `pytest.skip`, the current test.
-
-    Args:
-        name: Name of the third-party code, which begins the message.
+    """Prevent third-party code from ending the process or, by `pytest.skip`, the current test.
 
     Raises:
         ValueError: When the code raises a BaseException that is neither an Exception nor a
@@ -131,7 +127,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
         *modules: Required modules.
 
     Raises:
-        ModuleNotFoundError: When a module is not installed; the message says how to install it.
+        ModuleNotFoundError: When a module is not installed; the message says how to install the
+            module.
     """
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
@@ -143,8 +140,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
-    The text suggests the known names that are most similar to `name`. If no known name is similar,
-    the text lists the known names, or the first few names of a long list.
+    The end of the message suggests the known names that are most similar to `name`. If no known
+    name is similar, the message lists the known names, or the first few names of a long list.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

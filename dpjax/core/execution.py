@@ -23,12 +23,13 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Number of runs computed in parallel. If there are more runs, they are computed
-            in several steps.
-        pairs_at_once: Number of pairs that are computed in parallel within each run.
+        runs_at_once: Number of runs that are computed in parallel. More runs than this number are
+            computed in several steps.
+        pairs_at_once: Number of pairs of databases that are computed in parallel within each run.
         layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
             compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"
-            chooses by the number of draws. Outputs that need a learned score are always gathered.
+            chooses by the number of draws. Vectors that are reduced to a learned score always have
+            the layout "gathered".
         progress: Callback (outputs so far, total), which is called at the start and then
             repeatedly; the total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
         devices: Devices that share the runs of a batch; the number of devices must divide the
@@ -77,9 +78,9 @@ def over_devices(
     computes its share of the runs, and the devices exchange no data.
 
     Args:
-        function: A kernel whose last positional argument is the runs.
+        function: A compiled function whose last positional argument is the runs.
         arguments: Arguments shared by all runs.
-        runs: One array or several arrays, whose leading axis indexes the runs.
+        runs: Array or arrays whose leading axis indexes the runs.
         execution: Execution options, which include the devices.
         **static: Further static arguments of the kernel.
     """

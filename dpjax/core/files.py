@@ -18,14 +18,14 @@ _MANY_TIMES = 100
 """Largest plausible compression ratio of numbers or text."""
 
 _BUFFER = 2**18
-"""Size of the decompression buffer, in bytes."""
 
 
 def refuse_endless(what: str, path: Path) -> None:
     """Reject a path that is not a regular file: a folder, a pipe, a device or a socket.
 
-    The word `what` names the file's role in messages. The function raises FileNotFoundError when
-    the path does not exist, OSError when it cannot be read, and ValueError for other kinds of path.
+    The argument `what` names the file's role in messages. The function raises FileNotFoundError
+    when the path does not exist, OSError when the path cannot be read, and ValueError when the path
+    is not a regular file.
     """
     try:
         mode = path.stat().st_mode
@@ -45,9 +45,9 @@ def refuse_endless(what: str, path: Path) -> None:
 def refuse_unwritable(what: str, path: Path) -> None:
     """Check that a file can be written, before its content is computed.
 
-    The word `what` names the file's role in messages. The function raises FileNotFoundError when
-    the folder does not exist, and OSError when the folder accepts no new files or when the path is
-    itself a folder.
+    The argument `what` names the file's role in messages. The function raises FileNotFoundError
+    when the file's folder does not exist, and OSError when the folder accepts no new files or when
+    the path is itself a folder.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
@@ -87,7 +87,7 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
     """Reject a decompression bomb.
 
     The function raises ValueError when the unpacked content exceeds both the limit and a hundred
-    times the size of the packed file; `unpacked` and `packed` are numbers of bytes.
+    times the size of the packed file. The arguments `unpacked` and `packed` are sizes in bytes.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
         validate.within_limit(
@@ -139,8 +139,8 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
     """Write several files so that none of them appears before all are complete.
 
     Args:
-        files: Contents of the files, by path. Text is written in UTF-8; characters that UTF-8
-            cannot encode, such as lone surrogates in file names, are escaped.
+        files: Contents of the files to write, by path. Text is written in UTF-8; characters that
+            UTF-8 cannot encode, such as lone surrogates in file names, are escaped.
 
     Raises:
         OSError: When a file cannot be written; no partial file is left behind.

@@ -2,15 +2,16 @@
 
 In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes registered
 by `register_dataclass` compare equal whenever their fields do, although their hashes differ. The
-cache of compiled programs first compares only part of the hash. It therefore sometimes silently
-runs another class's program: for example SVT5's for SVT6, which has a different epsilon. Of 120
-classes with the same fields that went through one `jax.jit`, 20 to 24 got a wrong program. In an
-affected version of jax, every combination of classes gets its own `jax.jit` function here.
+cache of compiled programs first compares only part of the hash. The cache therefore sometimes
+silently runs the program of another class: for example, the program of SVT5 for SVT6, which has a
+different epsilon. In an experiment with one `jax.jit` and 120 classes that had equal fields, 20 to
+24 classes got a wrong program. In an affected version of jax, `jit_by_class` makes a separate
+`jax.jit` function for every combination of classes.
 
 No list of affected versions is needed: the cache can confuse two classes only if their tree
-structures compare equal, and `classes_are_confused` tests this once, with two probe classes. The
-test always detects the fault, whereas two programs would reveal the fault only occasionally.
-(jax 0.9.2 is not affected.)
+structures compare equal, and `classes_are_confused` tests two probe classes for equal tree
+structures. The test of the tree structures always detects the fault, whereas two programs would
+reveal the fault only occasionally.
 """
 
 from collections.abc import Callable, Iterator
@@ -56,12 +57,12 @@ class JitByClass(Generic[Result]):
         self._static_argnames = static_argnames
 
     def program(self, *args: object, **kwargs: object) -> Callable[..., Result]:
-        """Return the `jax.jit` function for the classes of these arguments."""
+        """Return the `jax.jit` function for the classes of the given arguments."""
         classes = classes_of((args, kwargs)) if classes_are_confused() else ()
         return _program(self._function, self._static_argnames, classes)
 
     def __call__(self, *args: object, **kwargs: object) -> Result:
-        """Run the program for these arguments."""
+        """Run the program that belongs to the classes of the given arguments."""
         return self.program(*args, **kwargs)(*args, **kwargs)
 
 

@@ -24,7 +24,7 @@ def lazy(
 
     Args:
         package: `__name__` of the package.
-        names: For each module, the public names that it defines.
+        names: Public names that each module defines, by module.
         folders: Subpackages that are available without an import statement.
     """
     places = {name: module for module, taken in names.items() for name in taken}

@@ -36,21 +36,21 @@ class WideCount(NamedTuple):
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...] = ()) -> "WideCount":
-        """Return counters that are 0."""
+        """Return counters of a given shape, all 0."""
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Return these counters plus `count`, int32 in [0, 2^30] of the counters' shape."""
+        """Return the sum of the counters and of `count`, int32 in [0, 2^30] of the same shape."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 
     def as_float(self) -> Array:
-        """Return the value in jax's default float type (rounded), for use inside a kernel."""
+        """Return the counts, rounded to jax's default float type, for use inside a kernel."""
         dtype = jnp.result_type(float)
         return self.high.astype(dtype) * dtype.type(2.0**_LIMB_BITS) + self.low.astype(dtype)
 
     def as_int(self) -> np.ndarray:
-        """Return the exact value on the host, as int64."""
+        """Return the exact counts on the host, as int64."""
         return (np.asarray(self.high, np.int64) << _LIMB_BITS) + np.asarray(self.low, np.int64)
 
 
@@ -60,5 +60,5 @@ def to_fixed_point(values: Array) -> Array:
 
 
 def finite_or_none(value: float) -> float | None:
-    """Return the value, or None for NaN or an infinity, which JSON cannot represent."""
+    """Return a number, or None for NaN or an infinity, which JSON cannot represent."""
     return float(value) if math.isfinite(value) else None

@@ -1,7 +1,7 @@
 """Command-line options, declared on the fields of the dataclasses that use them.
 
 The command line parses the calls of `option` from the source files, so that its help does not
-import jax. The arguments of these calls must therefore be literals.
+import jax. All arguments of a call of `option` must therefore be literals.
 """
 
 from dataclasses import Field, field
@@ -31,14 +31,16 @@ def option(
 
     Args:
         help: Help text, one sentence or more, to which the default is appended unless the default
-            is None or a bool. If the text is empty, the help of a field of the same name in another
-            class is used.
-        default: Default of the field, used unless the user gives the option.
-        kind: Type of the option's value on the command line. If empty, the type of the field.
-        metavar: Placeholder of the value in the help.
+            is None or a bool. If `help` is empty, the help text of a field of the same name in
+            another class is used.
+        default: Default value of the field.
+        kind: Type of the option's value on the command line. If `kind` is empty, the option's value
+            has the type of the field.
+        metavar: Placeholder that the help shows for the option's value.
         choices: Values offered by shell completion.
-        flag: Name of the option. If empty, the option is the field's name with dashes. The option
-            of a bool is written "--on/--off", or "/--off" if the field is True by default.
+        flag: Name of the option. If `flag` is empty, the option is the field's name with dashes.
+            The option of a bool is written "--on/--off", or "/--off" if the field is True by
+            default.
         only: Names of further sources, methods or notions for which the command line offers the
             option.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.

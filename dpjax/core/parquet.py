@@ -19,8 +19,8 @@ def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
         packed: Size of the file in bytes.
 
     Raises:
-        ValueError: When the unpacked content exceeds both the limit and a hundred times the file's
-            size.
+        ValueError: When the unpacked content of the file exceeds both the limit and a hundred times
+            the file's size.
     """
     import pyarrow.parquet as pq
 

@@ -8,21 +8,23 @@ float type. Tails are therefore accurate far below a probability of 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
 logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
-faster than the rolled loop of `jax.random`. Its words are bitwise equal to those of jax's
-generator.
+faster than the rolled loop of `jax.random`. The words of the unrolled Threefry are bitwise equal to
+those of jax's generator.
 
 One Threefry call gives two words of 32 bits. The noise terms of one output, one per query, are
-called its rows, and they share words. Each row has its own leading word, for the sign and the first
-31 bits. All rows take their trailing bits from one more word. Thus k rows need (k + 1) / 2 calls
-instead of k. When a noise term is compared with a bound, its trailing bits matter only if its
-leading word equals that of the bound. With shared trailing words, the probability that two noise
-terms satisfy a pair of bounds is the product of their probabilities to within 2^-64. Given that
-both uniforms are below s, the probability that one noise term exceeds the other is correct to
-within 2^-31 / s. Different outputs share no words.
+called the rows of the output, and share words. Each row has a leading word of its own, for the sign
+and the first 31 bits. All rows of an output take their trailing bits from one more word. Thus k
+rows need (k + 1) / 2 calls of Threefry instead of k. When a noise term is compared with a bound,
+the trailing bits matter only if the leading words of the noise term and of the bound are equal.
+With shared trailing words, the probability that two noise terms satisfy a pair of bounds is the
+product of their probabilities to within 2^-64. Given that the uniforms of two noise terms are below
+s, the probability that one noise term exceeds the other is correct to within 2^-31 / s. Different
+outputs share no random words.
 
-Notation: call (number, position) is threefry(key, (number, position)), where the position is the
-index of an output in its block. Call 0 gives the leading word of row 0 and the trailing word; call
-1 gives the leading words of rows 1 and 2, call 2 those of rows 3 and 4, and so on.
+In the notation of this module, call (number, position) is threefry(key, (number, position)), where
+the position is the index of an output in its block. Call 0 gives the leading word of row 0 and the
+trailing word of all rows; call 1 gives the leading words of rows 1 and 2, call 2 those of rows 3
+and 4, and so on.
 
 References:
     Salmon, Moraes, Dror, Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3":
@@ -53,11 +55,11 @@ def _rounds(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, W
     """Compute Threefry-2x32 with 20 rounds: two words of 32 random bits per counter.
 
     Args:
-        key: Two uint32 arrays, of NumPy or JAX.
-        counter: Two uint32 arrays, broadcastable against the key.
+        key: Words of the key: two uint32 arrays of NumPy or JAX.
+        counter: Words of the counter: two uint32 arrays, broadcastable against the key.
 
     Returns:
-        Two uint32 arrays of the broadcast shape.
+        The random words: two uint32 arrays of the broadcast shape.
 
     References:
         Salmon et al. (2011), section 4.1.
@@ -90,10 +92,10 @@ def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
 
     Args:
         words: Words of the keys, uint32 [..., 2].
-        data: Integers in [0, 2^32), broadcastable against the keys.
+        data: Integers in [0, 2^32) to fold into the keys, broadcastable against the keys.
 
     Returns:
-        uint32 [..., 2], of the broadcast shape.
+        Words of the new keys, uint32 [..., 2], of the broadcast shape.
     """
     # Scalars would warn of overflow, which is intended.
     numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
@@ -108,13 +110,10 @@ def as_key(key: object) -> Array:
     Args:
         key: An integer seed (0 <= seed < 2^64) or a scalar typed key of `jax.random.key`.
 
-    Returns:
-        A scalar typed key.
-
     Raises:
         TypeError: When `key` is neither an integer nor a typed key.
-        ValueError: When the seed is out of range, the key is not a scalar, or its generator is not
-            Threefry.
+        ValueError: When the seed is out of range, when the key is not a scalar, or when the
+            generator of the key is not Threefry.
     """
     if isinstance(key, Integral) and not isinstance(key, bool):
         seed = int(key)
@@ -138,15 +137,7 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """Compute `jax.random.fold_in`, bit for bit, without the rolled loop that jax uses.
-
-    Args:
-        key: A scalar typed key.
-        data: A uint32 scalar, or an integer in [0, 2^32).
-
-    Returns:
-        A scalar typed key.
-    """
+    """Compute `jax.random.fold_in`, bit for bit, without the rolled loop that jax uses."""
     # A Python integer may need all 32 bits; JAX would read it as an int32.
     return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
 
@@ -172,12 +163,7 @@ def sample_keys(key: Array, num_samples: int) -> Array:
 
 
 def words(key: Array, num_samples: int) -> tuple[Array, Array]:
-    """Return two independent words of 32 random bits per position, uint32 [num_samples] each.
-
-    Args:
-        key: A scalar typed key that must not be used elsewhere.
-        num_samples: Number of positions.
-    """
+    """Return two independent words of 32 random bits per position, uint32 [num_samples] each."""
     return _words(key, num_samples, 0)
 
 
@@ -187,8 +173,8 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
     Args:
         key: A scalar typed key.
         num_samples: Number of draws.
-        row: Index of the noise term within an output. Noise terms of different rows are
-            independent.
+        row: Index of the noise term among the noise terms of an output. Noise terms of different
+            rows are independent.
         dtype: float32 or float64. If `dtype` is None, jax's default float type is used.
 
     Returns:
@@ -202,7 +188,7 @@ def signed_uniform(
 ) -> tuple[Array, Array]:
     """Draw a fair bit and an independent uniform on (0, 1], from 63 bits of two words.
 
-    The arguments are those of `uniform`; the bits and the uniforms have shape [num_samples] each.
+    The arguments are those of `uniform`. The bits and the uniforms have shape [num_samples] each.
     """
     dtype = jnp.dtype(dtype or jnp.result_type(float))
     high, low = _words(key, num_samples, row)
@@ -238,7 +224,8 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
     """Draw standard Gumbel noise (-ln of an exponential); arguments and shape are as in `uniform`.
 
     Large exponentials give the lower tail of the Gumbel distribution, and small exponentials give
-    the upper tail. Both need full relative precision, so one random bit chooses between them.
+    the upper tail. Large and small exponentials both need full relative precision, so one random
+    bit chooses between the two tails.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2

@@ -1,4 +1,4 @@
-"""The only loop over sample blocks: draw a block, reduce it, discard it.
+"""The loop over blocks of samples, which draws a block, reduces the block, and discards it.
 
 The draw happens inside the loop body, so memory holds one block for any number of samples. The key
 of a block depends only on the block's number, so a block's samples do not depend on how blocks are
@@ -28,10 +28,10 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Number of samples (128) that divides every block size."""
+"""Number that divides every block size."""
 
 _FIRST_DRAWS = 2**22
-"""Number of draws in the first compiled call of a stream; they take at most about 0.1 seconds."""
+"""Number of draws in the first compiled call of a stream, which takes at most about 0.1 seconds."""
 
 _CALL_SECONDS = 0.5
 """Target duration, in seconds, of every compiled call but the first."""
@@ -43,9 +43,10 @@ class Reducer(NamedTuple, Generic[Carry]):
     Attributes:
         init: Function () -> carry, which returns the initial carry.
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid
-            samples pad the last block and must not count.
+            samples are the padding of the last block, and must not count.
         reads_once: Whether the update reads a block in one place only, so that XLA can fuse the
-            update with the draw. If not, a block is stored before it is read.
+            update with the draw. If `reads_once` is False, a block is stored before the update
+            reads it.
     """
 
     init: Callable[[], Carry]
@@ -57,8 +58,8 @@ def block_size_for(num_samples: int) -> int:
     """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
-    lengths. The block size decides which key draws which sample, so it depends on `num_samples`
-    alone, not on the machine.
+    lengths. The block size decides which key draws which sample, and therefore depends on
+    `num_samples` alone, not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -92,11 +93,12 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     that have the same block size.
 
     Args:
-        num_samples: Number of samples. Blocks are also accepted, and returned unchanged.
-        size: Number of samples in a block. If `size` is None, it is `block_size_for(num_samples)`.
+        num_samples: Number of samples. `Blocks` are also accepted, and returned unchanged.
+        size: Number of samples in a block. If `size` is None, a block has
+            `block_size_for(num_samples)` samples.
 
     Raises:
-        ValueError: When there are 2^31 or more blocks.
+        ValueError: When the samples form 2^31 or more blocks.
     """
     if isinstance(num_samples, Blocks):
         return num_samples
@@ -122,7 +124,7 @@ def reduce_samples(
     Args:
         draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
         reducer: The statistic to compute.
-        num_samples: Number of samples to reduce, or the blocks that divide them.
+        num_samples: Number of samples to reduce, or the blocks into which the samples are divided.
         first: Block 0, if the caller has already drawn it to set up the reducer; the loop then
             starts at block 1.
 
@@ -155,7 +157,8 @@ def in_calls(
     """Count streams in compiled calls of about half a second; handle signals between the calls.
 
     Args:
-        launch: Function that counts the samples of the given blocks, from their `start` to `stop`.
+        launch: Function that counts the samples of the given blocks, from block `start` to block
+            `stop`.
         blocks: Blocks of each stream.
         num_streams: Number of streams counted in parallel.
         start: Number of the first block to count.

@@ -21,15 +21,8 @@ def cores() -> int:
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Run a compiled call for every item, in parallel on all cores.
 
-    The program should be called once beforehand: if several threads call a new program at the same
-    time, each of them compiles it.
-
-    Args:
-        call: Function that starts a compiled program; it is called in other threads.
-        items: Arguments of the function, one per call.
-
-    Returns:
-        Computed results, in the order of the items.
+    The compiled program should be called once beforehand: if several threads call a new program at
+    the same time, each thread compiles the program.
     """
 
     def ready(item: Item) -> Result:

@@ -55,7 +55,7 @@ def limit(name: str) -> int:
 
 
 def within_limit(name: str, number: int, what: str) -> None:
-    """Check a size against a limit.
+    """Check that the size of an input does not exceed a limit.
 
     Args:
         name: Name of the limit.
@@ -63,7 +63,7 @@ def within_limit(name: str, number: int, what: str) -> None:
         what: Beginning of the message, such as "outputs of too many categories".
 
     Raises:
-        ValueError: When the number exceeds the limit; the message says how to raise the limit.
+        ValueError: When the size exceeds the limit; the message says how to raise the limit.
     """
     if number > (most := limit(name)):
         raise BadValue(
@@ -103,7 +103,7 @@ def positive(**arguments: object) -> None:
 
     Raises:
         TypeError: When an argument is not a number.
-        ValueError: When an argument is not finite or not above 0.
+        ValueError: When an argument is not finite, or is not above 0.
     """
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number > 0") <= 0:
@@ -111,21 +111,21 @@ def positive(**arguments: object) -> None:
 
 
 def non_negative(**arguments: object) -> None:
-    """Validate that each argument is a finite number >= 0; raises as `positive` does."""
+    """Validate that each argument is a finite number >= 0; raise the errors of `positive`."""
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number >= 0") < 0:
             raise BadValue(f"{name} must be a number >= 0, but was {value!r}.")
 
 
 def finite(**arguments: object) -> None:
-    """Validate that each argument is a finite number; raises as `positive` does."""
+    """Validate that each argument is a finite number; raise the errors of `positive`."""
     for name, value in arguments.items():
         if not is_traced(value):
             _scalar(name, value, "a number")
 
 
 def open_unit(**arguments: object) -> None:
-    """Validate that each argument lies strictly in (0, 1); raises as `positive` does."""
+    """Validate that each argument lies strictly in (0, 1); raise the errors of `positive`."""
     for name, value in arguments.items():
         if is_traced(value):
             continue
@@ -154,7 +154,7 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
 
 
 def draws(**arguments: object) -> None:
-    """Validate numbers of draws, integers in [2, 2^31); raises as `positive_int` does."""
+    """Validate numbers of draws, integers in [2, 2^31); raise the errors of `positive_int`."""
     positive_int(at_least=2, **arguments)
     for name, value in arguments.items():
         if value >= 2**31:
@@ -165,8 +165,8 @@ def counts(*, at_most: int | None = None, **arguments: object) -> None:
     """Validate arrays of whole numbers from 0 to `at_most`, of any shape.
 
     Raises:
-        TypeError: When an argument does not hold numbers.
-        ValueError: When an argument holds a fraction, NaN, or a number out of range.
+        TypeError: When an argument does not consist of numbers.
+        ValueError: When an argument contains a fraction, NaN, or a number out of range.
     """
     largest = np.iinfo(np.int64).max if at_most is None else at_most
     accepted = "whole numbers >= 0" if at_most is None else f"whole numbers from 0 to {at_most}"
@@ -177,12 +177,7 @@ def counts(*, at_most: int | None = None, **arguments: object) -> None:
 
 
 def shares(*, above_0: bool = False, **arguments: object) -> None:
-    """Validate arrays of numbers in [0, 1], of any shape; raises as `counts` does.
-
-    Args:
-        above_0: Whether to reject 0.
-        arguments: Arrays to validate, by name.
-    """
+    """Validate arrays of numbers in [0, 1], of any shape; raise the errors of `counts`."""
     low = np.nextafter(0, 1) if above_0 else 0
     for name, value in arguments.items():
         _within(name, value, low, 1, "in (0, 1]" if above_0 else "in [0, 1]")
@@ -206,7 +201,8 @@ def one_of(accepted: Collection[str], **arguments: object) -> None:
     """Validate that each argument is one of the accepted names.
 
     Raises:
-        ValueError: When an argument is not an accepted name; the message suggests the nearest name.
+        ValueError: When an argument is not an accepted name; the message suggests the nearest
+            accepted name.
     """
     for name, value in arguments.items():
         if value not in accepted:
@@ -234,10 +230,6 @@ def increasing(low: object, high: object, *, name: str) -> None:
 
 def check_table(what: str, content: object) -> dict[str, Any]:
     """Return a copy of a mapping (a table of names and values) as a dict.
-
-    Args:
-        what: Description of the table, for the message.
-        content: Content to validate.
 
     Raises:
         TypeError: When the content is not a mapping.

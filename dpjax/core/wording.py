@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""Pattern of a marked word; its groups are the word's Python form and its command-line option.
+"""Pattern of a marked word, whose groups are the Python form of the word and its command-line
+option.
 
-If the option is empty, it is derived from the Python name: underscores become dashes.
+If a marked word states no option, the option is the Python name with dashes in place of
+underscores.
 """
 
 
@@ -23,7 +25,8 @@ def term(python: str, option: str = "") -> str:
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
         option: Option such as "--method events", which replaces the word in messages of a command
-            that has this option. If empty, the word is replaced by the option of the same name.
+            that has this option. If `option` is empty, the word is replaced by the option that has
+            the same name as the word.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -49,20 +52,21 @@ class Sentence(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        """Create the message with the names of Python arguments."""
+        """Create the message with the Python form of each marked word."""
         sentence = super().__new__(cls, _TERM.sub(r"\1", marked))
         sentence.marked = marked
         return sentence
 
     def __deepcopy__(self, memo: object) -> str:
-        """Return a plain string, so that the values of `dataclasses.asdict` are plain strings."""
+        """Return a plain string, so that `dataclasses.asdict` returns plain strings."""
         return str(self)
 
     def in_options(self, options: Mapping[str, str]) -> str:
         """Return the message with marked words replaced by the options of a command.
 
         Args:
-            options: Options of the command, by Python argument. A word without option is kept.
+            options: Command-line option of each Python argument. A marked word is kept if the
+                command has no such option.
         """
         known = {*options.values()}
 
@@ -77,17 +81,10 @@ COLUMNS = 100
 """Width of printed results, in characters."""
 
 _HANGING = 15
-"""Indentation of the text in a printed row, in characters."""
 
 
 def printed_row(name: str, text: str, *, padded: bool = True) -> str:
-    """Return a row of a printed result, with continuation lines indented.
-
-    Args:
-        name: Name of the row.
-        text: Text of the row, without line breaks.
-        padded: Whether to align the text with other rows; if not, the text follows the name.
-    """
+    """Return a row of a printed result, with continuation lines indented."""
     return textwrap.fill(
         text,
         COLUMNS,
@@ -99,7 +96,7 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
 
 
 class Doubt(Sentence):
-    """A note that outputs may not be independent draws, although every bound assumes they are."""
+    """A note that outputs may not be independent draws, which every bound assumes."""
 
 
 class Unvaried(Sentence):
@@ -126,7 +123,7 @@ class Unvaried(Sentence):
 
 
 def _about(text: str) -> Sentence:
-    """Return a text as a `Sentence`; in a plain string, the first word is marked."""
+    """Return a text as a `Sentence`, with the first word of a plain string marked."""
     if isinstance(text, Sentence):
         return text
     first = "" if text.startswith("\x00") else text.partition(" ")[0].rstrip(",")
@@ -145,7 +142,7 @@ class BadValue(ValueError):
 
 
 class BadType(TypeError):
-    """A `TypeError` about an argument; see `BadValue`."""
+    """A `TypeError` about an argument, whose name is the first word of the message."""
 
     def __init__(self, text: str):
         super().__init__(_about(text))
@@ -156,7 +153,7 @@ def in_options(text: object, options: Mapping[str, str]) -> str:
 
     Args:
         text: An error, a `Sentence` or plain text.
-        options: Options of the command, by Python argument.
+        options: Command-line option of each Python argument.
     """
     if isinstance(text, BaseException) and len(text.args) == 1:
         text = text.args[0]

@@ -8,10 +8,10 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""Texts of both databases with at most this many characters are shown whole, so not compared."""
+"""Maximum number of characters of a database that is shown as a whole, and so not compared."""
 
 _MOST = 2**20
-"""Maximum number of entries in both databases together; larger databases are not compared."""
+"""Maximum number of entries in the two databases together; larger databases are not compared."""
 
 _SHOWN, _LONGEST = 3, 60
 """Maximum number of differences that are described, and of characters shown of each value."""
@@ -21,7 +21,7 @@ def difference(database: object, neighbor: object) -> str | None:
     """Describe the places where two databases differ.
 
     Args:
-        database: An array, a list, a dict of these, or a pandas or Polars frame.
+        database: An array, a list, a dict of arrays or lists, or a pandas or Polars frame.
         neighbor: Neighbor of the database.
 
     Returns:
@@ -66,7 +66,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
 
 
 def _of_frames(first: Any, second: Any) -> list[str]:
-    """Describe the changed values or the missing rows of two frames with the same columns."""
+    """Describe the values in which two frames differ, or the rows that one frame lacks."""
     columns = [str(name) for name in first.columns]
     if columns != [str(name) for name in second.columns]:
         return []
@@ -83,7 +83,7 @@ def _of_frames(first: Any, second: Any) -> list[str]:
 
 
 def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
-    """Describe the changed entries of two arrays of one shape, or else the missing rows or entries.
+    """Describe the entries in which two arrays differ, or the rows that one array lacks.
 
     An entry of a matrix is named by its row and column.
     """
@@ -104,7 +104,7 @@ def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
 
 
 def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
-    """Return the places where two arrays of one shape differ, with both values; NaN equals NaN."""
+    """Return the places where two arrays differ, with both values; two NaN count as equal."""
     differs = first != second
     differs &= ~((first != first) & (second != second))
     places = [tuple(map(int, place)) for place in np.argwhere(differs)]
@@ -112,7 +112,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """Describe the rows that the shorter side lacks; return [] if other rows differ too."""
+    """Describe the rows that the shorter list lacks; return [] if other rows differ too."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0
@@ -147,11 +147,9 @@ def _key(row: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """Convert a NumPy value to a Python value."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def _short(value: object) -> str:
-    """Return the text of a value, shortened if it is long."""
     text = text_of(_plain(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -20,19 +20,19 @@ _MOST_PAIRS = 2**20
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """Pair a database with copies of it that lack one record, one pair for each nonzero record.
+    """Pair a database with copies that lack one record, one copy for each nonzero record.
 
     Bounds of an audit hold for both directions of a pair, so pairs that remove a record also cover
     the addition of a record.
 
     Args:
-        database: Vector [records]; 0 marks an absent record.
+        database: Vector [records], in which 0 marks an absent record.
 
     Returns:
-        Pairs in the order of the records.
+        Pairs, in the order of the records.
 
     Raises:
-        ValueError: When the database is not a vector, or has no nonzero record.
+        ValueError: When `database` is not a vector, or when all of its records are 0.
 
     References:
         Dwork, Roth (2014), Definition 2.4 (neighbors at distance one).
@@ -49,17 +49,19 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
 
 
 def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
-    """Pair a database with copies of it in which one record has another value of a finite domain.
+    """Pair a database with copies in which one record has another value of a finite domain.
 
     Args:
         database: Vector of records, [records].
-        domain: Values that a record can take.
+        domain: Values that a record of the database can take.
 
     Returns:
-        Pairs in the order of the records, then of the values; a record's own value is left out.
+        Pairs in the order of the records and, for each record, of the values that differ from its
+        own.
 
     Raises:
-        ValueError: When `database` or `domain` is not a vector, or no record can change.
+        ValueError: When `database` or `domain` is not a vector, or when the domain contains no
+            other value for any record.
 
     References:
         Dwork, Roth (2014), section 2.3 (databases that differ in one record).
@@ -85,7 +87,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     Args:
         low: The smallest point of the grid.
         high: The largest point of the grid.
-        num_points: Number of points, at least two.
+        num_points: Number of points of the grid, at least two.
         distance: Maximum distance between the two points of a pair, which should be the sensitivity
             of the statistic whose values are the points.
 
@@ -93,7 +95,8 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         Pairs of numbers, of which the first is the smaller.
 
     Raises:
-        ValueError: When the interval is empty, or all points are more than `distance` apart.
+        ValueError: When `low` is not below `high`, or when all points are more than `distance`
+            apart.
 
     References:
         Askin, Kutta, Dette (2022), section III (the maximum over finitely many pairs).
@@ -119,7 +122,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
     """Pair one database in {0,1}^d with all others, or pair all databases that differ in one entry.
 
     Args:
-        dimension: d, the number of entries.
+        dimension: Number d of entries in a database.
         database: Zeros and ones [d]. If `database` is None, the pairs are all edges of the cube.
 
     Returns:
@@ -158,14 +161,14 @@ def random_answers(
 ) -> Pairs:
     """Pair random vectors of query answers with copies whose entries move by -1, 0 or 1.
 
-    The answers are uniform on [low, high].
+    Before any move, all answers are drawn uniformly from [low, high].
 
     Args:
-        key: Integer seed or typed key; the same key gives the same pairs.
+        key: Integer seed or typed key, which determines the pairs.
         num_pairs: Number of pairs.
         num_queries: Number of query answers in a database.
-        low: Smallest answer that a database may hold.
-        high: Largest answer that a database may hold.
+        low: Smallest answer before any move.
+        high: Largest answer before any move.
 
     Returns:
         `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.

@@ -33,7 +33,7 @@ class Pairs:
     Attributes:
         database: Array of shape [B, ...], or a pytree of arrays with leading axis B.
         neighbor: The neighbors of the databases, in the same form as `database`.
-        labels: B names of the pairs. By default, the names are "pair 0", "pair 1" and so on.
+        labels: Names of the B pairs, by default "pair 0", "pair 1" and so on.
 
     Raises:
         ValueError: When the sides differ in length, when there is no pair, when a value is not
@@ -90,7 +90,7 @@ class Pairs:
 
         Raises:
             TypeError: When `pairs` is neither `Pairs` nor a list of (database, neighbor).
-            ValueError: When `Pairs` rejects the databases.
+            ValueError: When the databases cannot be stacked into `Pairs`.
         """
         if isinstance(pairs, Pairs):
             return pairs
@@ -104,10 +104,10 @@ class Pairs:
 
 
 def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Database]]:
-    """Validate a list of (database, neighbor), and return it with unchanged databases.
+    """Validate a list of (database, neighbor), and return the list without changing the databases.
 
     Raises:
-        TypeError: When an entry is not a pair; the message names the first such entry.
+        TypeError: When an entry of the list is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):
@@ -147,7 +147,7 @@ def _is_row_of_two(value: object) -> bool:
 
 
 def _shown(item: object) -> str:
-    """Return the shortened text of an entry; for a data frame, return its type."""
+    """Return the shortened text of an entry, or the type of a data frame."""
     if _is_frame(item):
         return f"a {type(item).__name__}"
     text = repr(item)
@@ -174,7 +174,7 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Reject pairs whose distance changes in the cast, because their audit would be wrong."""
+    """Reject pairs whose distance the cast changes, because their audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
     # A tiny distance may lose a bit, so measure changes relative to the pair's largest distance.
     entries = tuple(range(1, wanted.ndim))

@@ -25,9 +25,8 @@ def query_patterns(num_queries: int) -> Pairs:
         ValueError: When `num_queries` is below 2 or above the limit `sizes`.
 
     References:
-        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The last three pairs are not
-        in the table: their last query deviates, because the loss of the sparse vector technique is
-        largest there.
+        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The three other pairs differ
+        in the last query, where the loss of the sparse vector technique is largest.
     """
     validate.positive_int(at_least=2, num_queries=num_queries)
     validate.within_limit("sizes", num_queries, "num_queries is too large")
@@ -60,8 +59,8 @@ def shifts(
     """Pair a database with copies shifted by size * b / num_pairs for b = 1, ..., num_pairs.
 
     Args:
-        database: A number or a vector; all entries are shifted equally.
-        num_pairs: B, the number of shifts.
+        database: A number, or a vector of which all entries are shifted equally.
+        num_pairs: Number B of shifts.
         size: Size of the largest shift.
 
     Returns:

@@ -47,8 +47,8 @@ def length(stacked: Database) -> int:
 def stack(trees: Sequence[Database], side: str) -> Database:
     """Stack pytrees of arrays along a new leading axis.
 
-    The argument `side` names the side of the pairs in error messages. ValueError is raised when the
-    databases differ in structure or shape, or hold no array.
+    The argument `side` is the name of the pairs' side in error messages. ValueError is raised when
+    the databases differ in structure or shape, or hold no array.
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(

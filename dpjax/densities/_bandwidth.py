@@ -22,7 +22,7 @@ from dpjax.densities._kernels import find_kernel
 _ROWS, _LANES = 16, 128
 """Shape (rows, columns) of the blocks in which samples are counted.
 
-A sum over 16 rows fits in an int8, and 128 columns fill a processor's vector registers.
+A sum of 16 zeros and ones fits in an int8, and 128 columns fill a processor's vector registers.
 """
 
 
@@ -40,7 +40,7 @@ class BandwidthRule(Protocol):
 
 
 class _NormalRate:
-    """Base class of rules whose bandwidth shrinks at the optimal rate for smooth densities."""
+    """Base class of rules whose bandwidths shrink at the best rate for smooth densities."""
 
     def exponent(self, dimension: int) -> float:
         """Return 1 / (d + 4)."""
@@ -53,10 +53,10 @@ def bandwidth_at(
     """Return spread * num_samples^-(exponent + extra), the bandwidth for a sample size.
 
     Args:
-        rule: Rule that defines the exponent.
+        rule: Bandwidth rule, which defines the exponent.
         spread: Spread of a pilot sample, as returned by the rule, or an average of spreads; an
             array of any shape.
-        num_samples: Sample size.
+        num_samples: Number of samples that are smoothed.
         dimension: Dimension d of the outputs.
         extra: Number that is added to the exponent in order to undersmooth, called gamma in
             condition (C4) of Askin, Kutta, Dette (2022).
@@ -72,7 +72,7 @@ class Silverman(_NormalRate):
     """Silverman's rule of thumb: 0.9 min(sd, IQR / 1.34) n^(-1/5) for d = 1, as R's nrd0.
 
     For dimension d > 1, the factor 0.9 becomes (4 / (d + 2))^(1/(d+4)), the exponent becomes
-    -1/(d+4), and min(sd, IQR / 1.34) becomes the geometric mean of this number over the axes.
+    -1/(d+4), and min(sd, IQR / 1.34) becomes its geometric mean over the axes.
 
     References:
         Silverman (1986), section 3.4.2; Askin, Kutta, Dette (2022), section V (R's `kdensity`).
@@ -90,8 +90,8 @@ class Silverman(_NormalRate):
 class Scott(_NormalRate):
     """Scott's rule: (4 / (d + 2))^(1/(d+4)) sd n^(-1/(d+4)), which is 1.06 sd n^(-1/5) for d = 1.
 
-    The standard deviation sd is capped at 2 IQR / 1.34, which limits the effect of outliers. On
-    normal and Laplace data, sd is well below the cap.
+    The standard deviation sd is capped at 2 IQR / 1.34, which limits the effect of outliers. The sd
+    of normal and Laplace data is well below the cap.
 
     References:
         Scott (1992), section 6.5.
@@ -162,7 +162,7 @@ class CrossValidated(_NormalRate):
     """A rule that maximizes the leave-one-out likelihood on a part of the pilot sample.
 
     On `num_pilot` samples, the rule tries Silverman's bandwidth times 25 factors from 1/8 to 4. For
-    other sample sizes n, it scales the best bandwidth at the rate n^(-1/(d+4)).
+    other sample sizes n, the rule scales the best bandwidth in proportion to n^(-1/(d+4)).
 
     Attributes:
         num_pilot: Number of pilot samples from which the likelihood is computed.
@@ -212,7 +212,7 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     """Return a rule, given a rule, the name of a rule, or a fixed bandwidth.
 
     Raises:
-        ValueError: When the name is unknown, or when the number is not above 0.
+        ValueError: When `bandwidth` is an unknown name, or a number that is not above 0.
         TypeError: When `bandwidth` is not a rule, a name or a number.
     """
     if isinstance(bandwidth, str):
@@ -229,7 +229,7 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 # Jitted, so that calls outside `jit` compile the function only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
-    """Return min(sd, num_widths IQR / 1.34) of a pilot [m, d], a scale robust to outliers.
+    """Return min(sd, num_widths IQR / 1.34) of a pilot sample [m, d], a scale robust to outliers.
 
     For d > 1, the result is the geometric mean over the axes. If the IQR of an axis is 0 because of
     ties, the sd of that axis is used. The quartiles are computed from counts, so the result cannot

@@ -1,6 +1,6 @@
 """Validation of the arguments of density estimates.
 
-Shapes are always validated. Values are validated only if JAX does not trace them.
+Shapes are always validated, but values are validated only if JAX does not trace the arguments.
 """
 
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
     """Convert finite numbers of shape [n] or [n, d] to float64 [n, d].
 
     Raises:
-        ValueError: When the array has another shape, or when a value is not finite.
+        ValueError: When the shape is neither [n] nor [n, d], or when a value is not finite.
     """
     array = np.asarray(values)
     _check_shape(name, array)
@@ -33,11 +33,11 @@ def checked_arrays(
     Args:
         samples: Samples [n] or [n, d], whose values are not validated if they are traced.
         points: Points [p] or [p, d], whose values are not validated if they are traced.
-        bandwidth: Scalar, whose value is not validated if it is traced.
+        bandwidth: Bandwidth, a scalar whose value is not validated if it is traced.
 
     Raises:
         TypeError: When the bandwidth is not a number.
-        ValueError: When shapes disagree, an array is empty, or values are not finite.
+        ValueError: When shapes disagree, when an array is empty, or when values are not finite.
     """
     if bandwidth is None:
         raise BadType("bandwidth must be a number > 0, but was None.")
@@ -62,7 +62,7 @@ def checked_arrays(
 
 
 def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
-    """Raise ValueError if samples and points differ in dimension; arrays [n] have dimension 1."""
+    """Raise ValueError if samples and points differ in dimension (1 for an array [n])."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(

@@ -29,10 +29,10 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
         samples: Samples, [block] or [block, d].
         point: Evaluation point, [d].
         bandwidth: Scalar.
-        kernel: Kernel whose profile is evaluated, without the factor c_d / h^d of the kernel.
+        kernel: Kernel whose profile is evaluated.
 
     Returns:
-        Values [block] in [0, 1].
+        Values of the profile in [0, 1], [block].
     """
     # The last bits of the result must not depend on the layout of runs. XLA replaces a division by
     # a product with the reciprocal in some layouts only, so the product is written here.

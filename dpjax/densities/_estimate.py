@@ -39,16 +39,17 @@ def truncated_kde(
     sum, where h is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the
     Gaussian and d = 1). If many samples at different distances contribute, the error is far
     smaller. With the binned method, each sample moves by up to half a bin, which is at most 1/16 of
-    the distance between nodes; the lattice adds the errors described in `binned_density`. A density
-    that is not far above these errors is noise, and may be 0. The floor should therefore be set
-    above the errors, and densities that equal the floor should be disregarded.
+    the distance between nodes, and the lattice causes the further errors that `binned_density`
+    describes. A density that is not far above the errors of its method is noise, and may be 0. The
+    floor should therefore be set above the errors, and densities that equal the floor should be
+    disregarded.
 
     Args:
         samples: Real numbers of shape [n] or [n, d].
         points: Evaluation points, real numbers of shape [p] or [p, d].
         bandwidth: A rule; the name of a rule ("silverman", "scott", "hoelder" or
             "cross-validated"); or a number in units of the samples.
-        floor: Lower limit of the densities, tau >= 0.
+        floor: Lower limit tau >= 0 of the densities.
         kernel: Name of the kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
         method: "direct" computes n p kernel values. "binned", which is only for d = 1, counts
             samples in bins, smooths the counts by one FFT, and interpolates between nodes.
@@ -106,13 +107,13 @@ def truncated_frequencies(
         samples: Integers of shape [n]. A frequency is a count divided by n, and n includes samples
             outside the categories.
         num_categories: Number of categories.
-        floor: Lower limit of the frequencies, tau >= 0.
+        floor: Lower limit tau >= 0 of the frequencies.
 
     Returns:
         Frequencies of shape [num_categories].
 
     Raises:
-        ValueError: When the samples are empty or not a vector.
+        ValueError: When `samples` is empty or not a vector.
         TypeError: When the samples are not integers.
 
     References:
@@ -144,8 +145,8 @@ def direct_density(
     argument.
 
     Args:
-        samples: Floats [n] or [n, d].
-        points: Floats [p] or [p, d].
+        samples: Samples, floats [n] or [n, d].
+        points: Points, floats [p] or [p, d].
         bandwidth: Scalar above 0.
         kernel: Name of the kernel.
 
@@ -181,8 +182,8 @@ def binned_density(
     grows with the number of nodes, while additional bins cost almost nothing.
 
     The error is absolute, not relative, even in float64, and has three parts. First, each sample
-    moves by up to b / 2, where b is the width of a bin. For the Gaussian with bandwidth h, the
-    moves change a density by up to 0.3 b / h times the height 0.4 / h of one kernel, and by far
+    moves by up to b / 2, where b is the width of a bin. For the Gaussian kernel with bandwidth h,
+    the moves change a density by up to 0.3 b / h times the height 0.4 / h of one kernel, and by far
     less if there are many samples. Second, the division of counts between nodes changes the kernel
     of a single sample by up to (spacing / h)^2 / 40 times the kernel's height. Third, the FFT in
     float32 adds up to about 2^-23 of the largest density, even where there is no sample. Densities
@@ -190,9 +191,11 @@ def binned_density(
     derivative with respect to any argument, because it is computed from counts.
 
     Args:
-        samples: Floats [n] or [n, 1].
-        points: Floats [p] or [p, 1]; the lattice spans the points and the kernel's reach.
-        bandwidth: Scalar above 0, at least `Kernel.min_nodes` times the distance between nodes.
+        samples: Samples, floats [n] or [n, 1].
+        points: Points, floats [p] or [p, 1]; the lattice spans all points and the kernel's reach
+            around them.
+        bandwidth: Bandwidth, a scalar above 0 and at least `Kernel.min_nodes` times the distance
+            between nodes.
         kernel: Name of the kernel.
         num_nodes: Number of lattice nodes.
 

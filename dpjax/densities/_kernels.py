@@ -30,8 +30,8 @@ class Kernel:
             about 1e-3 of the direct estimate. A smooth kernel needs few nodes; a kernel with a kink
             or an edge needs many.
         spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
-            elementwise. It is None if the transform does not vanish beyond the highest frequency of
-            a lattice; then the profile is sampled at the nodes, and transformed numerically.
+            elementwise. If the transform does not vanish beyond the highest frequency of a lattice,
+            `spectrum` is None, and the profile at the nodes is transformed numerically.
     """
 
     name: str

@@ -3,12 +3,12 @@
 Samples are counted in bins that are much finer than the lattice: each draw adds 1 to one bin. Each
 bin's count is then split linearly between the two nearest nodes, and the weights of the nodes are
 convolved with the kernel. The split amounts to an additional smoothing by a triangle whose
-half-width is the node spacing. If the spectrum of the kernel has a closed form, it is divided by
-the spectrum of the triangle, which undoes the additional smoothing; then, few nodes per bandwidth
-are enough. The remaining error is aliasing, whose relative size is (spacing / bandwidth)^2 / 40 for
-one sample and far smaller for many samples. For kernels without a closed form, the error is of
-first order in spacing / bandwidth wherever the kernel of a sample has a kink or an edge. The
-estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
+half-width is the node spacing. If the spectrum of the kernel has a closed form, this spectrum is
+divided by the spectrum of the triangle, which undoes the additional smoothing, so that few nodes
+per bandwidth are enough. The remaining error is aliasing, whose relative size is (spacing /
+bandwidth)^2 / 40 for one sample and far smaller for many samples. For kernels without a closed
+form, the error is of first order in spacing / bandwidth wherever the kernel of a sample has a kink
+or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
 (`Kernel.min_nodes`).
 
 References:
@@ -45,7 +45,8 @@ def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
         kernel: The kernel.
 
     Returns:
-        The first sufficient number of nodes, or a number above MAX_NODES if MAX_NODES are too few.
+        The first number of nodes that suffices, or a number above MAX_NODES if MAX_NODES nodes are
+        too few.
     """
     wanted = 2 * num_nodes
     while wanted <= MAX_NODES and wanted * nodes_per_bandwidth < num_nodes * kernel.min_nodes:
@@ -91,9 +92,9 @@ class Lattice(NamedTuple):
 def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reducer:
     """Return a reducer that counts real samples in the fine bins of a lattice.
 
-    The carry is int32 of shape [num_nodes * fine + 1]. Its last entry counts samples outside the
-    lattice and the padding of the last block, and should be ignored. The reducer raises TypeError
-    when it is differentiated.
+    The carry is int32 of shape [num_nodes * fine + 1]. The last entry of the carry counts samples
+    outside the lattice and the padding of the last block, and should be ignored. The reducer raises
+    TypeError when it is differentiated.
 
     Args:
         lattice: The lattice.
@@ -133,11 +134,11 @@ def smooth_counts(
 
     Args:
         counts: Integers [bins + 1], the carry of `lattice_counts`.
-        lattice: The lattice of the counts.
+        lattice: Lattice on which the samples were counted.
         bandwidth: Scalar.
         kernel: The kernel.
         num_samples: Number of streamed samples, including samples outside the lattice.
-        fine: Number of bins per node of the counts.
+        fine: Number of bins per lattice node.
 
     Returns:
         Densities >= 0 at the nodes, [nodes].
@@ -183,7 +184,7 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Return the weights [nodes] of the nodes, after a split of every bin between two nodes."""
+    """Return the weights of the nodes, [nodes], by a split of each bin between two nodes."""
     # Sums of integers are exact and, on CPU, faster than products of floats (four times faster for
     # rows of 4). Floats are used only if there are so many samples that the sums could overflow.
     exact = 2 * fine * num_samples < 2**31

@@ -12,7 +12,7 @@ from dpjax.empirical._samples import JaxQuery, sample_query
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """An adversary with some knowledge about the database that is queried.
+    """An adversary who has some knowledge about the database that is queried.
 
     Attributes:
         knows: What the adversary knows about each database: a query, or an array with one value or
@@ -32,7 +32,7 @@ class Adversary:
         validate.positive_int(num_buckets=self.num_buckets)
 
     def buckets(self, panel: Panel, key: int) -> list[tuple[str, np.ndarray]]:
-        """Return the label of every bucket of the adversary's knowledge, with its databases.
+        """Return the label and the databases of every bucket of the adversary's knowledge.
 
         Args:
             panel: The databases.

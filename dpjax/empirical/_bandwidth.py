@@ -1,8 +1,7 @@
 """Bandwidths for the densities of query results, chosen by out-of-sample likelihood.
 
 The results of each database are scored by a density that is fitted to the results of all other
-databases. If a database has several draws, they depend on each other, so all of them are left out
-together.
+databases. All draws of a database are left out together, because they depend on each other.
 """
 
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import scipy
 from dpjax.core import validate
 
 _MAX_PAIRS_SAMPLES = 2000
-"""Maximum number of samples between which pairwise distances are computed."""
+"""Maximum number of samples for which all pairwise distances are computed."""
 
 _TIED = (
     "Tied query results make the likelihood grow without bound as the bandwidth shrinks, so the "
@@ -23,11 +22,11 @@ _TIED = (
 
 @dataclass(frozen=True)
 class VariableBandwidth:
-    """Bandwidths proportional to the distance to the k-th nearest other sample.
+    """A rule that sets bandwidths in proportion to the distance to the k-th nearest sample.
 
     Attributes:
-        factor: Ratio of bandwidth to distance. If `factor` is None, `Density.fit` chooses the
-            likeliest factor.
+        factor: Ratio of the bandwidth to the distance. If `factor` is None, `Density.fit` chooses
+            the likeliest factor.
         neighbor: The number k. If `neighbor` is None, k is sqrt(n), rounded, for a sample of n.
 
     References:
@@ -44,7 +43,7 @@ class VariableBandwidth:
             validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """Return bandwidths [n] at the points of a sample; a `factor` of None counts as 1."""
+        """Return the bandwidths [n] at the points of a sample; a `factor` of None counts as 1."""
         distances = nearest_distances(sample, self.neighbor)
         # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. A tenth of
         # the median distance is still narrow, but not 0.
@@ -60,7 +59,7 @@ class VariableBandwidth:
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
     """Return the distance [n] from each point of a sample to its k-th nearest other point.
 
-    The argument `neighbor` is k. If `neighbor` is None, k is sqrt(n), rounded.
+    The argument `neighbor` is the number k. If `neighbor` is None, k is sqrt(n), rounded.
     """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
@@ -78,12 +77,7 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
 
 
 def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
-    """Compute a bandwidth for each column by Scott's or Silverman's rule; shape [d].
-
-    Args:
-        samples: Samples, [n, d].
-        kernel: 'laplace' or 'gaussian'.
-        rule: 'silverman' for Silverman's rule; any other value stands for Scott's rule.
+    """Return a bandwidth for each column, [d], by Scott's or Silverman's rule.
 
     References:
         Scott (1992); Silverman (1986); as in `scipy.stats.gaussian_kde`.
@@ -98,18 +92,18 @@ def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
 def log_likelihood(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> float:
-    """Return the mean log density of all samples, each under the kernels of the other groups.
+    """Return the mean log density of the samples, each under the kernels of all other groups.
 
     Args:
         samples: Samples, [n, d]. If there are more than 2000 samples, only some of the groups are
             used.
         groups: Group (database) of each sample, [n].
-        kernel: 'laplace' or 'gaussian' (products of these for d > 1).
+        kernel: 'laplace' or 'gaussian'; for d > 1, the kernels are products over the axes.
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log density. The value is minus infinity if all kernels of the other groups are 0
-        at some sample, and NaN if there is only one group.
+        The mean log density. The mean is minus infinity if all kernels of the other groups are 0 at
+        some sample, and NaN if there is only one group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]
@@ -128,10 +122,11 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Find the likeliest factor by which to multiply `widths`.
+    """Find the factor of the bandwidths `widths` that has the largest likelihood.
 
     The function returns the factor, its log-likelihood, and notes. If results are tied, the
-    likelihood grows without bound as the factor shrinks; then the factor is 1, with a note.
+    likelihood grows without bound as the factor shrinks; in this case, the function returns the
+    factor 1 and a note.
     """
     # Imported here because it takes longer to import than the rest of the library.
     from scipy.optimize import minimize_scalar

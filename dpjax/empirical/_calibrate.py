@@ -1,4 +1,4 @@
-"""Calibration of noise: its scale, its distribution, and the privacy level that it achieves."""
+"""Calibration of noise: the scale, the distribution and the achieved privacy level."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 _BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
 _BLOCK = 1024
-"""Number of individuals whose log ratios are computed together."""
 
 _FEW_DRAWS = 100_000
-"""Number of draws in a report's histogram of the noise, small enough for fast plotting."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,21 +43,21 @@ class NoiseCalibration(Calibrated, Shown):
     Attributes:
         query: Description of the query.
         epsilon: The requested privacy level.
-        noise: The noise to add to a result.
+        noise: Noise that is added to a result.
         scale: Scale lambda of the noise, in the unit of the query.
-        rule: Rule that determines lambda: 'wasserstein', 'hausdorff' or 'smallest'.
+        rule: Rule that determines the scale lambda: 'wasserstein', 'hausdorff' or 'smallest'.
         wasserstein_infinity: W_inf, the largest infinity-Wasserstein distance between the results
             with and without an individual, over all individuals, in the unit of the query.
-        hausdorff: The largest Hausdorff distance between the results with and without an
-            individual, over all individuals. The paper uses this distance instead of W_inf.
-        hausdorff_log_ratio: The log ratio that Laplace noise of scale hausdorff / epsilon, the
-            scale of the paper, would achieve.
-        achieved_log_ratio: The log ratio that `noise` achieves: the largest |log ratio| of the
-            densities of a release with and without an individual, over all individuals.
+        hausdorff: Largest Hausdorff distance between the results with and without an individual,
+            over all individuals. The paper uses the Hausdorff distance instead of W_inf.
+        hausdorff_log_ratio: Log ratio that would be achieved by Laplace noise of scale hausdorff /
+            epsilon, as in the paper.
+        achieved_log_ratio: Log ratio that `noise` achieves: the largest |log ratio|, over all
+            individuals, of the densities of a release with and without an individual.
         density: Description of the density estimate.
         expected_error: Expected absolute value of the noise.
-        classical_error: Expected absolute value of the noise of the classical Laplace mechanism at
-            the same epsilon.
+        classical_error: Expected absolute value of the classical Laplace mechanism's noise at
+            `epsilon`.
         sensitivity: Sensitivity from which `classical_error` is computed.
         sensitivity_observed: Whether `sensitivity` is only the largest change of a result that was
             seen in the databases. The true sensitivity may then be larger, or unbounded.
@@ -117,24 +115,25 @@ def calibrate_noise(
     Args:
         databases: Databases, in any form that `empirical_privacy` accepts.
         query: Query, in any form that `empirical_privacy` accepts; its result must be one number.
-        epsilon: Privacy level to reach, > 0.
+        epsilon: Privacy level epsilon > 0 to reach.
         noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
-            For a Gaussian kernel, the deconvolution is an approximation. Its log ratio is therefore
-            measured, and a log ratio above epsilon + tolerance raises an error.
+            For a Gaussian kernel, the deconvolution is an approximation. The log ratio of the
+            deconvolution is therefore measured, and a log ratio above epsilon + tolerance raises an
+            error.
         rule: Rule that determines the noise scale lambda. 'wasserstein' takes W_inf / epsilon,
             which is sound for any results. 'smallest' takes the smallest scale for which no log
             ratio of the given results exceeds epsilon. 'hausdorff' takes the scale of the paper,
             hausdorff / epsilon, and raises an error if that scale does not suffice.
-        density: Kernel and bandwidth, as in `empirical_privacy`; a deconvolution needs a fixed
-            bandwidth.
+        density: Kernel and bandwidth of the densities, as in `empirical_privacy`; for a
+            deconvolution, the bandwidth must be fixed.
         sensitivity: Global sensitivity of the query, from which the error of the classical Laplace
-            mechanism is computed. If `sensitivity` is None, it is the largest change of a result
-            that is seen in the databases.
-        tolerance: Maximum excess of the achieved log ratio over epsilon.
+            mechanism is computed. If `sensitivity` is None, the sensitivity is the largest change
+            of a result that is seen in the databases.
+        tolerance: Maximum amount by which the achieved log ratio may exceed epsilon.
         key: Seed of random queries.
 
     Returns:
-        The calibration, whose method `release` adds a draw of the noise to a result.
+        The calibrated noise, whose method `release` adds a draw of the noise to a result.
 
     Raises:
         ValueError: When an argument is out of range, when the removal of some individual leaves the
@@ -239,10 +238,10 @@ def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> floa
 def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enough: float) -> float:
     """Return the smallest Laplace scale that keeps every log ratio within epsilon.
 
-    A Laplace variable is the sum of a Laplace variable of smaller scale and independent noise.
-    Therefore, the largest log ratio decreases as the scale grows, and bisection finds the scale at
+    The largest log ratio decreases as the scale grows, because a Laplace variable is the sum of a
+    Laplace variable of smaller scale and independent noise. Bisection therefore finds the scale at
     which the largest log ratio equals epsilon. The rows of `without` are sorted so that the first
-    block usually needs the largest scale; then each later block is evaluated only once.
+    block of rows usually needs the largest scale, and each later block is evaluated only once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):

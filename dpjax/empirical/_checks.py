@@ -1,4 +1,4 @@
-"""Checks of the assumptions: independence of the databases and coverage of the individuals."""
+"""Checks of two assumptions: independent databases, and individuals in many databases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,8 @@ import numpy as np
 import scipy
 
 _PERMUTATIONS = 9999
-"""Number of random permutations of the databases in the tests of independence."""
 
 _NUMBERS = 2**22
-"""Approximate number of values that are held in memory while permutations are drawn."""
 
 FALSE_ALARMS = 0.01
 """Maximum probability that an analysis reports independent databases as dependent."""
@@ -22,13 +20,16 @@ class IndependenceCheck:
 
     Attributes:
         query: Description of the query.
-        runs: Number of runs above and below the median (results at the median are left out).
-        runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test; NaN if undefined.
-        autocorrelation: Correlation of each result with the next result.
-        autocorrelation_p_value: Two-sided permutation p-value of the correlation; NaN if undefined.
-        p_value: p-value adjusted for all tests of all queries; NaN if undefined. If the databases
-            are independent, the probability that any query has an adjusted p-value of
-            `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
+        runs: Number of runs of results above or below the median; results equal to the median are
+            left out.
+        runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test, or NaN if it is
+            undefined.
+        autocorrelation: Correlation of each result with the next result in the sequence.
+        autocorrelation_p_value: Two-sided permutation p-value of the correlation, or NaN if it is
+            undefined.
+        p_value: p-value that is adjusted for all tests of all queries, or NaN if it is undefined.
+            If the databases are independent, the probability that any query has an adjusted p-value
+            of `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -40,7 +41,7 @@ class IndependenceCheck:
 
     @property
     def dependent(self) -> bool:
-        """Whether the databases look dependent; False if the tests are undefined."""
+        """Whether the databases look dependent, which is False if the tests are undefined."""
         return self.p_value <= FALSE_ALARMS
 
     def __str__(self) -> str:
@@ -66,16 +67,18 @@ def check_independence(
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is therefore compared with 9,999 random orders. For every order, the smallest p-value of
-    all tests is computed. The adjusted p-value is the rank of the observed order's smallest p-value
-    among those of all orders, as a fraction. It is valid however the tests depend on each other.
+    all tests is computed. The adjusted p-value of a query is the share of orders whose smallest
+    p-value is at most the query's smaller p-value in the observed order. The adjusted p-value is
+    valid however the tests depend on each other.
 
     Args:
-        results: Results of d queries, [n, d], with one row per database in the given order.
+        results: Results of d queries, [n, d], with one row per database, in the order of the
+            databases.
         queries: Descriptions of the d queries.
         key: Seed of the random orders.
 
     Returns:
-        For each query, both tests with their p-values.
+        The two tests of each query, with their p-values.
 
     References:
         Westfall, Young (1993), "Resampling-Based Multiple Testing", Algorithm 2.5.
@@ -107,7 +110,7 @@ def check_independence(
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of runs and the lag-1 autocorrelation of d queries in many orders.
 
-    Both arrays have shape [1 + permutations, d]; row 0 belongs to the observed order.
+    The two arrays have shape [1 + permutations, d], and row 0 belongs to the observed order.
     """
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)
@@ -128,7 +131,7 @@ def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
 def _runs(orders: np.ndarray) -> np.ndarray:
     """Count the runs above and below the median in each row of `orders` [b, n].
 
-    Values at the median are skipped.
+    Values equal to the median are skipped.
     """
     sign = np.sign(orders - np.median(orders, axis=1, keepdims=True)).astype(np.int8)
     # A value at the median is assigned to the run before the value.
@@ -139,7 +142,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Return the exact p-value of each number of runs; NaN if one side of the median is empty."""
+    """Return the exact p-value of each number of runs, or NaN without results on a side."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)
@@ -203,7 +206,7 @@ class CoverageCheck:
     Attributes:
         num_databases: Number of databases.
         fewest: Smallest number of databases in which any individual appears.
-        median: Median number of databases per individual.
+        median: Median, over the individuals, of the number of databases that contain an individual.
         num_everywhere: Number of individuals that appear in every database.
         num_rare: Number of individuals who appear in fewer than half of the databases.
     """

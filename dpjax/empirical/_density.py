@@ -38,7 +38,7 @@ class Density:
             cells per axis for two queries and 64 for three queries.
 
     Raises:
-        TypeError, ValueError: When an attribute is invalid.
+        TypeError, ValueError: When an attribute has a wrong type or value.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -66,7 +66,7 @@ class Density:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """Fixed bandwidths, one for all queries or one per query; empty without fixed bandwidth."""
+        """Fixed bandwidths, one for all queries or one per query; () if no bandwidth is fixed."""
         if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
             return ()
         return tuple(np.ravel(self.bandwidth).tolist())
@@ -80,7 +80,7 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data, in the way that the options specify.
+        """Choose the kernel and the bandwidth from data, by the rules that the options specify.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].
@@ -88,11 +88,11 @@ class Density:
             names: Names of the queries, for messages.
 
         Returns:
-            The chosen kernel and bandwidth.
+            The kernel and the bandwidth that were chosen.
 
         Raises:
-            ValueError: When the options do not support joint queries, or when no rule can choose a
-                bandwidth because the results have no spread.
+            ValueError: When the query is joint but the options are for one query, or when no rule
+                can choose a bandwidth because all results are equal.
         """
         num_queries, bandwidth = samples.shape[1], self.bandwidth
         by_rule = isinstance(bandwidth, str | VariableBandwidth)
@@ -134,7 +134,7 @@ class FittedDensity(NamedTuple):
         density: Density whose kernel and bandwidth are fixed. If the bandwidth is variable, its
             factor is fixed.
         log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases; NaN if the likelihood was not computed.
+            fitted to the other databases, or NaN if the likelihood was not computed.
         notes: Sentences for a report.
     """
 

@@ -29,8 +29,8 @@ def _directed(points: np.ndarray, ordered: np.ndarray) -> float:
 def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance that mass must travel to turn one sample into the other.
 
-    The distance is the largest gap between the quantile functions of the two samples. For samples
-    of equal size, it is the largest gap between values of the same rank.
+    The result is the largest gap between the quantile functions of the two samples. If the samples
+    have equal sizes, the result is the largest difference between two values of the same rank.
 
     Args:
         first: First sample, [n].

@@ -1,8 +1,8 @@
 """Densities from differences of the empirical distribution function.
 
 In a sample of size n, every sqrt(n)-th order statistic is a knot, and the mass between two knots is
-spread evenly. If two adjacent knots coincide because of ties, the mass between them is an atom. The
-density is thus constant between knots, and delta is a finite sum in closed form.
+spread evenly. If two adjacent knots coincide because of ties, the mass between the two knots is an
+atom. The density is thus constant between knots, and delta is a finite sum in closed form.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from dpjax.empirical._pieces import Pieces
 
 
 def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the knots of a sample, between which its density is constant.
+    """Return the knots of a sample, between which the density of the sample is constant.
 
     Args:
         sample: Finite values, [n].
@@ -30,13 +30,6 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
     """Return the pieces of two densities: intervals where both are constant, and atoms.
-
-    Args:
-        first: Sample from which the density p is estimated, [n].
-        second: Sample from which the density q is estimated, [m].
-
-    Returns:
-        One row of pieces.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.

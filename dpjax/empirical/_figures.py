@@ -24,7 +24,7 @@ def plot_empirical_curves(result: Estimated) -> "Figure":
     """Plot delta and the total risk against epsilon.
 
     Args:
-        result: The result, over several epsilons.
+        result: Result of `empirical_privacy` for several epsilons.
 
     Returns:
         A matplotlib Figure.
@@ -57,13 +57,14 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
     """Plot the density of query results with everybody and without the worst individual.
 
     Args:
-        result: Result for one query, without an adversary.
+        result: Result for a single query, without an adversary.
 
     Returns:
         A matplotlib Figure.
 
     Raises:
-        ValueError: When the result is that of a joint query, or has one density per bucket.
+        ValueError: When the result is for a joint query, or has a density for each bucket of an
+            adversary.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Figure 5.
@@ -151,14 +152,7 @@ def plot_empirical_noise(
 
 
 def plot_empirical(result: Estimated) -> "Figure":
-    """Plot the densities if there is one epsilon and one density, and otherwise the curves.
-
-    Args:
-        result: The result.
-
-    Returns:
-        A matplotlib Figure.
-    """
+    """Plot the densities if there is one epsilon and one density, and otherwise the curves."""
     alone = len(result.queries) == 1 and result.density is not None
     if len(result.epsilons) == 1 and alone:
         return plot_empirical_densities(result)

@@ -24,8 +24,8 @@ def jackknife_error(
     """Return the jackknife standard error of an estimate from independent databases.
 
     Args:
-        estimate: Function that takes the indices of left-out databases, and returns the estimate
-            [E] from all other databases.
+        estimate: Function from the indices of left-out databases to the estimate [E] from all other
+            databases.
         num_databases: Number of databases.
         key: Seed of the random groups, which are used if there are more than 50 databases.
         progress: Callback (groups done, groups).

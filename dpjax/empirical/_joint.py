@@ -1,11 +1,12 @@
 """delta of a joint query, whose result is two or three numbers, on a grid of cells.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
-so one matrix product gives the masses of all cells. delta is the integral of the positive part of
-p - e^eps q. The net mass of a cell is the integral of p - e^eps q itself. If p - e^eps q has one
-sign in a cell, the cell contributes exactly the positive part of its net mass. If the sign changes
-in a cell, which is then called crossed, p - e^eps q is assumed to be linear in the cell. A crossed
-cell contributes more than the positive part of its net mass; the difference is called its excess.
+so one matrix product gives the masses of all cells. delta is the integral of the positive part of p
+- e^eps q. The net mass of a cell is the integral of p - e^eps q itself. If p - e^eps q has one sign
+in a cell, the cell contributes exactly the positive part of its net mass. If the sign changes in a
+cell, which is then called crossed, p - e^eps q is assumed to be linear in the cell. A crossed cell
+contributes more than the positive part of its net mass, and the difference is called the excess of
+the cell.
 
 The estimate of the error has two terms: the difference from the delta on a grid with half as many
 cells per axis, and a tenth of the total excess of all crossed cells.
@@ -32,7 +33,8 @@ class JointGrid:
         second: Results without the individual, [m, d], all finite.
         kernel: 'laplace' or 'gaussian'.
         bandwidth: Scales of the kernels, [d].
-        cells: Even number of cells per axis. If `cells` is None, `DEFAULT_CELLS` has the number.
+        cells: Even number of cells per axis. If `cells` is None, the number is given by
+            `DEFAULT_CELLS`.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 3 (composition).
@@ -66,7 +68,7 @@ class JointGrid:
         self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
 
     def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return delta [E] at each epsilon, and an estimate of its error [E]."""
+        """Return delta at each epsilon, [E], and an estimate of delta's error, [E]."""
         fine, coarse = (
             [side.excess(epsilon) for side in sides] for sides in (self._fine, self._coarse)
         )
@@ -77,7 +79,7 @@ class JointGrid:
 
 
 class _ByRatio:
-    """Cells of a grid, in decreasing order of the ratio p / q of their masses."""
+    """Cells of a grid, in decreasing order of the ratio p / q of a cell's two masses."""
 
     def __init__(self, p: np.ndarray, q: np.ndarray):
         log_ratio = np.log(np.maximum(p, _DUST)) - np.log(np.maximum(q, _DUST))
@@ -117,10 +119,11 @@ def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
 
     Args:
         center: Mean of each function over its box, [k].
-        ranges: Half of the change of each function along each axis of its box, > 0, [d, k].
+        ranges: Half of the change of each function along each axis of its box, positive, [d, k].
 
     Returns:
-        E (center + sum_a ranges_a U_a)_+ for independent U_a uniform on [-1, 1].
+        The expectation of (center + sum_a ranges_a U_a)_+ for independent U_a that are uniform on
+        [-1, 1].
     """
     d = len(ranges)
     total = np.zeros_like(center)

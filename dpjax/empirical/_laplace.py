@@ -1,12 +1,9 @@
 """Two mixtures of Laplace kernels with the same bandwidth, in closed form.
 
-Between two adjacent sample points, a mixture is A e^-s + B e^-(h-s), where s is the distance from
-the left point and h is the distance between the two points, both in bandwidths. The ratio of two
-mixtures is monotone between the points, because it is a Moebius function of e^2s, and constant in
-the tails. Its extremes are therefore at sample points.
-
-In the notation of this module, t are the merged points of both samples, and A and B are the
-coefficients above.
+Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
+distance from the left point and h is the distance between the two points, both in bandwidths. The
+ratio of two mixtures is a Moebius function of e^2s between two adjacent points, and thus monotone,
+and is constant in the tails. The extremes of the ratio are therefore at sample points.
 """
 
 from dataclasses import dataclass
@@ -51,8 +48,9 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
     """Return the monotone pieces of two Laplace-kernel density estimates.
 
     Args:
-        first: Sample from which p is estimated, [n].
-        second: Samples from which q is estimated, one per row, [rows, m]; NaN entries are ignored.
+        first: Sample from which the density p is estimated, [n].
+        second: Samples from which the densities q are estimated, one per row, [rows, m], in which
+            NaN entries are ignored.
         bandwidth: Scale of the kernels.
 
     Returns:
@@ -105,11 +103,9 @@ def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -
     """Return the exact largest |ln p - ln q| over the real line.
 
     Args:
-        first: Sample from which p is estimated, [n].
-        second: Samples from which q is estimated, one per row, [rows, m]; NaN entries are ignored.
+        first: Sample from which the density p is estimated, [n].
+        second: Samples from which the densities q are estimated, one per row, [rows, m], in which
+            NaN entries are ignored.
         bandwidth: Scale of the Laplace kernels of p and q.
-
-    Returns:
-        The largest log ratio of each row, [rows].
     """
     return np.abs(laplace_pieces(first, second, bandwidth).left).max(axis=1)

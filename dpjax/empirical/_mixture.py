@@ -1,10 +1,11 @@
 """Two mixtures of Gaussian or Laplace kernels, in which each kernel has a bandwidth of its own.
 
-The monotone pieces of the log ratio have no closed form for such mixtures. The log ratio is
-therefore tabulated on a lattice with eight nodes per local bandwidth, and interpolated by Hermite
-cubics between the nodes. The extrema of the cubics become nodes too. Masses come from the exact
-distribution functions of the mixtures. At a crossing, the integrand of delta is 0, so an error in
-the position of the crossing changes delta only to second order.
+If the bandwidths of the kernels differ, the pieces on which the log ratio of two mixtures is
+monotone have no closed form. The log ratio is therefore tabulated on a lattice with eight nodes per
+local bandwidth, and interpolated by Hermite cubics between the nodes. The extrema of the cubics
+become nodes, too. Masses come from the exact distribution functions of the mixtures. At a crossing,
+the integrand of delta is 0, so an error in the position of the crossing changes delta only to
+second order.
 
 In the notation of this module, p and q are the mixtures, l = ln p - ln q, and
 z = (x - center) / bandwidth.
@@ -43,7 +44,7 @@ class Mixture:
         return self._log_density_and_slopes(x)[0]
 
     def table(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x, its right and left slopes, and the cdf, [4, k]."""
+        """Return the log density, its right slope, its left slope and the cdf at x, [4, k]."""
         log_density, slope_right, slope_left = self._log_density_and_slopes(x)
         return np.stack([log_density, slope_right, slope_left, self.cdf(x)])
 
@@ -77,7 +78,7 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class MixturePieces(Pieces):
-    """One row of pieces; each piece is an interval between two nodes of the table of mixtures.
+    """One row of pieces, each of which is an interval between two nodes of the tabulated log ratio.
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].
@@ -85,8 +86,8 @@ class MixturePieces(Pieces):
         below: Masses of p and q to the left of each piece, [2, pieces].
         first: The mixture p.
         second: The mixture q.
-        errors: Bounds on the error of delta, one for each call of `split`; the error arises because
-            the position of a crossing is inexact.
+        errors: Bounds on the error of delta from inexact positions of crossings, one for each call
+            of `split`.
     """
 
     nodes: np.ndarray
@@ -118,15 +119,7 @@ class MixturePieces(Pieces):
 
 
 def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
-    """Return the monotone pieces of two mixtures of the same kind of kernel.
-
-    Args:
-        first: The mixture p.
-        second: The mixture q.
-
-    Returns:
-        One row of pieces.
-    """
+    """Return the monotone pieces of two mixtures of the same kind of kernel."""
     nodes = _lattice(first, second)
     tables = np.stack([m.table(nodes) for m in (first, second)])
     extrema = _extrema(nodes, tables[0] - tables[1])
@@ -195,7 +188,7 @@ def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> 
 
 
 def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """Return the points in [0, 1] where `before` turns from true to false, with error 2^-41."""
+    """Return the points in [0, 1] where `before` turns from true to false, to within 2^-41."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,7 +1,7 @@
 """Noise that makes the densities of query results with and without an individual similar.
 
 Every noise class has a density, a sampler and an expected absolute value. Draws are NumPy float64
-numbers. They are not protected against attacks on the low-order bits of a released number.
+numbers. The draws are not protected against attacks on the low-order bits of a released number.
 
 In the notation of this module, lambda is the scale of the Laplace density that hides an individual.
 The bandwidth of the density estimate is called b for Laplace kernels, and s for Gaussian kernels.
@@ -30,8 +30,8 @@ class LaplaceNoise:
 
     Attributes:
         scale: Scale lambda, in the unit of the query; 0 if no noise is needed.
-        bandwidth: Bandwidth b of the kernel. If `bandwidth` is 0, the noise is never replaced by 0,
-            which is safe for any kernel (by post-processing).
+        bandwidth: Bandwidth b of the kernel. With `bandwidth` 0, the noise is Laplace noise without
+            zeros, which is safe for any kernel.
     """
 
     scale: float
@@ -79,14 +79,14 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    Before the noise is used, its log ratio must be measured (`released_log_ratio`).
+    Before the noise is used, its log ratio must be measured by `released_log_ratio`.
 
     No noise turns one kernel into the other exactly, because the Fourier transform of the Laplace
-    kernel divided by that of the Gaussian kernel is unbounded. The quotient is therefore tapered
-    (by a squared cosine) to 0 at its minimum, transformed back, clipped at 0 and renormalized. The
-    tails need no approximation: far from 0, the convolution of a Laplace density with the Gaussian
-    kernel is that density times a constant, so the noise density is the Laplace density divided by
-    the constant.
+    kernel divided by that of the Gaussian kernel is unbounded. The quotient of the transforms is
+    therefore tapered by a squared cosine to 0 at its minimum, transformed back, clipped at 0 and
+    renormalized. The tails of the noise need no approximation: far from 0, the convolution of a
+    Laplace density with the Gaussian kernel is the Laplace density times a constant, so the noise
+    density is the Laplace density divided by the constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
@@ -94,7 +94,8 @@ class TaperedDeconvolution:
         atom: Probability that the noise is exactly 0, which is 0 for this class.
 
     Raises:
-        ValueError: When the bandwidth is too large for the quotient to have a minimum.
+        ValueError: When the bandwidth is so large that the quotient of the transforms has no
+            minimum.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, equation (2); Diggle, Hall 1993 (tapering).

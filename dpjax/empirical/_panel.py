@@ -1,8 +1,8 @@
 """A panel: the records of many individuals in a sequence of databases.
 
 An individual may have many records in a database, or none, so records are stored in flat arrays
-with one row per record. Estimators use totals over each individual's records, which are dense
-arrays [databases, individuals].
+with one row per record. Estimators use totals over each individual's records, in dense arrays
+[databases, individuals].
 """
 
 from collections.abc import Hashable, Sequence
@@ -21,7 +21,7 @@ class Panel:
     Attributes:
         databases: Labels of the databases, in the order of the sequence.
         individuals: Labels of the individuals.
-        columns: Names of the value columns.
+        columns: Names of the columns of values.
         database: Index of each record's database, integers [records] in non-decreasing order.
         individual: Index of each record's individual, integers [records].
         values: Values of the records, float64 [records, columns], all finite.
@@ -47,10 +47,11 @@ class Panel:
         return len(self.individuals)
 
     def column(self, name: str | None = None) -> np.ndarray:
-        """Return one value column [records]; if no name is given, return the only column.
+        """Return a column of values, [records]; without a name, return the only column.
 
         Raises:
-            ValueError: When the name is unknown, or when no name is given for several columns.
+            ValueError: When the name is unknown, or when no name is given but there are several
+                columns.
         """
         if name is None:
             if len(self.columns) != 1:

@@ -57,8 +57,8 @@ def panel_from_table(
         database: Column that names the database of a record. Databases named by numbers or dates
             are sorted; other databases keep the order in which they first appear.
         individual: Column that names the individual of a record.
-        value: Column or columns of values. If `value` is None, the columns of values are all other
-            numeric columns.
+        value: Names of the columns of values. If `value` is None, all other numeric columns are
+            columns of values.
         missing: What to do with a record that lacks a value: raise an 'error', or 'drop' the
             record.
         records: Whether an individual may have 'many' records in a database, or only 'one'.
@@ -68,9 +68,9 @@ def panel_from_table(
 
     Raises:
         TypeError: When `table` is not a table, or when a value column is not numeric.
-        ValueError: When a column is unknown, when a value is missing and `missing` is 'error', when
-            an individual has several records in a database and `records` is 'one', or when the file
-            has an unknown suffix.
+        ValueError: When a column is unknown, when a value is missing although `missing` is 'error',
+            when an individual has several records in a database although `records` is 'one', or
+            when the file has an unknown suffix.
     """
     validate.one_of(["error", "drop"], missing=missing)
     validate.one_of(["many", "one"], records=records)
@@ -255,7 +255,7 @@ def _first_text(frame: Any, name: str) -> str:
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
     """Return the code of each record, and the label of each code.
 
-    In a categorical column, a category without records has a label too, so an individual with that
+    In a categorical column, a category without records has a label, too, so an individual with that
     label is in no database.
     """
     pd = _pandas()

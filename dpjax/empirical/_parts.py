@@ -16,7 +16,7 @@ from dpjax.empirical._noise import Noise
 
 @dataclass(frozen=True)
 class Bucket:
-    """Privacy against an adversary who knows that the database is in this bucket.
+    """Privacy against an adversary who knows that the database belongs to the bucket.
 
     Attributes:
         label: Description of the bucket.
@@ -33,7 +33,7 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimated:
-    """The values of a `dpjax.empirical.EmpiricalPrivacy`, whose docstring describes them."""
+    """Base class of `dpjax.empirical.EmpiricalPrivacy`, whose docstring describes the values."""
 
     queries: tuple[str, ...]
     individuals: tuple[Hashable, ...]
@@ -60,7 +60,7 @@ class Estimated:
         """Return pairs (individual, delta) at one epsilon, in decreasing order of delta.
 
         Args:
-            epsilon: One of `epsilons`. If `epsilon` is None, it is the smallest of `epsilons`.
+            epsilon: One of `epsilons`. If `epsilon` is None, the smallest of `epsilons` is used.
 
         Raises:
             ValueError: When `epsilon` is not one of `epsilons`.
@@ -119,7 +119,7 @@ class Estimated:
 
 @dataclass(frozen=True, repr=False)
 class Calibrated:
-    """The values of a `dpjax.empirical.NoiseCalibration`, whose docstring describes them."""
+    """Base class of `dpjax.empirical.NoiseCalibration`, whose docstring describes the values."""
 
     query: str
     epsilon: float
@@ -138,7 +138,7 @@ class Calibrated:
 
     @property
     def hausdorff_suffices(self) -> bool:
-        """Whether Laplace noise of scale hausdorff / epsilon keeps all log ratios <= epsilon."""
+        """Whether all log ratios are <= epsilon with Laplace noise of scale hausdorff / epsilon."""
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
 larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, where int is the integral over all results.
-On a piece, the set where l > eps is empty, or the whole piece, or one side of the point where l
+In a piece, the set where l > eps is empty, the whole piece, or one side of the point where l
 crosses eps. To compute delta, it is therefore enough to know the masses of p and q in each piece,
-and the masses to the left of the crossing.
+and their masses to the left of each crossing.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon, far above any level of interest; e^epsilon is still finite at it."""
+"""Largest accepted epsilon, which is far above any level of interest and has a finite e^epsilon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Pieces:
         For k pieces, the result has shape [2, k].
 
         Args:
-            row: Row of each of the k pieces.
+            row: Row that contains each of the k pieces.
             piece: Index of each piece in its row.
-            level: Value that l crosses in each piece.
+            level: Value of the log ratio l at the crossing in each piece.
         """
         raise NotImplementedError("A constant log ratio crosses nothing.")
 
@@ -70,7 +70,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
 
 
 def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
-    """Return int (p - e^eps q)_+ if `sign` is 1, or int (q - e^eps p)_+ if it is -1; [rows, E]."""
+    """Return int (p - e^eps q)_+ for `sign` 1, or int (q - e^eps p)_+ for `sign` -1, [rows, E]."""
     level = epsilon[:, :, None]
     above_left = (sign * pieces.left)[:, None] > level
     above_right = (sign * pieces.right)[:, None] > level
@@ -94,10 +94,10 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon; it is true
-            up to some epsilon, and false above that epsilon.
+        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon, which is
+            true up to some epsilon and false above that epsilon.
         at_least: Smallest epsilon to consider. To find the largest result over several individuals,
-            pass the result for the earlier individuals.
+            the result for the earlier individuals is passed.
 
     Returns:
         The smallest epsilon e at which `exceeds` is false, or a value that exceeds e by at most

@@ -1,6 +1,6 @@
 """Empirical differential privacy: the privacy of a query on real databases, without added noise.
 
-The only randomness is that of the databases, which are assumed to be independent draws from one
+The databases are the only source of randomness, and are assumed to be independent draws from one
 distribution. The density of query results is estimated with and without an individual. The
 hockey-stick divergence of the two densities is the individual's failure probability delta.
 """
@@ -63,9 +63,9 @@ def empirical_privacy(
         key: Seed of random queries, and of random groups of databases for `uncertainty`.
         tolerance: Largest delta that counts as 0 in the result's `epsilon_at_zero`.
         uncertainty: Whether to estimate the standard error of delta, by a jackknife that leaves out
-            each database in turn. If there are more than 50 databases, they are divided into 50
-            groups, and each group is left out in turn. The estimated standard error tends to be too
-            large: by 20 to 28% on 30 databases with the bandwidth 'likelihood'.
+            each database in turn. More than 50 databases are divided into 50 groups, and each group
+            is left out in turn. The estimated standard error tends to be too large: by 20 to 28% on
+            30 databases with the bandwidth 'likelihood'.
         progress: Callback (done, total), which is called in loops over databases or individuals. If
             `progress` is None, no progress is reported.
 
@@ -80,7 +80,7 @@ def empirical_privacy(
         True
 
     Raises:
-        TypeError: When an argument has the wrong type.
+        TypeError: When an argument of `empirical_privacy` has the wrong type.
         ValueError: When an argument is out of range, or when no density can be estimated from the
             query results.
 

@@ -3,7 +3,7 @@
 Every query is evaluated on all databases together, first with all individuals, and then without
 each individual in turn. The time is linear in the number n of records, or proportional to n log n
 for order statistics. The total without individual i is computed as the total of the individuals
-before i plus the total of the individuals after i. To subtract the value of individual i from the
+before i plus the total of the individuals after i. A subtraction of individual i's value from the
 total of all individuals would leave a rounding error if the value is huge.
 """
 
@@ -23,7 +23,7 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
     """Reduce values over all other individuals, for each individual in turn.
 
     Args:
-        own: One value per database and individual, [databases, individuals, ...].
+        own: Values, one per database and individual, [databases, individuals, ...].
         reduce: np.add, np.minimum or np.maximum.
 
     Returns:
@@ -185,13 +185,7 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """Return the quantile of a database without each individual in turn, [individuals].
-
-        Args:
-            ordered: Sorted values of the database, [records].
-            owner: Individual of each sorted value, [records].
-            num_individuals: Number of individuals.
-        """
+        """Return the quantile of a database without each individual in turn, [individuals]."""
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
         # The rank of a record among the other individuals' records is its position in the sorted
@@ -219,9 +213,9 @@ class RegressionCoefficient(ExactQuery):
 
     Attributes:
         response: Response column.
-        on: Explanatory column or columns.
-        coefficient: Explanatory column whose coefficient is released. If `coefficient` is None, it
-            is the first column of `on`.
+        on: Name or names of the explanatory columns.
+        coefficient: Explanatory column whose coefficient is released. If `coefficient` is None, the
+            column is the first column of `on`.
     """
 
     response: str
@@ -280,7 +274,7 @@ def parse_query(text: str) -> Any:
             stands for the coefficient of x in a regression of y on x and z.
 
     Raises:
-        ValueError: When the text is not the short form of a query.
+        ValueError: When `text` is not the short form of a query.
     """
     head, *rest = text.split(":")
     if head == "quantile" and len(rest) in (1, 2):

@@ -57,8 +57,7 @@ def render_empirical_report(
 
     Args:
         result: The result to report.
-        noise: A noise calibration for the same query. If `noise` is None, the report has no section
-            on noise.
+        noise: A noise calibration for the result's query, or None for a report without noise.
         kind: Format of the report, ".html" or ".md".
         figures: Figures to include, by their names in `CAPTIONS`. If `figures` is None, the report
             has no figures.
@@ -104,7 +103,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
 
 
 def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
-    """Return the recommended next steps, of which the most important is the first."""
+    """Return the recommended next steps, in decreasing order of importance."""
     if any(check.dependent for check in result.independence):
         return (
             "Use databases that do not depend on each other, such as years far apart. Do not use "
@@ -139,8 +138,8 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
     Args:
         result: Result of an empirical privacy estimate.
         sentence: Sentence that states the finding.
-        headline: Headline of the verdict 'estimate'. If `headline` is None, it says that an
-            estimate is not a proof. The verdict 'doubtful' has a headline of its own.
+        headline: Headline of the verdict 'estimate'. If `headline` is None, the headline says that
+            an estimate is not a proof. The verdict 'doubtful' has a headline of its own.
     """
     if (doubt := doubt_of(result)) is not None:
         headline = "Doubtful: the databases look dependent"
@@ -151,7 +150,6 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
 def _sections(
     result: Estimated, noise: Calibrated | None, figures: dict[str, Figure]
 ) -> list[Section]:
-    """Return the sections of a report that show the findings."""
 
     def pictures(name: str) -> tuple[Figure, ...]:
         return (figures[name],) if name in figures else ()
@@ -194,12 +192,7 @@ def _sections(
 
 
 def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
-    """Return the section of a report about calibrated noise.
-
-    Args:
-        noise: The calibration.
-        figures: Figures of draws of the noise.
-    """
+    """Return the section of a report about calibrated noise."""
     said = (
         f"To reach epsilon = {noise.epsilon:g} with delta = 0, add to the {noise.query}: "
         f"{noise.noise}."
@@ -215,8 +208,7 @@ def write_empirical_report(
     Args:
         result: The result to report.
         path: Path that ends in .html (with embedded figures) or .md (with figure files next to it).
-        noise: A noise calibration for the same query. If `noise` is None, the report has no section
-            on noise.
+        noise: A noise calibration for the result's query, or None for a report without noise.
 
     Returns:
         The path of the report.

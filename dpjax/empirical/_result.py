@@ -27,29 +27,30 @@ class EmpiricalPrivacy(Estimated, Shown):
     Attributes:
         queries: Description of the query, or of each part of a joint query.
         individuals: Labels of the I individuals.
-        epsilons: The E privacy levels, [E].
+        epsilons: Privacy levels at which the deltas were computed, [E].
         deltas: Failure probability delta_i of each individual at each epsilon, [I, E].
         delta: Largest of `deltas` over the individuals, [E].
         delta_error: Standard error of `delta` due to the choice of databases, [E], or None if
             `uncertainty` was False.
         total_risk: Probability that the privacy of at least one individual fails,
             1 - prod_i (1 - delta_i), [E].
-        epsilon_at_zero: Smallest epsilon at which no delta_i exceeds `tolerance`; may be infinite.
-        tolerance: Largest delta that counts as 0 for `epsilon_at_zero`.
+        epsilon_at_zero: Smallest epsilon, possibly infinite, at which no delta_i exceeds
+            `tolerance`.
+        tolerance: Largest delta that counts as 0 in `epsilon_at_zero`.
         density: The chosen density, which can be passed to another call of `empirical_privacy`.
             With an adversary, each bucket has its own density, and `density` is None.
         log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases; NaN if it was not computed.
+            fitted to the other databases, or NaN if the likelihood was not computed.
         integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a
             closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
         coverage: Summary of the number of databases in which each individual appears.
-        buckets: Buckets of the adversary's knowledge; empty without an adversary.
+        buckets: Buckets of the adversary's knowledge, or () if there is no adversary.
         notes: Sentences about the data and the method that a reader of the result must know.
         results: Results of d queries with all individuals present, one row per sample, [S, d].
         results_without_worst: Results without the individual with the largest delta, [S, d].
-        settings: Arguments on which the results depend, and software versions.
+        settings: Arguments on which the results depend, and versions of the software.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Definitions 2 to 4.

@@ -1,9 +1,7 @@
 """delta of every individual over a grid of epsilons, computed in bounded memory.
 
 For a block of individuals, each density estimate (Laplace kernels, other kernels, 'ecdf' or joint)
-yields a function that maps epsilons to deltas. All other steps are the same for every density
-estimate: the loop over blocks, the shortcut for individuals whose removal changes no result, and
-the search for the smallest epsilon at which delta vanishes.
+yields a function that maps epsilons to deltas.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,15 +18,14 @@ from dpjax.empirical._pieces import Pieces, hockey_stick, smallest_epsilon
 from dpjax.empirical._samples import Progress, QuerySamples
 
 _BLOCK_SIZE = 2**20
-"""Maximum number of elements in a temporary array (8 MB in float64)."""
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Function that maps epsilons [E] to deltas [rows, E] and to the error of these deltas."""
+"""Function that maps epsilons [E] to deltas [rows, E] and to the error of the deltas."""
 
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """Privacy risk of every individual from one query.
+    """Privacy risk of every individual that one query causes.
 
     Attributes:
         deltas: Failure probability of each individual, [individuals, E].
@@ -56,7 +53,8 @@ def individual_risk(
         samples: Results of the query.
         density: Kernel and bandwidth of the densities with and without an individual.
         epsilons: Privacy levels [E], from 0 to 500.
-        tolerance: Largest delta that counts as 0. If `tolerance` is None, `epsilon_at_zero` is NaN.
+        tolerance: Largest delta that counts as 0 in `epsilon_at_zero`. If `tolerance` is None,
+            `epsilon_at_zero` is NaN.
         progress: Callback (individuals done, individuals).
 
     Returns:
@@ -92,7 +90,7 @@ def _blocks(
     """Yield blocks of individuals, each with the function that computes their deltas.
 
     A block has several individuals if delta has a closed form: the kernel is Laplace with a fixed
-    bandwidth, and the query is not joint. Otherwise, a block has one individual.
+    bandwidth, and the query is not joint. If delta has no closed form, a block has one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

@@ -1,7 +1,6 @@
 """Samples of query results, with all individuals present and without each individual in turn.
 
-No other module applies queries to data. A query may be built in, written in JAX or in plain Python,
-or a tuple of several queries.
+A query may be built in, written in JAX or in plain Python, or a tuple of several queries.
 """
 
 from collections.abc import Callable
@@ -40,12 +39,13 @@ class Query(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class QuerySamples:
-    """Results of a query of d numbers for each of n databases: S = n * num_draws samples.
+    """Results of a query of d numbers: S = n * num_draws samples from n databases.
 
     Attributes:
         names: Descriptions of the d queries.
-        full: Results with all individuals present, [S, d]; all finite.
-        without: Results without each individual in turn, [individuals, S, d]; NaN if undefined.
+        full: Results with all individuals present, [S, d], which are all finite.
+        without: Results without each individual in turn, [individuals, S, d]; an undefined result
+            is NaN.
         database: Index of the database of each sample, [S].
         notes: Sentences about the results, for a report.
     """
@@ -74,7 +74,7 @@ class UserQuery:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return answers as `Query.answers` does, with the same keys for all individuals."""
+        """Return answers as `Query.answers` does; all answers from one draw have the same key."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -93,9 +93,9 @@ class JaxQuery(UserQuery):
 
     Attributes:
         function: `(values, present) -> result`, or `(key, values, present) -> result` if the
-            function is random. `values` has shape [individuals, records, columns]. `present` has
-            shape [individuals, records] and tells which records exist; the values of records that
-            do not exist are 0. `result` is a scalar or has shape [d].
+            function is random. The argument `values` has shape [individuals, records, columns].
+            `present` has shape [individuals, records] and tells which records exist; the values of
+            records that do not exist are 0. The returned `result` is a scalar, or has shape [d].
         name: Description of the query.
         num_draws: Number of draws per database, or None if the function takes no key.
         batch_size: Number of individuals evaluated together; a smaller number needs less memory.
@@ -146,8 +146,8 @@ class HostQuery(UserQuery):
     Attributes:
         function: `(values) -> result`, or `(generator, values) -> result` if the function is
             random; `generator` is a NumPy random generator. `values` holds the remaining records
-            and has shape [records, columns], or [records] if there is only one column. `result`
-            is a number or has shape [d].
+            and has shape [records, columns], or [records] if there is only one column. The returned
+            `result` is a number, or has shape [d].
         name: Description of the query.
         num_draws: Number of draws per database, or None if the function takes no generator.
     """
@@ -192,7 +192,7 @@ def sample_query(
         The samples.
 
     Raises:
-        TypeError: When the query has the wrong type, or the key is not an integer.
+        TypeError: When the query has the wrong type, or when the key is not an integer.
         ValueError: When a result with all individuals present is not finite, or when a joint query
             contains random queries with different numbers of draws.
     """
@@ -250,7 +250,7 @@ def _as_query(query: Any) -> Query:
 
 
 def _record_slots(panel: Panel) -> np.ndarray:
-    """Number the records of each individual within each database from 0; shape [records]."""
+    """Return the index of each record among its owner's records in a database, [records]."""
     owner = panel.database * panel.num_individuals + panel.individual
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], owner[order])

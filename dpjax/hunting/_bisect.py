@@ -13,13 +13,13 @@ _LISTED = "Available versions: "
 
 @dataclass(frozen=True)
 class Bisection:
-    """The outcome of a bisection over versions, each given by its index.
+    """The outcome of a bisection over the versions of a package, each given by its index.
 
     Attributes:
         before: Last version before the change, or None if no change was found.
         after: First version after the change, or None if no change was found.
         refuted: Whether the claim is refuted in `before`, or in the newest version if no change was
-            found; None if fewer than two versions could be audited.
+            found, or None if fewer than two versions could be audited.
         skipped: Versions between `before` and `after` that could not be audited.
     """
 
@@ -95,7 +95,8 @@ def versions_of(package: str) -> list[str]:
     """Return all released versions of a package, from oldest to newest.
 
     Raises:
-        ValueError: When the name is malformed, or the package index does not list its versions.
+        ValueError: When the name is malformed, or when the package index does not list the
+            package's versions.
     """
     refuse_unsafe(package)
     command = [sys.executable, "-m", "pip", "index", "versions", package]

@@ -18,13 +18,13 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum time to wait for an output, in seconds: `_FIRST_CALL` for a process's first output.
+"""Maximum times to wait for an output and for a process's first output, in seconds.
 
-The first output takes longer, because its call imports the library and may compile functions.
+The first output of a process takes longer, because its call imports the library and may compile
+functions.
 """
 
 _LONGEST = 2**24
-"""Maximum number of characters in a line of a record."""
 
 Draw = Callable[[object], object]
 """Function from a database to one output."""
@@ -35,8 +35,8 @@ class Draws(NamedTuple):
 
     Attributes:
         draw: Function that draws from the process of the audit.
-        restarted: Function that returns a context. The context starts a new process, and its value
-            is a function that draws from the new process.
+        restarted: Function that returns a context, which starts a new process and whose value is a
+            function that draws from the new process.
     """
 
     draw: Draw
@@ -44,11 +44,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws a case's outputs from a process in the environment of a release.
-
-    Args:
-        process: Process that answers each line of its standard input by one line.
-    """
+    """A function that draws a case's outputs from a process in the environment of a release."""
 
     def __init__(self, process: "subprocess.Popen[str]"):
         self._process = process
@@ -60,7 +56,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the process's answer to a database; without an answer, set `failure` and raise."""
+        """Return the process's answer to a database; set `failure` and raise without answer."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # If a call hangs, kill its process.
@@ -118,14 +114,7 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Record all draws that are made within the context, in a file that appears at its end.
-
-    Args:
-        path: Path of the record.
-        head: Description of the draws, which is the first line of the record.
-        server: Server that draws.
-        another: Function that starts a second server, in a new process.
-    """
+    """Record all draws that are made within a context, in a file that appears at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with gzip.open(part, "wt") as file:
@@ -150,7 +139,7 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the value of the context is (head, functions that replay its draws).
+    """Open a record; the context's value is (head, functions that replay the draws).
 
     Raises:
         ValueError: When the record is damaged, or when it has fewer draws than the audit needs, for
@@ -194,7 +183,6 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
 
 
 def _plain(value: Any) -> object:
-    """Convert a value, such as an array or a tuple, to JSON types."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -20,13 +20,12 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits of the measurement of pace: a share of the time limit, and a number of draws."""
+"""Limits on the measurement of a mechanism's pace: a share of the time, and a number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""A restarted process repeats one in `_RESTARTED` draws, but at most `_MOST_RESTARTED` draws."""
+"""Number of draws for each draw of a restarted process, and maximum number of such draws."""
 
 _RECORD = ".jsonl.gz"
-"""File name suffix of a record of draws."""
 
 _AUDITED, _LEAST = 0.5, 60
 """The audit's share of the time limit, and its minimum number of samples per side and pair."""
@@ -83,17 +82,17 @@ def hunt(
 
     Args:
         cases: Cases to audit.
-        environments: Function from a case to the environments of its releases; it is not called if
-            `again` is True.
+        environments: Function from a case to the environments of its releases, which is not called
+            if `again` is True.
         folder: Folder of the records of draws, one for each case and release.
         again: If True, draw nothing, and audit the recorded draws of every release that has a
             record.
         confidence: Confidence of each bound.
-        key: Seed of all random choices of the audit. Libraries use their own randomness.
+        key: Seed of all random choices of the audit. Released libraries use their own randomness.
         seconds: Time for drawing, in seconds, for each case and release.
 
     Yields:
-        The outcome of each case in each release, including failures, as soon as it is known.
+        The outcome of each case in each release, even a failure, as soon as it is known.
     """
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
@@ -132,7 +131,7 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """Search for pairs in a part of the time; then run one audit, and record its draws."""
+    """Search for pairs in a part of the time; then run an audit and record the audit's draws."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
@@ -170,13 +169,7 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, which draws in a process that can be restarted.
-
-    Attributes:
-        served: Functions that draw the case's outputs.
-        restarts: Number of outputs to draw at each database from each new process. If `restarts` is
-            0, no process is started.
-    """
+    """A case in a release, which draws in a process that can be restarted."""
 
     served: Draws | None = None
     restarts: int = 0

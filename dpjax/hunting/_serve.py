@@ -1,8 +1,8 @@
 """A server that draws a case's outputs in the environment of a release.
 
 The server imports only the standard library, because dpjax is not installed in the environment.
-Each line of input is a database in JSON. The server answers each line by a line with one output in
-JSON, or with {"error": TYPE} if the draw raises an exception of that type.
+Each line of input is a database in JSON. The server answers each line by a line of JSON, which is
+one output, or {"error": TYPE} if the draw raises an exception of that type.
 """
 
 import json
@@ -13,7 +13,7 @@ import warnings
 
 
 def plain(value):
-    """Convert a value to JSON types; `json` writes non-finite floats as NaN and Infinity."""
+    """Convert a value to JSON types, which include NaN and Infinity."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

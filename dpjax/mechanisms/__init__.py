@@ -1,4 +1,4 @@
-"""Mechanisms: pure JAX samplers with a known output space; built-in ones have a known level."""
+"""Mechanisms: pure JAX samplers with a known output space and, if built in, a known true level."""
 
 from dpjax.core.types import FiniteSpace as FiniteSpace
 from dpjax.core.types import IntegerSpace as IntegerSpace

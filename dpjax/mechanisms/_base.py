@@ -22,10 +22,11 @@ class Mechanism(Protocol):
     """A pure JAX sampler with a known output space, whose parameters are pytree leaves.
 
     A custom class is a frozen dataclass that has `output_space` and `sample` and is registered by
-    `jax.tree_util.register_dataclass`. `dpjax.audit` validates a custom class once
-    (`check_mechanism`): the type and shape of its draws, and that the key alone determines them. A
-    function that returns one draw is simpler to write (`from_function`). A class has two
-    advantages: it draws a whole block, and its parameters can change without recompilation.
+    `jax.tree_util.register_dataclass`. `dpjax.audit` validates a custom class once, by
+    `check_mechanism`: the draws must have the right type and shape, and the key alone must
+    determine the draws. A function that returns one draw is simpler to write, and `from_function`
+    makes it a mechanism. A class has two advantages: it draws a whole block, and its parameters can
+    change without recompilation.
     """
 
     @property
@@ -42,14 +43,14 @@ class BuiltIn:
     """A built-in mechanism: a dataclass of validated parameters.
 
     Attributes:
-        name: Name on the command line.
+        name: Name of the mechanism on the command line.
         source: Publication that defines the mechanism.
         output_space: Space of the outputs.
         level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no
-            finite epsilon holds. By default, the level is the parameter epsilon.
-        standard_region: Lower and upper bounds of the outputs that are compared: two numbers, or
-            two vectors with a number per axis. For mixed outputs, the bounds apply to the real
-            part. For a finite space, the attribute is None.
+            finite epsilon holds. By default, `level` is the parameter epsilon.
+        standard_region: Lower and upper bound of the outputs that are compared: two numbers, or two
+            vectors with a number per axis. For mixed outputs, the bounds apply to the real part.
+            For a finite output space, `standard_region` is None.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
@@ -70,7 +71,7 @@ class BuiltIn:
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 or float outputs; see `Mechanism.sample`."""
+        """Draw outputs as `Mechanism.sample` specifies."""
         raise NotImplementedError
 
 
@@ -96,7 +97,7 @@ class OfQueries(BuiltIn):
     num_queries: int
 
     def standard_pairs(self) -> Pairs:
-        """Return ten pairs of query answers, in typical patterns of how answers change."""
+        """Return ten pairs of query answers, with typical patterns of changed answers."""
         return query_patterns(self.num_queries)
 
 
@@ -107,7 +108,7 @@ class OfCategory(BuiltIn):
 
     @property
     def output_space(self) -> OutputSpace:
-        """The categories, unless a subclass has other outputs."""
+        """Space of the categories, unless a subclass has other outputs."""
         return FiniteSpace(self.num_categories)
 
     def standard_pairs(self) -> Pairs:
@@ -141,5 +142,5 @@ def leaf(default: float, check: Callable[..., None]) -> float:
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
-    """Return the float dtype of draws: the parameters' dtype, or jax's default if it is wider."""
+    """Return the float dtype of draws, the wider of the parameters' dtype and jax's default."""
     return jnp.result_type(*parameters, float)

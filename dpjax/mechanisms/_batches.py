@@ -36,7 +36,7 @@ class Sampling(Protocol):
         ...
 
     def start(self, num_records: int) -> Array:
-        """Return an array that steps pass on to the next step, such as the batch of each record."""
+        """Return the array that steps pass on to each other, such as every record's batch."""
         ...
 
     def batch(
@@ -98,7 +98,7 @@ class Poisson:
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """See `Sampling`; each call of the random generator serves two records."""
+        """Draw a batch, with one call of the random generator for every two records."""
         words = random.words(keys.step, -(-num_records // 2))
         taken = jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
         return taken, carried
@@ -121,7 +121,7 @@ class Shuffle:
         """See `Sampling`.
 
         Raises:
-            ValueError: When the size does not divide the number of records.
+            ValueError: When the batch size does not divide the number of records.
         """
         if num_records % self.size:
             raise BadValue(
@@ -139,7 +139,7 @@ class Shuffle:
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """See `Sampling`; the order is drawn when an epoch begins, and kept until it ends."""
+        """Return a batch from an order of all records, which is drawn when an epoch begins."""
         steps = num_records // self.size
         epoch, place = step // steps, step % steps
 

@@ -14,13 +14,12 @@ from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 
 CANARIES = ("saturating", "mislabelled", "out of distribution")
-"""Kinds of canaries, which the function `canaries` describes."""
 
 Floats = NDArray[np.float32]
 
 
 class Canaries(NamedTuple):
-    """The records of a training set, and the canaries that may be added to the set.
+    """Records of a training set, and canaries that may be added to the set.
 
     Attributes:
         features: Features of the records that are always present, float32 [n, d].
@@ -45,7 +44,7 @@ class Canaries(NamedTuple):
             present.
 
         Raises:
-            ValueError: When `included` is not one boolean per canary.
+            ValueError: When `included` is not an array of one boolean per canary.
         """
         coins = np.asarray(included)
         if coins.dtype != bool or coins.shape != self.own_labels.shape:
@@ -91,7 +90,7 @@ def canaries(
             "out of distribution": each feature is independent and uniform between its smallest and
             largest value in the data, and the label is a fair coin.
         amplitude: Value of a saturating canary in its own coordinate.
-        seed: Seed of the choice of records and of drawn features.
+        seed: Seed of the random choice of records and features.
 
     Returns:
         The canaries, and the records that are always present.
@@ -158,7 +157,7 @@ def canary_pair(
             canary's gradient is then clipped in every step, always has the same direction, and is
             orthogonal to all other gradients.
         label: Label of the canary.
-        amplitude: Value of the default canary in the added coordinate.
+        amplitude: Value of the canary in the added coordinate, if `canary` is None.
 
     Returns:
         One pair of float32 databases [n + 1, d + 2], or [n + 1, d + 3] with the added coordinate.

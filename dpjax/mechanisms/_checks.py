@@ -1,4 +1,4 @@
-"""Validation of users' samplers: the form of outputs, and whether the key determines them."""
+"""Validation of users' samplers: the outputs have a valid form, and the key determines them."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
@@ -26,16 +26,13 @@ if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
 
 _LOOK = 256
-"""Number of outputs that are drawn to validate a sampler."""
 
 _CHANCE = 1e-9
-"""Probability that decides whether a sampler with equal outputs under two keys is rejected.
-
-Such a sampler is rejected if independent draws would be equal with a smaller probability.
+"""A sampler is rejected for equal outputs under two keys if they have a smaller probability.
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Combinations of output space and database shape that were validated, by class."""
+"""Combinations of output space and database shape that were validated, by a mechanism's class."""
 
 
 def trace(
@@ -43,16 +40,8 @@ def trace(
 ) -> tuple["ClosedJaxpr", object]:
     """Trace `function(key, database)` by JAX.
 
-    Args:
-        function: A function of a key and a database.
-        label: Name of the function in error messages.
-        database: An array, or a pytree of arrays.
-
-    Returns:
-        The closed jaxpr of the function, and the shapes and dtypes of its result.
-
     Raises:
-        TypeError: When the function cannot be traced, or raises an error.
+        TypeError: When the function cannot be traced, or when it raises an error.
     """
     try:
         # The database is an argument, because in a closure it would be an array, not a tracer.
@@ -81,13 +70,8 @@ def trace(
 def refuse_impure(sample: Callable[..., Array], label: str, database: Database) -> None:
     """Raise ValueError if a sampler does not draw all of its randomness from its key.
 
-    Args:
-        sample: Function that maps (key, database, num_samples) to outputs.
-        label: Name of the sampler in error messages.
-        database: An array, or a pytree of arrays.
-
     Raises:
-        ValueError: When the outputs of two calls differ under one key.
+        ValueError: When two calls with the same key give different outputs.
     """
     # Imported here because jax.extend imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun
@@ -171,7 +155,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and kind of dtype that `_LOOK` draws in an output space must have."""
+    """Return the shape and the kind of dtype that `_LOOK` draws from an output space must have."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

@@ -23,7 +23,7 @@ def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int)
 class RandomizedResponse(OfCategory):
     """k-ary randomized response: the truth is e^epsilon times as likely as each other answer.
 
-    Local protocols call the mechanism generalized randomized response (GRR).
+    In local differential privacy, the mechanism is called generalized randomized response (GRR).
 
     Attributes:
         epsilon: True level.
@@ -54,7 +54,7 @@ class TwoPoint(OfInteger):
 
     Attributes:
         log_rarity: Negative logarithm of the probability of the answer 1 at database 0.
-        ratio: True level, if the answer 1 is rare.
+        ratio: True level of the mechanism, if the answer 1 is rare.
 
     References:
         Gorla et al., Theorems 1 and 5; Askin, Kutta, Dette (2022), Example 2.

@@ -70,7 +70,7 @@ class _OnUnitInterval(BuiltIn):
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
         """Return two probabilities and a quantile function, from which outputs are drawn.
 
-        The probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
+        The two probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
         function has two arguments, a uniform number and whether the output is below x, and returns
         the output's distance from x.
         """

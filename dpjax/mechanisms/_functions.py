@@ -24,7 +24,6 @@ from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
-"""Dtypes of the numbers that a user's function may return."""
 
 
 @jax.tree_util.register_dataclass
@@ -39,7 +38,8 @@ class FromFunction:
     Attributes:
         function: Pure function, traceable by JAX; the key is a scalar typed key.
         output_space: Space of the outputs.
-        parts: Path and shape of each part of an output, as text; () for a number or a vector.
+        parts: Path and shape of each part of an output, as text, or () if an output is a number or
+            a vector.
     """
 
     function: Callable[[Array, Array], Array] = field(metadata={"static": True})
@@ -104,7 +104,7 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether an output with these leaves is a single number or a vector."""
+    """Return whether an output with the given leaves is a single number or a vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 

@@ -19,9 +19,6 @@ ANY_FUNCTION = "otherwise wrap a function (database, num_samples) as " + ON_HOST
 def host_form(function: Callable[..., object]) -> str | None:
     """Suggest a call of `dpjax.HostMechanism` that suits the parameters of a function.
 
-    Args:
-        function: Any function.
-
     Returns:
         A clause for an error message, with words marked by `core.wording.term`. If the parameters
         look like those of a JAX function, are not recognized, or cannot be read, the result is

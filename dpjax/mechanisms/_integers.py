@@ -21,7 +21,7 @@ class DiscreteGaussian(OfInteger):
     The noise is drawn by inversion of a table of tail probabilities, which ends at `largest_noise`.
 
     Attributes:
-        sigma: Parameter of the noise, slightly above its standard deviation.
+        sigma: Parameter sigma of the noise, slightly above the noise's standard deviation.
         largest_noise: Largest absolute value of the noise, at least 10 sigma.
 
     References:
@@ -69,10 +69,10 @@ class TruncatedGeometric(BuiltIn):
     """A count in 0..n plus two-sided geometric noise, clamped to 0..n: true level ln(1 + 2^-k).
 
     The noise j has probability proportional to (1 + 2^-k)^-|j| with k = ceil(log2(2 / epsilon)).
-    The base is 1 + 2^-k because the published algorithm's exact arithmetic needs a rational base.
+    The exact arithmetic of the published algorithm requires a rational base, such as 1 + 2^-k.
 
     Attributes:
-        epsilon: Requested level; the true level lies between a fourth and a half of it.
+        epsilon: Requested level epsilon; the true level lies between epsilon / 4 and epsilon / 2.
         largest_count: Largest count n.
 
     References:
@@ -91,7 +91,7 @@ class TruncatedGeometric(BuiltIn):
 
     @property
     def level(self) -> float:
-        """True level, ln(1 + 2^-k)."""
+        """True level, ln(1 + 2^-k) for k = ceil(log2(2 / epsilon))."""
         return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
 
     def standard_pairs(self) -> Pairs:
@@ -115,9 +115,9 @@ class SnappedLaplace(OfNumber):
     """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
 
     The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). The function clamp
-    limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, which is
-    the smallest power of two above the noise scale. This class outputs integers: the released value
-    is clamp(Lambda times the output).
+    limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, where
+    Lambda is the smallest power of two above the noise scale. The class outputs integers: the
+    released value is clamp(Lambda times the output).
 
     Attributes:
         epsilon: True level.

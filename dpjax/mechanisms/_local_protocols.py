@@ -17,7 +17,7 @@ from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
 MOST_BITS = 20
-"""Maximum number of bits in a bit vector that an output codes as an integer."""
+"""Maximum number of bits in a bit vector that is coded as an integer."""
 
 
 def code_of(bits: Iterable[Array]) -> Array:
@@ -61,7 +61,7 @@ class _UnaryEncoding(_Protocol):
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Return the probabilities that a bit is 1: of the true category, and of another one."""
+        """Return the probabilities that a bit is 1, for the true and for another category."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -91,7 +91,7 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class OptimizedUnaryEncoding(_UnaryEncoding):
-    """OUE: the true category's bit is 1 with probability 1/2, others with 1 / (e^epsilon + 1).
+    """OUE: the true category's bit is 1 with probability 1/2, each other with 1 / (e^epsilon + 1).
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3.
@@ -110,7 +110,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     Attributes:
         epsilon: Level of the noisy vector; the level of the reported bits, `level`, is smaller.
-        threshold: Threshold between 1/2 and 1.
+        threshold: Threshold for the reported bits, between 1/2 and 1.
         num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
             i of the output belongs to category i.
 
@@ -131,9 +131,10 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """True level, ln(p (1 - q) / (q (1 - p))).
+        """True level, the log odds ratio of the bits of the true and of any other category.
 
-        A bit is 1 with probability p for the true category, and q for every other category.
+        If a bit is 1 with probability p for the true category and q for every other category, the
+        level is ln(p (1 - q) / (q (1 - p))).
         """
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2
@@ -156,7 +157,7 @@ class LocalHashing(_Protocol):
     Binary local hashing (BLH) has g = 2; optimized local hashing (OLH) has the g that is nearest to
     e^epsilon + 1. The hash function is uniform among all g^k, so two categories share a bucket with
     probability 1 / g. The output is f g + bucket, where f is the number of the hash function, and
-    digit x of f in base g is the bucket that the function gives to category x.
+    digit x of f in base g is the bucket of category x.
 
     Attributes:
         epsilon: True level.
@@ -211,7 +212,7 @@ class LocalHashing(_Protocol):
 
 @pytree
 class SubsetSelection(_Protocol):
-    """Report d of k categories, of which one is the true one with odds d e^epsilon to k - d.
+    """Report d of k categories, which include the true category with odds d e^epsilon to k - d.
 
     Attributes:
         epsilon: True level.

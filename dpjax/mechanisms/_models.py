@@ -1,7 +1,7 @@
 """Small models for `DpSgd`, with per-example gradients of their losses.
 
-Per-example gradients are never stored. Their norms are computed from residuals and activations, and
-their weighted sums are computed by matrix products.
+Per-example gradients are never stored. The norms of gradients are computed from residuals and
+activations, and weighted sums of gradients are computed by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".
@@ -77,7 +77,7 @@ class Logistic:
         return jnp.zeros(num_features + 1, dtype)
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """See `Model`; the gradient of an example is its residual times (x, 1)."""
+        """Return the gradients, which are the residuals times (x, 1)."""
         inputs = _ones(features)
         residuals = jax.nn.sigmoid(inputs @ parameters) - labels
         lengths = jnp.sqrt(jnp.square(inputs).sum(axis=1))
@@ -125,7 +125,7 @@ class Network:
         return second[:-1], active, active @ second
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """See `Model`; the gradient of a dense layer is an outer product."""
+        """Return the gradients, which are outer products for each dense layer."""
         inputs = _ones(features)
         weights, active, logits = self._parts(parameters, inputs)
         residuals = jax.nn.sigmoid(logits) - labels

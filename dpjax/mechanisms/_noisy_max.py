@@ -50,7 +50,7 @@ class NoisyMax(OfQueries):
     """The largest of k noisy answers, as defined by a `Rule`.
 
     Attributes:
-        epsilon: Claimed level if each query has sensitivity 1; `level` is the true level.
+        epsilon: Claimed level if each query has sensitivity 1, while `level` is the true level.
         num_queries: Number k of queries, the length of the database.
     """
 
@@ -64,7 +64,7 @@ class NoisyMax(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level; if the output is an index, no pair of databases attains it."""
+        """True level, which no pair of databases attains if the output is an index."""
         return self.rule.level * float(self.epsilon)
 
     @property
@@ -73,7 +73,7 @@ class NoisyMax(OfQueries):
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """Return ten pairs: typical patterns if outputs are indices, else shifts of all answers."""
+        """Return ten pairs: typical patterns if outputs are indices, or shifts of all answers."""
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
@@ -189,10 +189,10 @@ class HalfNoiseMax(NoisyMax):
 
 @pytree
 class PermuteAndFlip(OfQueries):
-    """Visit candidates in random order; take i with probability e^(epsilon (u_i - max u) / 2).
+    """Visit candidates in random order; choose i with probability e^(epsilon (u_i - max u) / 2).
 
     Attributes:
-        epsilon: True level if each score has sensitivity 1; no pair of databases attains it.
+        epsilon: True level if each score has sensitivity 1, which no pair of databases attains.
         num_queries: Number of candidates; the database is the vector of their scores.
 
     References:

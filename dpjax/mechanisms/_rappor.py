@@ -23,7 +23,7 @@ def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
     Args:
         value: Integer scalar.
         num_bits: Length of the filter.
-        num_hashes: Number of fixed hash functions; two of them may set the same bit.
+        num_hashes: Number of fixed hash functions; two hash functions may set the same bit.
 
     Returns:
         The bits of the filter, bool [num_bits].
@@ -78,8 +78,8 @@ class _Rappor(BuiltIn):
 class OneTimeRappor(_Rappor):
     """One-time RAPPOR: each bit of the Bloom filter becomes a fair coin with probability f.
 
-    The true level is 2 h ln((1 - f/2) / (f/2)). Two values attain the true level if their filters
-    have h bits each and no bit in common.
+    With h hash functions, the true level is 2 h ln((1 - f/2) / (f/2)). Two values attain the true
+    level if their filters have h bits each and no bit in common.
 
     Attributes:
         coin_chance: Probability f.
@@ -98,7 +98,7 @@ class OneTimeRappor(_Rappor):
 
     @property
     def level(self) -> float:
-        """True level, 2 h ln((1 - f/2) / (f/2))."""
+        """True level, 2 h ln((1 - f/2) / (f/2)) for f = coin_chance and h = num_hashes."""
         half = float(self.coin_chance) / 2
         return 2 * self.num_hashes * math.log((1 - half) / half)
 
@@ -144,7 +144,7 @@ class Rappor(_Rappor):
 
     @property
     def level(self) -> float:
-        """True level of one report, h ln(q* (1 - p*) / (p* (1 - q*)))."""
+        """True level of one report, which the docstring of the class states."""
         f, q, p = (float(x) for x in (self.coin_chance, self.set_chance, self.clear_chance))
         told_set, told_clear = (f * (p + q) / 2 + (1 - f) * x for x in (q, p))
         odds = told_set * (1 - told_clear) / (told_clear * (1 - told_set))

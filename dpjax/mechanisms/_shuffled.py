@@ -23,7 +23,7 @@ class ShuffledBatches(OfNumber):
     gradient is zero. No accountant knows the level of shuffled batches; the level of Poisson
     batches of the same rate can be far lower.
 
-    A draw costs the same for a million steps as for two.
+    A draw costs the same for a million steps as for two steps.
 
     Attributes:
         sigma: Noise multiplier.

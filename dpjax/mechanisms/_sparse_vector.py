@@ -27,10 +27,10 @@ class Noise(NamedTuple):
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu, or 0 for no noise.
-        level: True level; for some variants, no pair of databases attains it.
+        level: True level, which no pair of databases attains in some variants.
         redraw: Scale of the new rho that is drawn after each positive, or 0 if rho is kept.
-        told: Number that is reported with a positive: None for no number, 0 for the noisy answer
-            q_i + nu_i, and otherwise the scale of fresh noise that is added to q_i.
+        told: What is reported with a positive: no number if `told` is None, the noisy answer q_i +
+            nu_i if `told` is 0, and otherwise q_i plus fresh noise of scale `told`.
         stops: Whether the variant stops after c positives.
     """
 
@@ -61,11 +61,11 @@ class SparseVector(OfQueries):
     """Report for each query in turn whether its answer lies above a noisy threshold.
 
     Attributes:
-        epsilon: Claimed level; `level` is the true level.
+        epsilon: Claimed level, while `level` is the true level.
         threshold: Threshold T.
         num_queries: Number k of queries, the length of the database.
-        max_positives: Number c of positives after which a variant stops. Variants without this
-            parameter have c = 1.
+        max_positives: Number c of positives after which a variant stops. Variants without the
+            parameter `max_positives` have c = 1.
     """
 
     epsilon: float = 1.0
@@ -111,8 +111,9 @@ class SparseVector(OfQueries):
         """Draw int32 of shape [num_samples] for answers of shape [num_queries].
 
         If `tells_index` is true, an output is the index of the first positive, or k if there is no
-        positive. Otherwise, an output is a pattern whose bit i is set if query i is positive. If
-        the variant reports a number, outputs are floats [num_samples, 2]: the index and the number.
+        positive. If `tells_index` is false, an output is a pattern whose bit i is set if query i is
+        positive. If the variant reports a number, outputs are floats [num_samples, 2]: the index
+        and the number.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -164,9 +165,10 @@ class SVT1(SparseVector):
 
 @pytree
 class SVT2(SparseVector):
-    """Variant 2: the threshold's noise is redrawn after each positive. True level epsilon.
+    """Variant 2: the threshold's noise is redrawn after each positive; true level epsilon.
 
-    The noise is Lap(2 c / eps) on the threshold and Lap(4 c / eps) on queries.
+    The noise is Lap(2 c / eps) on the threshold and Lap(4 c / eps) on queries, where c is
+    `max_positives`.
 
     References:
         Lyu, Su, Li (2017), Algorithm 2; Askin, Kutta, Dette (2022), experiment (e).
@@ -183,8 +185,8 @@ class SVT3(SparseVector):
 
     A small reported number shows that the noisy threshold was at most that number, which reveals
     the earlier negative answers. For neighbors whose answers all change in the same direction, the
-    true level therefore increases with the number of queries: it is num_queries epsilon / 2. An
-    output is (index of the positive, number), or (num_queries, 0) if there is no positive.
+    true level is therefore num_queries epsilon / 2. An output is (index of the positive, number),
+    or (num_queries, 0) if there is no positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
@@ -196,9 +198,10 @@ class SVT3(SparseVector):
 
 @pytree
 class SVT4(SparseVector):
-    """Variant 4: the queries' noise lacks the factor c. True level (1 + 6 c) epsilon / 4.
+    """Variant 4: the queries' noise lacks the factor c = max_positives.
 
-    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries.
+    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries. With c =
+    `max_positives`, the true level is (1 + 6 c) epsilon / 4.
 
     References:
         Lyu, Su, Li (2017), Algorithm 4; Askin, Kutta, Dette (2022), experiment (f).
@@ -244,11 +247,11 @@ class SVT6(SparseVector):
 
 @pytree
 class NumericalSVT(SparseVector):
-    """Numerical sparse vector: reports the positive answer with fresh noise. True level epsilon.
+    """Numerical sparse vector: reports the positive answer with fresh noise; true level epsilon.
 
     The noise is Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, and Lap(3 / eps) on the
-    reported answer. The mechanism stops at the first positive. Its outputs have the same form as
-    the outputs of `SVT3`.
+    reported answer. The mechanism stops at the first positive. An output has the same form as an
+    output of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.
@@ -262,9 +265,9 @@ class NumericalSVT(SparseVector):
 class SVT3And4(OfQueries):
     """Variants 3 and 4 on the same answers, with independent noise; both outputs are reported.
 
-    An output is a label and a number. The label is (index of variant 3) * (num_queries + 1) +
-    (index of variant 4). The number is the number that variant 3 reports. The true level is the sum
-    of the levels of the two variants and increases with the number of queries.
+    The label is (index of variant 3) * (num_queries + 1) + (index of variant 4). The number of an
+    output is the number that variant 3 reports. The true level is the sum of the levels of the two
+    variants and increases with the number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.
@@ -295,7 +298,7 @@ class SVT3And4(OfQueries):
 
     @property
     def output_space(self) -> MixedSpace:
-        """Space of both indices as one label, with the noisy answer of variant 3 as the number."""
+        """Space of labels that combine both indices, each with the noisy answer of variant 3."""
         return MixedSpace((self.num_queries + 1) ** 2)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

@@ -31,8 +31,8 @@ def name_of(mechanism: object) -> str:
 def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
-    The result is empty for a function. A value that is neither a number nor an array is replaced by
-    its name, and a large array is replaced by a description.
+    If the mechanism is a function, the dict is empty. A value that is neither a number nor an array
+    is replaced by its name, and a large array is replaced by a description.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
@@ -78,7 +78,7 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 def mechanism_from_plain(
     name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
-    """Create a mechanism from its name and parameters; validate it if a function defines it.
+    """Create a mechanism from its name and parameters; validate a function that defines it.
 
     Args:
         name: Catalogue name, or MODULE:NAME.
@@ -89,7 +89,8 @@ def mechanism_from_plain(
             empty, only mechanisms of the catalogue are accepted.
 
     Raises:
-        ValueError: When the name is unknown or not allowed, or when a value is out of range.
+        ValueError: When the name is unknown, when its module is not allowed, or when a value is out
+            of range.
         TypeError: When the name refers to neither a mechanism class nor a function, or when a value
             has the wrong type.
     """
@@ -112,13 +113,9 @@ def mechanism_from_plain(
 def imported(name: str, allow_import: Collection[str]) -> Any:
     """Import the class or function that MODULE:NAME names, and validate it without a call.
 
-    Args:
-        name: Name of the class or function, as MODULE:NAME.
-        allow_import: Modules that may be imported, including their submodules.
-
     Raises:
         ValueError: When the module is not allowed, or when the name cannot be imported.
-        TypeError: When the object is neither a mechanism class nor a function.
+        TypeError: When the imported object is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
@@ -155,7 +152,7 @@ def _allowed(module: str, allow_import: Collection[str]) -> bool:
 
 
 def mechanism_to_plain(mechanism: object) -> JsonObject | None:
-    """Return a mechanism's name and parameters, or None if it has no importable name."""
+    """Return a mechanism's name and parameters, or None if the mechanism has no importable name."""
     if not isinstance(mechanism, Mechanism):
         path = path_of(mechanism)
         return None if path is None else {"name": path, "parameters": {}}

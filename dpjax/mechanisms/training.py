@@ -1,8 +1,7 @@
 """DP-SGD on small models as a mechanism: each draw is a training and outputs a canary's score.
 
 Trainings are independent of each other, so thousands of them run in parallel: the code is
-vectorized over trainings and scans over steps. A user's own JAX function `(key, records) -> score`
-can be audited in the same way.
+vectorized over trainings and scans over steps.
 
 References:
     Abadi et al. (2016), Algorithm 1.
@@ -33,7 +32,6 @@ from dpjax.mechanisms._models import Gradients, Logistic, Model
 from dpjax.mechanisms._models import Network as Network
 
 SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
-"""Names of the scores, which the class `DpSgd` describes."""
 
 _INTERVAL = 1e-4
 """Spacing of the grid on which an accountant discretizes privacy losses."""
@@ -42,16 +40,16 @@ _BLOCK, _BLOCK_OF_ACCELERATORS = 256, 2**14
 """Number of trainings per block for a model of width 1, on a CPU and on an accelerator.
 
 Wider models have smaller blocks. Larger blocks would not fit into the caches of a CPU. An
-accelerator needs many trainings at a time to be fully used.
+accelerator is fully used only if it computes many trainings at a time.
 """
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
 
-    The distribution holds for the addition or removal of one record, and its levels are never below
-    the true levels. `dpjax.audit` accepts the distribution as a claim about `Epsilon(delta)` and
-    `Profile()`.
+    The distribution is for the addition or removal of one record. The levels that follow from the
+    distribution are never below the true levels. `dpjax.audit` accepts the distribution as a claim
+    about `Epsilon(delta)` and `Profile()`.
 
     Args:
         noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
@@ -143,9 +141,9 @@ class DpSgd:
     and a flag that is 1 if the record is present. The two databases of a pair have the same rows
     and differ in the canary's flag (`dpjax.mechanisms.training.canary_pair`).
 
-    Each step clips the gradients of the batch to norm C, adds them up, and adds normal noise of
-    standard deviation sigma C. The sum is divided by the expected batch size and multiplied by the
-    learning rate, and the result is subtracted from the parameters.
+    Each step clips the gradients of the batch to norm C, adds up the clipped gradients, and adds
+    normal noise of standard deviation sigma C. The noisy sum is divided by the expected batch size
+    and multiplied by the learning rate, and the result is subtracted from the parameters.
 
     Most scores are functions of x_t, the component of the noisy sum of step t along the canary's
     gradient, in units of C:
@@ -279,7 +277,6 @@ class DpSgd:
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:
-        """Compute the score from all steps or from the last parameters."""
         start, last = ends
         x, features, labels = steps.projection, own[:, :-2], own[:, -2]
         if self.score == "likelihood":

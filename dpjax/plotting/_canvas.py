@@ -18,19 +18,18 @@ EVENT, CLAIM = "#e3c565", "#237a4b"
 # All colors but EVENT are also used for text, so their contrast with white is at least 4.5 to 1.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
-"""Color and name of each of the two databases."""
+"""Color and name of each of the two databases of a pair."""
 
 LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
 
 SMALL, TINY = 9, 8
-"""Font size of labels and of less important text, in points."""
+"""Font sizes of labels and of less important text, in points."""
 
 _LONGEST = 100
 """Maximum number of characters of an untrusted text; further characters are cut off."""
 
 _LABEL = 40
-"""Maximum number of characters of a label in a legend."""
 
 _BESIDE, _ROW = 24, 34
 """Limits, in characters, that determine the number of columns of a legend.
@@ -53,7 +52,7 @@ def new_figure(
     Args:
         num_rows: Number of rows of panels.
         num_columns: Number of columns of panels.
-        size: Width and height in inches.
+        size: Width and height of the figure, in inches.
 
     Returns:
         The figure, and its axes as returned by `matplotlib.figure.Figure.subplots`.
@@ -69,7 +68,7 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
     """Return a figure without panels.
 
     Args:
-        size: Width and height in inches.
+        size: Width and height of the figure, in inches.
 
     Raises:
         ModuleNotFoundError: When matplotlib is not installed.
@@ -86,7 +85,7 @@ def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title
     Args:
         axes: Panel to draw in.
         entries: Artists by label. If `entries` is None, all labeled artists of the panel are used.
-        title: Title of the panel, in words.
+        title: Title of the panel.
     """
     entries = _entries(axes) if entries is None else entries
     if not entries:
@@ -110,7 +109,7 @@ def legend_within(axes: "Axes", corner: str, title: str = "") -> None:
     Args:
         axes: Panel to draw in.
         corner: Corner of the panel, such as "upper right".
-        title: Title of the panel, in words.
+        title: Title of the panel.
     """
     axes.set_title(title, fontsize=10, loc="left", weight="bold")
     right = corner.endswith("right")
@@ -184,7 +183,7 @@ def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
 
 
 def unboxed(axes: "Axes") -> None:
-    """Hide the top and right lines of a panel."""
+    """Hide the upper and the right border line of a panel."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -199,8 +198,8 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
         The path of the file.
 
     Raises:
-        ValueError: When the file name ends in neither .png, .svg nor .pdf.
-        OSError: When the folder of the file does not exist or cannot be written to.
+        ValueError: When the file name does not end in .png, .svg or .pdf.
+        OSError: When the folder of the file does not exist, or cannot be written to.
     """
     path = check_figure_path(path)
     content = io.BytesIO()
@@ -210,7 +209,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Return the path of a figure; raise the errors of `save_figure` if it cannot be written."""
+    """Return the path of a figure; raise the errors of `save_figure` if the path is not valid."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

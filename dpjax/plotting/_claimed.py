@@ -16,8 +16,8 @@ class Claimed:
     The level may be a claim or a lower bound.
 
     Args:
-        kind: Name of the notion of the level or curve, or None if there is neither.
-        claim: The level, the points of the curve, or None.
+        kind: Name of the notion of the level or curve, or None if there is no level or curve.
+        claim: Level, or points of the curve, or None if there is no level or curve.
         delta: Delta of the level, if the level is an epsilon.
         order: Order of the level, if the level is a Renyi divergence.
     """
@@ -35,7 +35,7 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return delta at each epsilon if the notion is Gaussian DP, and None otherwise."""
+        """Return the delta at each epsilon for Gaussian DP, or None for other notions."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
@@ -86,7 +86,7 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
     """Return the smallest miss probability of any test with false-alarm probability x.
 
     The tests try to tell two databases apart, given an output of an (epsilon, delta)-DP mechanism.
-    The result is the same if the two databases are exchanged.
+    An exchange of the two databases does not change the result.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).

@@ -36,13 +36,13 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Label each of two curves next to the point where it exceeds the other curve most.
+    """Label each of two curves next to the point where the curve exceeds the other curve most.
 
     The two labels point away from each other. If there is no room for both labels, a legend above
     the panel replaces them.
 
     Args:
-        axes: The panel, whose limits are fixed.
+        axes: Panel whose axis limits are already fixed.
         points: Horizontal positions of both curves, float64 [n].
         first: Curve of the database, float64 [n].
         second: Curve of the neighbor, float64 [n].
@@ -74,12 +74,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right edge of a panel; labels that overlap are moved up.
-
-    Args:
-        axes: The panel, whose limits are fixed.
-        levels: Height, name and color of each line.
-    """
+    """Label horizontal lines at the right edge of a panel; labels that overlap are moved up."""
     low, high = axes.get_ylim()
     last = -np.inf
     for value, name, color in sorted(levels):

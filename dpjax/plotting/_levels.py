@@ -1,4 +1,4 @@
-"""A figure that shows one level on a line, with its bounds, its estimate and the claim."""
+"""A figure that shows the bounds, the estimate and the claim of a level on one line."""
 
 from typing import TYPE_CHECKING
 
@@ -32,10 +32,10 @@ def plot_levels(
         title: Title of the figure.
         name: Name of the level that is bounded, such as "epsilon".
         low: Lower bound.
-        high: Upper bound, or None if there is none.
-        estimate: Estimate of the level, or None if there is none.
-        claim: Claimed level, or None if there is none.
-        sure: Confidence of the bounds, in words.
+        high: Upper bound, or None if there is no upper bound.
+        estimate: Estimate of the level, or None if there is no estimate.
+        claim: Claimed level, or None if there is no claim.
+        sure: Confidence of the bounds, as text.
 
     Raises:
         ModuleNotFoundError: When matplotlib is not installed.

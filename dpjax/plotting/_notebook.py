@@ -5,7 +5,7 @@ import io
 from matplotlib.figure import Figure
 
 _SHOWN_DPI = 100
-"""Pixels per inch at which a figure is shown; the image has more, to be sharp on any screen."""
+"""Pixels per inch at which a figure is shown; the image has more pixels, to be sharp."""
 
 
 class NotebookFigure(Figure):

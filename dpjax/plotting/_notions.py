@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ORDERS = np.geomspace(1.1, 64, 40)
-"""Orders at which bounds on Renyi divergences are drawn."""
 
 _WIDTH, _HEIGHT = 3.4, 3.4
 """Width and height of a panel in inches, including its title."""
 
 _LEAST_DELTA = 1e-7
-"""Smallest delta on the axis of the profile."""
 
 _TOP = 1.15
 """Upper end of an axis, as a multiple of the largest value that is drawn."""
@@ -37,13 +35,13 @@ _TOP = 1.15
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
     """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
 
-    All curves compare the two databases of a pair, even if these differ in several records. All
-    bounds hold simultaneously.
+    All curves compare the two databases of a pair, even if the databases differ in several records.
+    All bounds hold simultaneously.
 
     Args:
         shown: Confidence band for the probabilities of a chain of sets.
         title: Title of the figure.
-        claim: Claim to draw in addition to the bounds.
+        claim: Claim that is drawn in addition to the bounds.
 
     Raises:
         ModuleNotFoundError: When matplotlib is not installed.
@@ -132,4 +130,3 @@ def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 
 _PANELS = {"profile": _profile_panel, "errors": _trade_off_panel, "divergences": _renyi_panel}
-"""Drawing function of each panel, by the panel's name."""

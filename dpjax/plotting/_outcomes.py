@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""Minimum number of draws in a bin, as a count and as a share of all draws.
+"""Two minimum numbers of draws in a bin: a count, and a share of all draws.
 
-The number of draws in a bin, of both sides together, is at least the smaller of the two minima. A
+A bin has at least the smaller of the two numbers of draws, counted on both sides together. A
 privacy loss from `_ENOUGH` draws has an error of about 0.06.
 """
 
@@ -32,11 +32,10 @@ _STEP, _LEAST_TOP = 0.15, 0.5
 """Limits on the noise of losses that are drawn.
 
 `_STEP` is the maximum standard deviation of the step between two adjacent losses, as a share of the
-upper end of the axis. An upper end below `_LEAST_TOP` counts as `_LEAST_TOP`.
+axis length. An axis shorter than `_LEAST_TOP` counts as one of length `_LEAST_TOP`.
 """
 
 _WIDE = 1.96
-"""Half-width of a 95% confidence interval, in standard errors."""
 
 _LINE, _NAME = 36, 12
 """Maximum number of characters in a line below a panel, and in the label of a tick."""
@@ -50,11 +49,11 @@ _OUTER = 0.15
 _TAIL = 0.1
 """Maximum share of a bin's outputs that may come from a tail.
 
-A bin with a larger share is itself treated as a tail, whose width is unknown.
+A bin with a larger share from a tail is treated as a tail, whose width is unknown.
 """
 
 _MANY, _TICKS = 40, 12
-"""Maximum number of cells drawn as bars rather than steps, and maximum number of tick labels."""
+"""Maximum number of cells drawn as bars instead of steps, and maximum number of tick labels."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +62,18 @@ class Strip:
 
     Attributes:
         low: Lower end of each cell, [cells].
-        high: Upper end of each cell, [cells]; equal to `low` if the cell is a single value among
-            intervals.
-        names: Names of the cells, if each cell is a label or one of a few floats, which are drawn
-            at equal distances; None if the cells have positions on an axis of numbers.
-        per: Unit of the probabilities: per "label", per "number" (a float with a name), per
-            "value" (an integer) or per "unit" of length.
+        high: Upper end of each cell, [cells]. A cell that is a single value among intervals has an
+            upper end equal to `low`.
+        names: Names of the cells, or None if the cells have positions on an axis of numbers. Cells
+            with names are labels, or a few floats that are drawn at equal distances.
+        per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
+            "value" (an integer) or a "unit" of length.
         shares: Shares of the outputs in each cell, at the database and at its neighbor, [2, cells].
         loss: Privacy loss of each cell, [cells].
         event: Whether a cell is part of the counted event, bool [cells].
         tail: Whether a cell is a tail, whose width is unknown, bool [cells].
         noise: Standard error of each loss, [cells], or None if the number of draws is unknown.
-        steps: Coarser cells whose losses are drawn instead of `loss`, or None to draw `loss`.
+        steps: Coarser cells whose losses are drawn instead of `loss`, or None if `loss` is drawn.
     """
 
     low: np.ndarray
@@ -102,7 +101,7 @@ class Strip:
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """Return up to two strips: one of the numeric outcomes, and one of the labels.
+    """Return up to two strips, one for numeric outcomes and one for labels.
 
     Args:
         curve: Curve of an `AuditResult` that counted outcomes or cells.
@@ -172,7 +171,7 @@ def _joined(strip: Strip, num_samples: int) -> Strip:
 
 
 def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
-    """Merge adjacent cells that have the same bin index in `numbers`; indices increase from 0."""
+    """Merge adjacent cells that have the same bin index in `numbers`."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
@@ -186,15 +185,15 @@ def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
 
 
 def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> np.ndarray:
-    """Return, for each cell, the index of the bin into which it is merged, increasing from 0.
+    """Return the index of the bin into which each cell is merged, increasing from 0.
 
     A bin never contains both cells of the event and other cells.
 
     Args:
         strip: Cells to merge.
         counts: Number of outputs of each side in each cell, [2, cells].
-        enough: Minimum number of outputs in a bin, over both sides. A bin has fewer outputs only if
-            it is merged with all adjacent cells that it may be merged with.
+        enough: Minimum number of outputs in a bin, over both sides. A bin may have fewer outputs if
+            no further cells can be merged with it.
         largest: Maximum of (standard error of a side's count) / (width of the bin).
     """
     single = strip.single
@@ -218,7 +217,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
 
 def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
-    """Return the densities of both sides, [2, bins]; NaN in tails and in bins with few outputs."""
+    """Return the densities of both sides, [2, bins], or NaN in tails and bins of few outputs."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     widths = strip.high[last] - strip.low[first]
@@ -244,7 +243,7 @@ def known_losses(strip: Strip) -> np.ndarray:
 
 
 def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Replace infinite ends by finite ends, a little beyond the range of all finite ends."""
+    """Replace infinite ends of cells by ends slightly beyond the range of the finite ends."""
     ends = np.concatenate([low, high])
     ends = ends[np.isfinite(ends)]
     margin = (np.ptp(ends) if len(ends) else 0.0) / 20 or 1.0
@@ -257,7 +256,7 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def share_panel(axes: "Axes", strip: Strip) -> None:
     """Draw the probabilities or densities of both sides.
 
-    If there are single values among intervals, their probabilities have an axis on the right side.
+    The probabilities of single values among intervals have a second axis, on the right side.
     """
     widths = strip.high - strip.low
     if strip.few:
@@ -318,7 +317,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 def visible_range(strip: Strip) -> tuple[float, float] | None:
     """Return the visible range of an axis of numbers, or None for cells with names.
 
-    The first and the last cell contain the tails and may be very wide, so they may be cut off.
+    The first and the last cell may be cut off, because they contain the tails and may be very wide.
     """
     if strip.names is not None:
         return (-1.0, 1.0) if len(strip.names) == 1 else None

@@ -38,18 +38,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANEL, _NARROW = 2.1, 3.4
-"""Height of each panel including its legend, and width of the figure, in inches."""
+"""Height of a panel with its legend, and width of the figure, in inches."""
 
 
 _TOP = 1.05
-"""Upper end of a vertical axis, as a multiple of the end that matplotlib chooses."""
+"""Upper end of a vertical axis, as a multiple of matplotlib's choice."""
 
 _WRAPPED = 36
-"""Maximum number of characters in a line below a narrow panel."""
 
 
 class Marks(NamedTuple):
-    """Values that are marked in a panel of losses.
+    """Values that are marked in a panel of privacy losses.
 
     Attributes:
         at: Output that the witness names.
@@ -70,7 +69,7 @@ class Outputs(NamedTuple):
     Attributes:
         curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
         marks: Marks in the panel of losses, or None if the audited level is not a privacy loss.
-        discrete: Whether the points are outcomes or cells; if False, they are floats with
+        discrete: Whether the points are outcomes or cells; if False, the points are floats with
             densities.
         num_samples: Draws per side from which the curve was computed, or None if unknown.
         score: Name of the score to which vectors were reduced, or None if outputs are not vectors.
@@ -83,7 +82,7 @@ class Outputs(NamedTuple):
     score: str | None = None
 
     def strips(self) -> list[Strip]:
-        """Return the strips of outcomes or cells, or [] if the curve holds densities."""
+        """Return the strips of outcomes or cells, or [] if the curve consists of densities."""
         return strips_of(self.curve, self.num_samples) if self.discrete else []
 
 
@@ -108,13 +107,7 @@ def plot_outputs(title: str, shown: Outputs) -> "Figure":
 
 
 def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) -> None:
-    """Draw outputs into panels.
-
-    Args:
-        panels: Axes [max(len(strips), 1), 2]: for each strip, a panel of shares and one of losses.
-        shown: Data of the panels.
-        strips: The strips of `shown.strips()`.
-    """
+    """Draw outputs into panels."""
     for (above, below), strip in zip(panels, strips, strict=shown.discrete):
         draw_outcomes(above, below, strip)
         if shown.score is not None:
@@ -148,7 +141,7 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
     Args:
         above: Panel of probabilities.
         below: Panel of losses.
-        strip: Cells with probabilities and losses.
+        strip: Cells, with their probabilities and losses.
     """
     share_panel(above, strip)
     strip_loss_panel(below, strip)
@@ -175,7 +168,6 @@ def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
 
 
 def _heights(curve: JsonObject) -> tuple[np.ndarray, np.ndarray]:
-    """Return the densities at the database and at its neighbor."""
     return np.array(curve["density"], float), np.array(curve["neighbor_density"], float)
 
 

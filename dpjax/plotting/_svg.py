@@ -20,7 +20,7 @@ _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
-"""CSS value of each color of a figure, which lets a page replace the color."""
+"""CSS value of each color of a figure, by which a page can replace the color."""
 
 
 def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:
@@ -28,7 +28,8 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
     Args:
         figure: Figure of `new_figure`.
-        name: Name of the figure, unique within its page; all ids of the element begin with it.
+        name: Name of the figure, which is unique within the page and with which all ids of the
+            element begin.
         title: Title for screen readers.
         description: Description for screen readers.
 

@@ -29,7 +29,7 @@ _GUIDES = (0.5, 1.0, 2.0, 3.0)
 """Values of epsilon whose trade-off curves are drawn as thin guide lines."""
 
 _ROOM = 1.5
-"""Side length of the visible square, as a multiple of the largest probability that must fit."""
+"""Side length of the visible square, as a multiple of the largest probability in it."""
 
 _POINTS, _LINE = 401, 30
 """Number of points of a curve, and maximum number of characters in a line of a label."""
@@ -37,7 +37,7 @@ _POINTS, _LINE = 401, 30
 _APART = 0.15
 """Minimum relative difference between the epsilon of a guide line and the claim or the bound.
 
-A guide line whose epsilon is closer to either is not drawn.
+A guide line whose epsilon is closer to the claim or to the bound is not drawn.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
@@ -48,8 +48,8 @@ class Seen(NamedTuple):
     """Counts of the witness's event in the confirmation set.
 
     Attributes:
-        counts: Number of outputs in the event at the database, and at its neighbor.
-        trials: Total number of outputs at the database, and at its neighbor.
+        counts: Number of outputs in the event, at the database and at its neighbor.
+        trials: Total number of outputs, at the database and at its neighbor.
         larger: 0 if the event is likelier at the database, 1 if it is likelier at the neighbor.
         event: The event, in words.
         confidence: Confidence of the box around the witness's point. If earlier outputs determined
@@ -63,12 +63,12 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Return the rates of false alarms and misses of the test whose alarm is the event."""
+        """Return the rates of false alarms and of misses, if the event is the alarm of a test."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return simultaneous intervals for both rates of `point`, or None without confidence."""
+        """Return joint confidence intervals for both rates of `point`, or None."""
         if self.confidence is None:
             return None
         # There are four one-sided bounds, so each bound gets a quarter of the error.
@@ -85,11 +85,12 @@ class Errors(NamedTuple):
 
     Attributes:
         claim: The claim, converted to the number of records in which the pair differs.
-        lower: The lower bound, converted like the claim; if there is a band, it is not drawn.
+        lower: The lower bound, converted like the claim, which is drawn only if there is no band.
         claimed: The claim, in words.
         bound: The lower bound, in words.
-        seen: Counts of the witness's event, or None if there are none.
-        band: Confidence band for the probabilities of a chain of sets, or None if there is none.
+        seen: Counts of the witness's event, or None if no event was counted.
+        band: Confidence band for the probabilities of a chain of sets, or None if no chain was
+            counted.
     """
 
     claim: Claimed
@@ -120,10 +121,6 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
 
     Every test that beats chance lies below the falling diagonal, so the upper right corner is free
     for the legend.
-
-    Args:
-        axes: The panel, which becomes square.
-        shown: Data of the trade-off plot.
     """
     (left, right), (low, high) = _window(shown.seen)
     x = np.linspace(left, right, _POINTS)
@@ -179,9 +176,9 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rates of false alarms, and a bound on the smallest rate of misses at each rate.
+    """Return rates of false alarms, each with a bound on the smallest rate of misses.
 
-    An alarm of these tests means the same database as an alarm of the witness.
+    An alarm of the tests points to the same database as the event of the witness.
     """
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)

@@ -1,4 +1,4 @@
-"""Plot of a sequential audit: the wealth of its bets, or its bound, after every block."""
+"""Plot of a sequential audit: the wealth of the bets, or the bound, after every block."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,8 +22,8 @@ def plot_wealth(
 
     Args:
         title: Title of the figure.
-        path: For each block, three values at its end: the draws per side, the bound, and the
-            logarithm of the wealth of the bets against the claim.
+        path: Values at the end of each block: the draws per side, the bound, and the logarithm of
+            the wealth of the bets against the claim.
         claim: The claim, or None if there is no claim.
         refuted_from: Logarithm of the wealth at which the claim is refuted.
         name: Name of the level that is bounded, such as "epsilon".

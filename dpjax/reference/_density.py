@@ -1,7 +1,7 @@
 """Exact densities or probabilities of the outputs of every built-in mechanism.
 
-Each mechanism class has one function, which returns log densities: densities underflow in the
-tails, and a privacy loss is a difference of log densities.
+Each mechanism class has one function, which returns log densities, because densities underflow in
+the tails.
 """
 
 import jax
@@ -28,18 +28,17 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: A database in the form that `sample` accepts: a number, or an array
-            [num_queries].
+        database: A database, which is a number or an array [num_queries].
         outputs: Outputs at which the density is evaluated, of any shape; vectors have shape
             [..., dimension], and mixed outputs have shape [..., 2] (label, real number). The
             density is 0 outside the output space.
 
     Returns:
-        float64 values in the shape of `outputs`, without the last axis for vectors and mixed
-        outputs. For a mixed output whose label comes with a real number, the value is the joint
-        density of the label and that number; for a label without a number, the value is a
-        probability. Values are computed by closed forms, or by quadrature with a relative error of
-        about 1e-12.
+        The densities, float64 in the shape of `outputs`, without the last axis for vectors and
+        mixed outputs. For a mixed output whose label comes with a real number, the value is the
+        joint density of the label and that number; for a label without a number, the value is a
+        probability. All values are computed by closed forms, or by quadrature with a relative error
+        of about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.

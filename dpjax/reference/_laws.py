@@ -35,7 +35,7 @@ def on_integers(log_pmf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
 
 
 def category_of(database: np.ndarray, size: int) -> int:
-    """Return a database as a category 0, ..., size - 1; raise ValueError if it is no category."""
+    """Return a database as a category; raise ValueError if it is not in 0, ..., size - 1."""
     if database != np.floor(database) or not 0 <= database < size:
         raise ValueError(f"database must be an integer in [0, {size - 1}], but was {database}.")
     return int(database)

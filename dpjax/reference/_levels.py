@@ -21,16 +21,17 @@ _TAIL_SCALES = 50.0
 """Distance from the outermost kinks, in noise scales, beyond which the loss is constant."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Number of grid points between two kinks of the loss; `_MIXED_GRID` is for mixed outputs.
+"""Numbers of grid points between two kinks of the loss: in general, and for mixed outputs.
 
-The density of a mixed output is an integral, which takes longer to compute, so its grid is coarser.
+The grid for mixed outputs is coarser, because their densities are integrals, which take longer to
+compute.
 """
 
 _FLAT = 1e-13
 """Minimum difference of the loss between adjacent grid points for which the maximum is refined.
 
-If the losses at the best grid point and at both of its neighbors differ by less, the loss at the
-best grid point is returned without refinement.
+If the loss at the best grid point differs by less from the losses at both adjacent points, the
+maximum is not refined.
 """
 
 
@@ -51,7 +52,7 @@ def pair_level(
         region: Bounds (low, high) of C, both included. If `region` is None, C contains all outputs.
 
     Returns:
-        The level, possibly infinite, with an error of about 1e-12.
+        The level of the pair, possibly infinite, with an error of about 1e-12.
 
     Raises:
         TypeError: When the mechanism is not built in.
@@ -180,7 +181,7 @@ def _integers_that_matter(
 ) -> tuple[float, float]:
     """Return the smallest and largest integer at which the loss must be evaluated.
 
-    At integers below the smallest or above the largest of these integers, the loss is constant.
+    Below the smallest and above the largest of the two integers, the loss is constant.
     """
     if isinstance(mechanism, mechanisms.SnappedLaplace):
         # An output stands for an interval of values. If the interval lies below both databases or

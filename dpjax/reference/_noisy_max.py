@@ -17,7 +17,7 @@ _NOISES = {
     "laplace": (laplace_log_pdf, laplace_log_cdf),
     "exponential": (exponential_log_pdf, exponential_log_cdf),
 }
-"""Log density and log distribution function of each kind of noise at scale 1, by name."""
+"""Log density and log distribution function of each noise at scale 1, by the noise's name."""
 
 
 @law_of.register
@@ -38,7 +38,7 @@ def _(mechanism: mechanisms.PermuteAndFlip, database, outputs):
 
 
 def _wins_at(answers: np.ndarray, scale: float, noise: str, outputs: np.ndarray) -> np.ndarray:
-    """Return the log joint density of "query i wins" and "its noisy answer is t".
+    """Return the log joint density of the winning query i and its noisy answer t.
 
     The result has shape [num_queries, num_outputs]. For each query i and each output t, the log
     density is ln f_i(t) plus the sum over j != i of ln F_j(t), where f_i and F_i are the density

@@ -1,8 +1,8 @@
 """Exact outcome probabilities of local protocols, as tables of log probabilities.
 
 In unary encodings and RAPPOR, the bits of an outcome are independent. In local hashing and subset
-selection, the probability of an outcome depends only on whether the outcome is consistent with the
-true category: whether the reported bucket or subset contains the true category.
+selection, the probability of an outcome depends only on whether the reported bucket or subset
+contains the true category.
 """
 
 import math
@@ -62,7 +62,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return the probabilities that a bit is 1: of the true category, and of another category."""
+    """Return the probabilities that a bit is 1, for the true and for another category."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():
@@ -77,7 +77,7 @@ def _unary_chances(mechanism: Unary) -> tuple[float, float]:
 
 
 def _independent_bits(chances: np.ndarray) -> np.ndarray:
-    """Return the log probability of each code of independent bits; P(bit i = 1) is chances[i]."""
+    """Return the log probability of each code of bits, with P(bit i = 1) = chances[i]."""
     table = np.zeros(1)
     for chance in chances:
         table = np.concatenate([table + np.log1p(-chance), table + np.log(chance)])

@@ -1,11 +1,12 @@
 """Integrals over the real line of products of Laplace densities and distribution functions.
 
-Between two adjacent kinks, such an integrand is a sum of exponentials and thus an entire function,
-for which Gauss-Legendre quadrature converges faster than geometrically. Beyond the outermost kink
-on either side, let u be e^(-r / s), where r is the distance from that kink and s is the largest
-scale in the integrand. In every mechanism of this package, the largest scale is an integer multiple
-of the other scale. The integrand is then a polynomial in u, and Gauss-Legendre quadrature in u is
-exact. All terms are positive, so small probabilities have full relative precision.
+Between two adjacent kinks, a product of Laplace densities and distribution functions is a sum of
+exponentials, for which Gauss-Legendre quadrature converges faster than geometrically. Beyond the
+outermost kink on either side, let u be e^(-r / s), where r is the distance from that kink and s is
+the largest scale in the integrand. In every mechanism of this package, an integrand has at most two
+scales, of which the larger is an integer multiple of the smaller. Beyond the outermost kink, the
+integrand is therefore a polynomial in u, and Gauss-Legendre quadrature in u is exact. All terms of
+the integrals are positive, so small probabilities have full relative precision.
 """
 
 from itertools import pairwise
@@ -25,7 +26,7 @@ def line_rule(
     """Return nodes and weights of a quadrature rule for integrals over the real line.
 
     Args:
-        kinks: Points where the integrand is not smooth, in any order; there must be at least one.
+        kinks: One or more points where the integrand is not smooth, in any order.
         tail_scale: Largest scale of the exponentials in the integrand.
         panel_width: Maximum width of a finite panel. A few times the smallest scale of the
             exponentials is narrow enough.

@@ -1,4 +1,4 @@
-"""Exact distributions of sparse vector variants, from the noise scales in each variant's `Noise`.
+"""Exact distributions of the outputs of sparse vector variants.
 
 A query is called positive if the mechanism reports that its noisy answer is above the noisy
 threshold. Given the noise z of the threshold, queries are positive independently of each other. The
@@ -24,16 +24,15 @@ from dpjax.reference._noise import (
 from dpjax.reference._quadrature import line_rule
 
 _MAX_TABLE = 2**24
-"""Maximum number of entries in an intermediate table."""
 
 
 class _Rule(NamedTuple):
     """A quadrature rule for integrals over the threshold's noise z.
 
     Attributes:
-        weight: Quadrature weights times the density of z at the nodes, shape [num_nodes].
-        above: P(query i is positive | z) at the nodes, shape [num_queries, num_nodes].
-        below: P(query i is not positive | z) at the nodes, with full relative precision.
+        weight: Quadrature weights times the density of z at the nodes, [num_nodes].
+        above: P(query i is positive | z) at the nodes z, [num_queries, num_nodes].
+        below: P(query i is not positive | z) at the nodes z, with full relative precision.
     """
 
     weight: np.ndarray
@@ -97,14 +96,7 @@ def _rule(excess: np.ndarray, threshold: float, query: float) -> _Rule:
 
 
 def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.ndarray:
-    """Return P(query i is the first positive one) for each i, then P(no query is positive).
-
-    Args:
-        excess: Answers minus the threshold, [num_queries].
-        threshold: Noise scale of the threshold.
-        query: Noise scale of the queries. The larger of the two scales must be an integer multiple
-            of the smaller scale.
-    """
+    """Return P(query i is the first positive query) for each i, and P(no query is positive)."""
     rule = _rule(excess, threshold, query)
     all_below = np.cumprod(np.vstack([np.ones_like(rule.weight), rule.below]), axis=0)
     return np.append((all_below[:-1] * rule.above) @ rule.weight, all_below[-1] @ rule.weight)
@@ -177,7 +169,6 @@ def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _positives(num_queries: int) -> np.ndarray:
-    """Return the number of set bits in each code, shape [2^num_queries]."""
     counts = np.zeros(1, int)
     for _ in range(num_queries):
         counts = np.concatenate([counts, counts + 1])
@@ -225,7 +216,7 @@ def _log_integral_up_to(
 ) -> np.ndarray:
     """Return, for each end, the log of the integral of e^log_integrand from -infinity to the end.
 
-    All integrals share one quadrature rule.
+    The integrals for all ends share one quadrature rule.
     """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)

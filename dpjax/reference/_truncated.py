@@ -42,7 +42,7 @@ class _Truncated:
         raise NotImplementedError
 
     def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return the log density of output y at input x, both in [0, 1]; shapes are broadcast."""
+        """Return the log density of output y at input x, both in [0, 1]."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         return self._log_kernel(y - x) - self._log_mass(x)
 
@@ -55,7 +55,7 @@ class _Truncated:
     def pair_renyi(self, x1: float, x2: float, order: float) -> float:
         """Return the Renyi divergence between two inputs' output distributions, in closed form.
 
-        The divergence is not symmetric, so the larger of its two directions is returned.
+        The Renyi divergence is not symmetric, so the larger of its two directions is returned.
 
         Raises:
             ValueError: When `order` is not above 1.
@@ -102,12 +102,12 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def lipschitz(self) -> float:
-        """Lipschitz constant C of the density in y; the slope is largest at y = x = 0."""
+        """Lipschitz constant C of the density in y, which is the slope at y = x = 0."""
         return 1 / (self.scale**2 * -math.expm1(-1 / self.scale))
 
     @property
     def input_lipschitz(self) -> float:
-        """Lipschitz constant D of the density in x; the slope tends to D as x -> 0 with y < x."""
+        """Lipschitz constant D of the density in x, the limit of the slope as x -> 0 and y < x."""
         return 2 * self.lipschitz
 
     @property
@@ -181,14 +181,14 @@ class ExactTruncatedGaussian(_Truncated):
     def lipschitz(self) -> float:
         """Lipschitz constant C of the density in the output.
 
-        The slope is largest at x = 0 and y = min(sigma, 1).
+        The slope of the density in the output is largest at x = 0 and y = min(sigma, 1).
         """
         y = min(self.sigma, 1.0)
         return y / self.sigma**2 * math.exp(float(self.log_density(0.0, y)))
 
     @property
     def input_lipschitz(self) -> float:
-        """Lipschitz constant D of the density in the input; the slope is largest at x = y = 0."""
+        """Lipschitz constant D of the density in the input, which is the slope at x = y = 0."""
         at_zero = math.exp(float(self.log_density(0.0, 0.0)))
         at_one = math.exp(float(self.log_density(0.0, 1.0)))
         return at_zero * (at_zero - at_one)

@@ -15,7 +15,8 @@ def check_report_path(path: str | Path) -> Path:
 
     Raises:
         ValueError: When the path ends in neither .html nor .md.
-        OSError: When the folder of the report does not exist, or takes no new files.
+        OSError: When the folder of the report does not exist, or when no file can be written to the
+            folder.
         ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
     """
     path = Path(path)
@@ -31,10 +32,10 @@ def render(page: Page, kind: str) -> str:
 
     Args:
         page: Page to render.
-        kind: ".html" or ".md". Text that comes from data is escaped in both formats.
+        kind: ".html" or ".md". Both formats escape text that comes from data.
 
     Returns:
-        The content of the file.
+        The content of the report's file.
 
     Raises:
         ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.

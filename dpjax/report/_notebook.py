@@ -8,7 +8,7 @@ _TONES = {
     "assumption refuted": "#b86a00",
     "doubtful": "#b86a00",
 }
-"""Color of the display's left edge for each verdict; other verdicts use the color of text."""
+"""Color of the display's left edge for each verdict; other verdicts have the text's color."""
 
 
 def notebook_html(
@@ -20,7 +20,7 @@ def notebook_html(
         kind: Kind of the verdict.
         headline: The verdict in a few words.
         sentence: The verdict in full.
-        rows: Name and text of each number.
+        rows: Rows of the table, each of which is a name and the text of a number.
         svg: The figure, or None if matplotlib is not installed.
     """
     line = "solid" if kind in _TONES else "dashed"

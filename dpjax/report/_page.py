@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from dpjax.core.types import JsonObject
 
 OPENING, CLOSING = '<pre id="dpjax-result" data-copy>', "</pre>"
-"""Tags around the JSON result in a page."""
 
 
 class Table(NamedTuple):
@@ -19,7 +18,7 @@ class Table(NamedTuple):
         rows: Cells of each row, as text; the first cell is the row's name.
         head: Names of the columns, or () if the table has no head.
         numbers: Whether all cells of a row but the first are numbers.
-        units: Whether the last cell of a row is the unit of the number before it.
+        units: Whether the last cell of a row is the unit of the number in the row.
     """
 
     rows: list[tuple[str, ...]]
@@ -52,7 +51,8 @@ class Section(NamedTuple):
         table: Table of rows.
         items: Items of a list.
         codes: Pairs (caption, text) of code that a reader can copy.
-        folded: Whether the section is closed until it is clicked; a printed page shows it open.
+        folded: Whether the section is closed until a reader clicks it; a printed page shows all
+            sections open.
     """
 
     title: str
@@ -86,7 +86,7 @@ class Page(NamedTuple):
         title: The heading.
         verdict: The opening statement.
         sections: The sections, in order.
-        footer: Name of the program, and date.
+        footer: Name of the program, and date of the report.
         result: The complete result as JSON values.
     """
 

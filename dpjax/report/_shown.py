@@ -22,7 +22,7 @@ class Glance(NamedTuple):
     Attributes:
         title: Title of the figure.
         verdict: Kind, headline and sentence of the verdict.
-        rows: Name and text of each number.
+        rows: Rows of a table, each of which is a name and the text of a number.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Shown(ABC):
 
     @abstractmethod
     def _figure(self) -> "Figure":
-        """Return the figure that `plot` shows."""
+        """Return the figure that the method `plot` shows."""
 
     @abstractmethod
     def _glance(self) -> Glance:
@@ -47,7 +47,7 @@ class Shown(ABC):
 
     @abstractmethod
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        """Return the page that `report` writes to a path, and the files that belong to it."""
+        """Return the page that `report` writes to a path, and the files that belong to the page."""
 
     def _small_figure(self) -> "Figure":
         """Return the figure for a notebook, which must be fast to draw."""

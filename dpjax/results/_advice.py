@@ -16,7 +16,7 @@ _KEEP = (
 
 
 def advice(result: Parts) -> list[str]:
-    """Return the next steps that the result suggests, of which the first is the most important."""
+    """Return the next steps that a result suggests, in decreasing order of importance."""
     return {
         VIOLATED: _violated,
         NOT_RANDOM: _not_random,

@@ -32,7 +32,6 @@ from dpjax.results.recipes import (
 from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
-"""Maximum number of pairs that a recipe stores."""
 
 
 class _Named(Dataclass, Protocol):
@@ -43,12 +42,12 @@ class _Named(Dataclass, Protocol):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a method found in one run, from which a result is built.
+    """The findings of a method in one run, from which a result is built.
 
     Attributes:
         statement: Statement with its verdict, made by `conclude`.
         evidence: Draws and counts.
-        notes: Further notes for the reader.
+        notes: Further notes for the reader of the result.
         witness: Witness of the largest loss, or None if the method has no pairs.
         pairs: Pairs that were compared, or None if the method has no pairs.
     """
@@ -123,7 +122,7 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
         terms: Terms of the audit.
 
     Raises:
-        ValueError: When the evidence does not bound the notion.
+        ValueError: When the evidence allows no bound on the level of the notion.
     """
     asked = terms.own_confidence, terms.num_claims, terms.claimed, terms.distance
     found = counted.state(terms.notion, *asked)
@@ -137,7 +136,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
         found: Statement of the evidence.
         terms: Terms of the audit.
         level: Name of the quantity that is bounded.
-        verdict: Verdict, and a sentence that states it.
+        verdict: Verdict on the claim, and a sentence that states the verdict.
     """
     return Conclusion(
         **vars(found),
@@ -183,12 +182,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Return databases and labels, or None if pairs are too many or JSON cannot hold them.
-
-    Args:
-        pairs: Pairs that were compared.
-        drawn: Whether JAX receives the databases, so that lists can be turned back into arrays.
-    """
+    """Return the databases and labels of pairs, or None if JSON cannot store them."""
     if len(pairs) > _MOST_PAIRS:
         return None
     sides = [side if isinstance(side, np.ndarray) else list(side) for side in pairs.sides]

@@ -24,7 +24,7 @@ def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
 
 
 def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
-    """Draw the outputs and their loss with the witness, or only the levels if there is no curve."""
+    """Draw the outputs, their loss and the witness, or only the levels if there is no curve."""
     from dpjax.plotting import plot_outputs
 
     shown = _outputs(result)
@@ -41,7 +41,7 @@ def trade_off_figure(result: Parts) -> "Figure":
 
 
 def figure_of(result: Parts) -> "Figure":
-    """Plot the trade-off, with outputs next to it if there is a curve; else outputs or levels."""
+    """Plot the trade-off next to the outputs, or else only one of them, or the levels."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):
@@ -70,7 +70,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """Return the band of a chain and the claim to draw with it, or None if no chain was counted."""
+    """Return the band of a chain and the claim, or None if no chain was counted."""
     from dpjax.plotting import Claimed
 
     stated = result.statement
@@ -116,7 +116,6 @@ def _outputs(result: Parts) -> "Outputs | None":
 
 
 def _errors(result: Parts) -> "Errors":
-    """Return the data for the trade-off plot of tests between the two databases."""
     from dpjax.plotting import Errors, Seen
 
     stated, witness = result.statement, result.witness
@@ -141,7 +140,7 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """Convert a level for one record to the number of records in which the pair differs.
+    """Convert a level for one record to the distance of the pair's databases.
 
     If the notion has no such conversion, the returned claim has no level.
     """
@@ -156,6 +155,6 @@ def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed
 
 
 def has_trade_off(result: Parts) -> bool:
-    """Return whether the trade-off plot has a claim or a witness to draw."""
+    """Return whether a trade-off plot of the result would have a claim or a witness."""
     shown = _errors(result)
     return shown.seen is not None or shown.claim.kind is not None

@@ -15,10 +15,10 @@ class Row(NamedTuple):
     Attributes:
         statement: Bounds and estimate of the run.
         pair: Index of the pair that was chosen.
-        output: The witness's output as a list of numbers, or None.
+        output: Output of the witness as a list of numbers, or None if there is no such output.
         status: Name of a `Status`.
-        verdict: Verdict, if the method itself determines it; None if the verdict follows from the
-            bound and the claim.
+        verdict: Verdict, if the method itself determines the verdict, or None if the verdict
+            follows from the bound and the claim.
         state: Wealth of bets from which the run can continue, or None if the run made no bets.
     """
 
@@ -36,7 +36,8 @@ class Findings:
 
     Attributes:
         finding: Function from a run's position in the batch to its complete finding.
-        rows: Function that returns the row of each run in a sweep, at less cost than all findings.
+        rows: Function that returns the sweep's row of each run, at less cost than the complete
+            findings.
     """
 
     finding: Callable[[int], Finding]
@@ -44,7 +45,7 @@ class Findings:
 
     @classmethod
     def of(cls, *findings: Finding) -> "Findings":
-        """Make findings from complete findings, one for each run."""
+        """Make the findings of a batch from the complete findings of each run."""
 
         def row(found: Finding) -> Row:
             labels = () if found.pairs is None else found.pairs.labels
@@ -56,7 +57,7 @@ class Findings:
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":
-        """Make findings from the rows of a method that only estimates and has no findings."""
+        """Make the findings of a batch from the rows of a method that only estimates."""
 
         def finding(run: int) -> Finding:
             raise ValueError("this method only estimates, so no result with a bound can be built.")

@@ -1,4 +1,4 @@
-"""Explanations of a result by a guess: how well an output reveals its database."""
+"""Explanations of a result by how often somebody would guess the database from an output."""
 
 import math
 
@@ -14,7 +14,7 @@ from dpjax.results._parts import (
 
 
 def meaning(result: Parts) -> list[str]:
-    """Return sentences on how often a guess is right, or [] if the result does not determine it.
+    """Return sentences on how often a guess is right, or [] if this is unknown.
 
     Somebody sees one output and guesses from which of two equally likely databases it came. By
     Bayes' rule, epsilon-differential privacy holds if and only if the guess is right with
@@ -70,7 +70,7 @@ def _shown(result: Parts) -> str:
 
 
 def _by_event(result: Parts) -> list[str]:
-    """Return how often a guess by the witness's event is right, according to the event's counts."""
+    """Return how often a guess by the witness's event would have been right in the counts."""
     witness, trials = result.witness, result.evidence.trials
     if witness is None or witness.event_counts is None or not all(trials):
         return []

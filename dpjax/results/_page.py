@@ -36,18 +36,11 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""What no audit covers, as every page states; `blind_spot` adds a line on rare events."""
+"""Cases that no audit tests, which every page lists."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
-    """Build the page of a result.
-
-    Args:
-        result: Result of an audit.
-        content: The result as JSON values, which are embedded in the page.
-        name: Name of the result's file, for the command that repeats the audit.
-        drawn: Whether the page has figures, which need matplotlib.
-    """
+    """Build the page of a result."""
     return Page(
         title=f"Audit of {result.mechanism}",
         verdict=Verdict(result.verdict, HEADLINES[result.verdict], result.sentence),
@@ -82,7 +75,6 @@ def _shown(result: Parts, drawn: bool) -> Section:
 
 
 def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
-    """Return the name, the value and the unit of each number of a result."""
     stated, witness, trials = result.statement, result.witness, result.evidence.trials
     levels = shown_rows(result, result.evidence.counted.table(stated, result.sure))
     if isinstance(result.claim, int | float):
@@ -100,7 +92,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Return the sections on the evidence, the witness and every notion, as far as they exist."""
+    """Return the sections on the evidence, the witness and every notion."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:
@@ -161,7 +153,7 @@ def _answers(result: Parts) -> list[tuple[str, ...]]:
 
 
 def _again(result: Parts, name: str) -> Section:
-    """Return the section on how to repeat the audit: draws, command and recipe."""
+    """Return the section that explains how to repeat the audit."""
     origin, draws = result.provenance, result.evidence.draws()
     took = ", ".join(f"{what} {number}" for what, number in origin.versions.items())
     drawn = "" if draws is None else f"Draws: {draws}; region {result.evidence.region}; "
@@ -186,7 +178,7 @@ def _again(result: Parts, name: str) -> Section:
 
 
 def _allowance(subject: JsonObject) -> str:
-    """Return the option with which a user allows `rerun` to run the code that a recipe names."""
+    """Return the option that allows `dpjax rerun` to run the code that a recipe names."""
     if subject["kind"] == "command":
         return " --allow-command"
     module, colon, _ = str(subject.get("name", "")).partition(":")
@@ -194,7 +186,6 @@ def _allowance(subject: JsonObject) -> str:
 
 
 def _figures(result: Parts) -> tuple[Figure, ...]:
-    """Return the figures of the trade-off, of the outputs or levels, and of the wealth of bets."""
     title, found = f"Audit of {result.mechanism}", []
     if has_trade_off(result):
         said = trade_off_caption(result)
@@ -216,7 +207,6 @@ _CAPTIONS = {
     "errors": "For each rate of false alarms, an upper bound on the best test's rate of misses.",
     "divergences": "For each order, a Renyi divergence that is refuted.",
 }
-"""Captions of the panels of `notions_figures`, by the panel's name."""
 
 
 def _every_notion(result: Parts) -> tuple[Figure, ...]:

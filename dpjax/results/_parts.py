@@ -1,7 +1,7 @@
 """The parts of a result: statement, witness, evidence, recipe, provenance and notes.
 
-Parts that a method does not have are None or empty. For example, audits of one run have no pair and
-no witness, and methods without a search have no scores.
+A part that a method does not produce is None or empty. For example, audits of one run have no
+witness, and methods without a search have no scores.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ ASSUMPTION_REFUTED = "assumption refuted"
 """Verdict of the histogram method if the counts refute the method's assumption."""
 
 DOUBTFUL = "doubtful"
-"""Verdict if draws look dependent, so that the bound may be wrong."""
+"""Verdict if the draws look dependent, so that the bound may be wrong."""
 
 
 NOT_RANDOM = "not random"
-"""Verdict if outputs are a function of the data, without any noise."""
+"""Verdict if the outputs are a function of the data, without any noise."""
 
 REFUTING = (VIOLATED, NOT_RANDOM)
 """Verdicts that refute a claim."""
@@ -59,23 +59,23 @@ class Conclusion(Statement):
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of the statement by itself, by Bonferroni's correction."""
+        """Confidence of the statement alone, by Bonferroni's correction."""
         return 1 - (1 - self.confidence) / self.num_claims
 
 
 @dataclass(frozen=True)
 class Witness:
-    """The pair with the largest loss found, and the event or output that has this loss.
+    """The pair with the largest loss that was found, and the event or output with that loss.
 
     Attributes:
         pair: Label of the pair.
-        database: Database, as nested lists or as text.
-        neighbor: Neighbor of the database.
-        output: Output with the largest loss: an event in words, an outcome, a float, or a list of
-            floats; None for histograms.
-        densities: Densities or probabilities in the confirmation set, at the database and at the
-            neighbor, before they are raised to the floor; None for histograms.
-        larger: Side where the output is likelier, "database" or "neighbor".
+        database: Database of the pair, as nested lists or as text.
+        neighbor: Neighbor of the database, in the same form.
+        output: Output with the largest loss, which is an event in words, an outcome, a float, a
+            list of floats, or None for histograms.
+        densities: Densities or probabilities of the output in the confirmation set, at the database
+            and at the neighbor, not raised to the floor, or None for histograms.
+        larger: Side at which the output is likelier, "database" or "neighbor".
         event: Event that was counted for an exact bound, in words.
         event_counts: Counts of the event at the database and at the neighbor.
         on_floor: Whether a density estimated from the search set was at or below the floor.
@@ -123,17 +123,18 @@ class Observed:
         counted: Evidence of the audit.
         settings: Settings that the audit derived from the recipe, and other settings that affect
             the result.
-        num_samples: Search draws per side of the witness's pair; for histograms, draws at each
-            input.
-        num_confirm: Number N of confirmation draws per side, or None if there are none. If the
-            event decides how the draws are divided between the sides, N is the average of the two
-            numbers, which `trials` returns.
-        region: Outputs that were compared, in words, or None if the source has no region.
+        num_samples: Search draws per side of the witness's pair, or draws at each input for
+            histograms.
+        num_confirm: Number N of confirmation draws per side, or None if there are none. If the two
+            sides have different numbers of draws, N is their average, and `trials` has both
+            numbers.
+        region: Region of the outputs that were compared, in words, or None if the source has no
+            region.
         pair_scores: Label and score of each pair, in decreasing order of the score; an infinite
-            score is None. The largest score is no estimate: as the best of many, it is usually too
-            high.
+            score is None. The largest score is usually too high to be an estimate, because it is
+            the best of many.
         curve: Data for a plot of the witness's pair: points, densities on both sides, and losses,
-            where an infinite loss is None. Without densities, the curve itself is None.
+            where an infinite loss is None. If there are no densities, `curve` is None.
     """
 
     counted: Evidence
@@ -152,7 +153,7 @@ class Observed:
         return first, second
 
     def draws(self) -> str | None:
-        """Return the sizes of search and confirmation set in words, or None if nothing confirms."""
+        """Return the sizes of search and confirmation set in words; None without the latter."""
         if self.num_confirm is None:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
@@ -206,8 +207,8 @@ class Parts:
         statement: Bounds, estimate, claim and verdict.
         witness: Witness of the largest loss, or None if there are no pairs.
         evidence: Draws and counts.
-        recipe: Subject of the audit (None if it has no name), method, notion, pairs and key as JSON
-            values, for `dpjax.rerun`.
+        recipe: Subject (None if the subject has no name), method, notion, pairs and key of the
+            audit as JSON values, for `dpjax.rerun`.
         provenance: Mechanism, versions and device.
         notes: Further notes for the reader.
         doubts: Reasons to doubt that the outputs are independent draws, usually none.
@@ -252,7 +253,7 @@ class Parts:
 
     @property
     def delta(self) -> float:
-        """Delta of the notion, the probability outside the guarantee; 0 if the notion has none."""
+        """Delta of the notion, or 0 if the notion has no delta."""
         return self.notion.delta
 
     @property

@@ -8,12 +8,7 @@ from dpjax.sources import Repeats
 
 
 def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
-    """Return the verdict on outputs that are a function of the data, without a bound.
-
-    Args:
-        found: Repeated outputs, as the source observed them.
-        terms: Terms of the audit.
-    """
+    """Return the verdict on outputs that are a function of the data, without a bound."""
     stated = found.counted.state(terms.notion, terms.own_confidence)
     verdict = NOT_RANDOM, found.sentence
     return Finding(

@@ -48,7 +48,7 @@ class AuditResult(Parts, Shown):
         Raises:
             ValueError: When the evidence is the count of a single event, chosen for another notion,
                 or when the method counted no events.
-            TypeError: When `notion` is not a notion.
+            TypeError: When `notion` is not a notion of dpjax.
         """
         if not isinstance(notion, Notion):
             raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
@@ -117,7 +117,7 @@ class AuditResult(Parts, Shown):
         Nothing that the file contains is run.
 
         Args:
-            path: Path of the file; the name of a page ends in .html.
+            path: Path of the file, which ends in .html if the file is a page.
 
         Raises:
             FileNotFoundError: When the file does not exist.

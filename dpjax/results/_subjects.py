@@ -1,4 +1,4 @@
-"""Subjects of recipes: sources with a name, from which they can be restored if permitted."""
+"""Subjects of recipes: sources that can be restored from their names, with permission."""
 
 from dpjax.core import validate
 from dpjax.core.types import JsonObject
@@ -24,8 +24,8 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
         trust: Modules that may be imported, and whether programs may be run.
 
     Raises:
-        ValueError: When the subject is not permitted, not known, or cannot be restored.
-        TypeError: When the content has the wrong form.
+        ValueError: When the subject is not permitted, is not known, or cannot be restored.
+        TypeError: When `content` has the wrong form.
     """
     options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)

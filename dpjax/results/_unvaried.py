@@ -1,8 +1,8 @@
 """Verdict on outputs that never varied, which may be a function of the data without any noise.
 
 Constant outputs alone prove nothing, because a correct mechanism may release the same output nearly
-always. The verdict is "not random" if the counts refute the claim. Without a claim, the counts must
-refute every epsilon that counts as privacy.
+always. The verdict is "not random" if the counts refute the claim. Without a claim, the verdict
+requires that the counts refute every epsilon that counts as privacy.
 """
 
 import math
@@ -18,14 +18,7 @@ _USEFUL = 4.0
 def verdict_on_unvaried(
     stated: Conclusion, witness: Witness | None, trials: tuple[int, int], notes: list[str]
 ) -> tuple[Conclusion, list[str]]:
-    """Return the statement and the notes, with the verdict "not random" if the verdict applies.
-
-    Args:
-        stated: Statement of the audit.
-        witness: Witness of the audit, or None if there is none.
-        trials: Number of outputs that were counted at the database and at its neighbor.
-        notes: Notes of the audit.
-    """
+    """Return the statement and the notes, with the verdict "not random" if it applies."""
     for note in notes:
         if not isinstance(note, Unvaried) or witness is None or note.pair != witness.pair:
             continue
@@ -47,8 +40,8 @@ def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
     """Return a lower bound on epsilon if an event separates all outputs of two databases.
 
     The bound combines two exact one-sided bounds on probabilities (Clopper and Pearson, 1934), each
-    with half of the error. Together, the two bounds limit the probability ratios of the event and
-    of its complement.
+    with half of the error. Together, the two bounds yield bounds on the probability ratios of the
+    event and of its complement.
 
     Args:
         trials: Number of outputs at the database and at its neighbor.

@@ -17,7 +17,6 @@ from dpjax.results._parts import (
 )
 
 _LONGEST = 160
-"""Maximum number of characters of a database that is shown in a sentence."""
 
 _LARGEST = math.log(1e6)
 """Largest claimed epsilon that is explained as a factor between probabilities."""
@@ -45,7 +44,7 @@ def short(value: object) -> str:
 
 
 def unit_of(result: Parts) -> tuple[str, str]:
-    """Return the unit of a result's level, and a sentence that explains it."""
+    """Return the unit of a result's level, and a sentence that explains the unit."""
     name = "epsilon" if "epsilon" in result.level else result.notion.name
     if "Renyi" in result.level:
         name = "renyi"

@@ -63,9 +63,10 @@ def device() -> str:
 def processor(device: Device = None) -> str:
     """Return a device's kind and a digest of test computations.
 
-    Devices with equal return values give bitwise equal results. On other devices, the last bits of
-    floats may differ, for example because some processors fuse multiplication and addition. The
-    digest covers the operations of sweeps: noise, elementary functions, products and sums.
+    Devices for which the function returns equal values give bitwise equal results. Between other
+    devices, the last bits of floats may differ, for example because some processors fuse
+    multiplication and addition. The digest covers the operations of sweeps: noise, elementary
+    functions, products and sums.
 
     Args:
         device: JAX device. If `device` is None, the first device of the process is used.
@@ -89,9 +90,8 @@ def _probe(words: Array, x: Array) -> list[Array]:
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
     """Return the commit of the dpjax clone that contains a package's folder, or None.
 
-    An installed package may lie inside an unrelated repository, which may even track the package. A
-    repository counts as a clone of dpjax only if it tracks the package in the folder `dpjax` of its
-    root.
+    A repository counts as a clone of dpjax only if it tracks the package in the folder `dpjax` of
+    its root.
     """
 
     def git(*arguments: str) -> str:

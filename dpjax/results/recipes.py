@@ -29,7 +29,7 @@ STANDARD = "standard"
 
 
 def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
-    """Return databases, neighbors and labels, or "standard" if the pairs are the standard pairs."""
+    """Return databases, neighbors and labels, or "standard" for a mechanism's standard pairs."""
     if isinstance(pairs, AnyPairs):
         sides = [[plain_database(database) for database in side] for side in pairs.sides]
         return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
@@ -60,7 +60,7 @@ def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
 
     Args:
         content: Nested lists and numbers.
-        stacked: Whether to stack databases into arrays.
+        stacked: Whether the databases are stacked into arrays.
     """
     if not isinstance(content, Mapping):
         return Pairs.of(content) if stacked else AnyPairs.of(content)
@@ -138,7 +138,7 @@ def _plain_value(value: object) -> object:
 
 
 def plain_database(database: object) -> object:
-    """Return a database as JSON values, or as text if JSON cannot hold it or would be too long."""
+    """Return a database as JSON values, or as text if JSON cannot hold it or is too long."""
     text = text_of(listed := _listed(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
@@ -167,7 +167,7 @@ def _listed(database: object) -> object:
 
 
 def holds_arrays(database: object) -> bool:
-    """Return whether a dict holds arrays, which a function may not accept as lists."""
+    """Return whether a dict holds arrays, which a function may not accept in the form of lists."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False

@@ -31,19 +31,10 @@ COLUMNS = {
     "processor": "string",
     "state": "binary",
 }
-"""Columns of a block's file, with their Arrow types."""
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
-    """Return, as JSON values, the binding of a block that this process computes.
-
-    Args:
-        entry: Entry to which the runs belong.
-        first: Number of the first run.
-        stop: Number of the last run, plus 1.
-        key: Integer seed of the sweep.
-        more: Draws per side in addition to the draws that the entry's method specifies.
-    """
+    """Return, as JSON values, the binding of a block that this process computes."""
     versions = provenance.versions()
     return {
         "format": FORMAT,
@@ -62,7 +53,8 @@ def read_binding(content: bytes) -> JsonObject:
     """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: When the bytes are not a block, or lack the runs that the binding states.
+        ValueError: When the bytes are not a block, or do not contain the runs that the binding
+            states.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -83,12 +75,7 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe the first value in which a binding differs from expectation; None if none differs.
-
-    Args:
-        said: Binding read from a block.
-        expected: Values that the binding should have, by name.
-    """
+    """Describe the first value in which a binding is not as expected; None if all are."""
     for name, value in expected.items():
         if said.get(name) != value:
             return f"its {name} is {said.get(name)!r}, and not {value!r}"

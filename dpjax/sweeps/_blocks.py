@@ -21,7 +21,7 @@ UNREPEATABLE = ("seconds", "processor")
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """Return execution options; if they name no devices, all devices of this process are used."""
+    """Return execution options that name devices, by default all devices of this process."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
@@ -42,15 +42,15 @@ def block_bytes(
     Args:
         entry: Entry to run.
         first: Number of the first run.
-        stop: Number of the last run, plus 1.
+        stop: Number of the last run plus 1.
         size: Number of runs that the compiled program computes, at least stop - first; surplus runs
             are dropped. All blocks of an entry have the same size, so that the program is compiled
             only once.
         key: Integer seed of the sweep.
-        execution: How the work is laid out on the machine.
+        execution: Options for the speed and memory of the computation.
         more: Draws per side in addition to the draws that the entry's method specifies.
-        states: States of the same runs after fewer draws, from which the runs continue. If `states`
-            is None, the runs start with their first draw.
+        states: States that the runs had after fewer draws, from which the runs continue. If
+            `states` is None, the runs start with their first draw.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:
@@ -114,7 +114,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
 
 
 def _numbers(values: np.ndarray) -> object:
-    """Return numbers as an Arrow array, with null for NaN (a missing bound or estimate)."""
+    """Return numbers as an Arrow array, with null for NaN."""
     import pyarrow as pa
 
     return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

@@ -1,4 +1,4 @@
-"""Computation of an entry's runs: each run is an audit by the entry's method, and yields a row.
+"""Computation of the runs of an entry, each of which is an audit that yields a row.
 
 The draws of a run depend only on (key, entry, run number). The row of a run is therefore the same
 on all devices and in all blocks.
@@ -47,10 +47,10 @@ def compute(
     Args:
         entry: Entry to run.
         runs: Numbers of the runs.
-        key: Integer seed or typed key; the entry's identity is folded into it.
-        execution: How the work is laid out on the machine; it never changes a row.
+        key: Integer seed or typed key, into which the entry's identity is folded.
+        execution: Options for the speed and memory of the computation, which never change a row.
         more: Draws per side in addition to the draws that the entry's method specifies.
-        states: Column `state` of the same runs after fewer draws, from which the runs continue. If
+        states: Column `state` that the runs had after fewer draws, from which the runs continue. If
             `states` is None, the runs start with their first draw, which gives the same rows.
 
     Returns:
@@ -60,8 +60,8 @@ def compute(
         sequential).
 
     Raises:
-        ValueError, TypeError: When the method cannot audit the mechanism; the message names the
-            entry.
+        ValueError, TypeError: When the method cannot audit the mechanism of the entry; the message
+            names the entry.
     """
     numbers = np.asarray(list(runs), np.int32)
     layout = execution or default_execution()

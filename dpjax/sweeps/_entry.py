@@ -49,15 +49,15 @@ class Entry:
         notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
         claim: Level with which every run is compared, as in `dpjax.audit`, or None.
         confidence: Confidence of the bounds, if the method yields bounds.
-        distance: Number k of records in which the databases of each pair differ; the bounds are
-            nevertheless for databases that differ in one record.
+        distance: Number k of records in which the databases of each pair differ. All bounds are
+            converted to databases that differ in one record.
         num_runs: Number of runs, which are numbered 0, ..., num_runs - 1.
         label: Label for display; the entry's identity does not depend on it.
 
     Raises:
         ValueError: When a value is out of range, or when two values are incompatible.
-        TypeError: When `method` or `notion` has the wrong type, or when the method does not accept
-            the source.
+        TypeError: When `method` or `notion` has the wrong type, or when the method cannot audit the
+            mechanism.
     """
 
     mechanism: Any
@@ -125,7 +125,7 @@ class Entry:
 
     @cached_property
     def region(self) -> Region | None:
-        """`Box` or `Outcomes` within which outputs are compared.
+        """The `Box` or `Outcomes` within which outputs are compared.
 
         If `region` is None, outputs are compared everywhere; methods that estimate densities then
         use the range of a pilot's outputs.
@@ -154,7 +154,7 @@ class Entry:
 
     @property
     def mechanism_name(self) -> str:
-        """Name of the mechanism in the catalogue, or MODULE:NAME of a mechanism outside of it."""
+        """Name of the mechanism in the catalogue, or else MODULE:NAME."""
         if self.source.stacks_pairs:
             return mechanism_name(self.mechanism)
         content = self.source.to_plain() or {}
@@ -218,7 +218,7 @@ class Entry:
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "Entry":
-        """Read an entry that a user or `to_dict` wrote; only the value `mechanism` is required.
+        """Read an entry that a user or `to_dict` wrote, in which only `mechanism` is required.
 
         Args:
             content: The entry as JSON values.
@@ -226,8 +226,8 @@ class Entry:
                 a module is looked up in the catalogue.
 
         Raises:
-            ValueError: When a name is unknown, or a value is out of range.
-            TypeError: When a value has the wrong type.
+            ValueError: When a name in the entry is unknown, or when a value is out of range.
+            TypeError: When a value of the entry has the wrong type.
         """
         validate.check_table("an entry", content)
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)

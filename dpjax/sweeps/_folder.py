@@ -12,17 +12,17 @@ from dpjax.sweeps._binding import FORMAT
 from dpjax.sweeps._spec import SweepSpec
 
 MANIFEST, BLOCKS = "manifest.json", "blocks"
-"""Names, within a store's folder, of the manifest file and of the folder of blocks."""
+"""Names of the manifest file and of the folder of blocks within a store's folder."""
 
 
 class Contents(NamedTuple):
-    """The files in a store's folder of blocks, by their condition.
+    """The files in a store's folder of blocks, sorted into five classes.
 
     Attributes:
         finished: Complete files, by the names of their blocks.
         broken: Files that are named like a block, but whose bytes do not match the hash in their
             name.
-        strange: All other files, each with the reason why it is not a block of the sweep. Such
+        strange: All other files, each with the reason why it is not a block of the sweep. Strange
             files are never changed or deleted.
         beginnings: Incomplete files, which are being written or were left by killed processes.
         earlier: Blocks of sequential entries with fewer draws than the sweep needs; the sweep
@@ -37,7 +37,7 @@ class Contents(NamedTuple):
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:
-    """Return the manifest of a new store: the sweep, and all that can affect the values of rows."""
+    """Return the manifest of a new store, which states all that can affect the values of rows."""
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),
@@ -82,14 +82,7 @@ def refuse_strangers(folder: Path) -> None:
 
 
 def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
-    """Reject a store that holds another sweep, or finished blocks that the new sweep lacks.
-
-    Args:
-        folder: Folder of the store.
-        old: Sweep that the store holds.
-        new: Sweep that the caller wants to continue in the store.
-        finished: Names of the finished blocks in the store.
-    """
+    """Reject a store that holds another sweep, or finished blocks that the new sweep lacks."""
     same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
     if not same_draws or not {e.id for e in old.entries} <= {e.id for e in new.entries}:
         raise ValueError(
@@ -107,13 +100,7 @@ def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collec
 
 
 def refuse_other_numbers(folder: Path, old: JsonObject, new: JsonObject) -> None:
-    """Reject a store whose versions, dtype or generator differ from those of this process.
-
-    Args:
-        folder: Folder of the store.
-        old: Manifest of the store.
-        new: Manifest of this process.
-    """
+    """Reject a store whose versions, dtype or generator differ from those of this process."""
     for name in provenance.DECISIVE:
         before, now = old["versions"][name], new["versions"][name]
         if before != now:

@@ -17,8 +17,8 @@ from dpjax.sweeps._store import Store
 _AHEAD = {"cpu": 0}
 """Number of further blocks that start before the current block is stored, by platform.
 
-On a CPU, the number is 0, because further blocks would share its cores. On other platforms, it is
-1.
+On a CPU, the number is 0, because further blocks would share its cores. On all other platforms, the
+number is 1.
 """
 
 _SUBMITTED = 256
@@ -61,27 +61,28 @@ def run_sweep(
         store: Store of the finished blocks.
         executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
             .get_executor()`. The workers of the executor compute blocks on their own devices and
-            send them to this process, which stores them. If `executor` is None, this process
-            computes the blocks.
+            send the blocks to this process, which stores all blocks. If `executor` is None, this
+            process computes the blocks.
         shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If `shard` is
             None, all blocks are computed, unless jax runs in several processes (`jax.distributed`).
-            In that case, k is the number of processes, and i is the index of this process.
-        execution: How the work is laid out on the machine, including the devices that share the
-            runs of a block (by default, all devices of this process). The layout never changes a
-            row.
+            If jax runs in several processes, k is the number of processes, and i is the index of
+            this process.
+        execution: Options for the speed and memory of the computation, including the devices that
+            share the runs of a block (by default, all devices of this process). The execution
+            options never change a row.
         progress: Function that is called after every block.
         report: Function that is called with a sentence about each problem in the store, such as a
             corrupt block.
-        should_stop: Function that is called between blocks. Once it returns True, no further block
-            is started, and blocks in progress are finished and stored.
+        should_stop: Function that is called between blocks. Once the function returns True, no
+            further block is started, and blocks in progress are finished and stored.
 
     Returns:
-        The progress of this shard of the sweep.
+        The progress of this shard of the sweep, at the end of the call.
 
     Raises:
-        ValueError: When the shard is out of range.
-        OSError: When a block cannot be stored; earlier blocks remain stored.
-        RuntimeError: When the executor fails; finished blocks remain stored.
+        ValueError: When `shard` is not (i, k) with 0 <= i < k.
+        OSError: When a block cannot be stored; all earlier blocks remain stored.
+        RuntimeError: When the executor fails; all finished blocks remain stored.
     """
     blocks = _share(list(store.spec.blocks()), shard)
     contents = store.contents()

@@ -24,7 +24,7 @@ class Block(NamedTuple):
     Attributes:
         entry: Entry of the runs.
         first: Number of the first run.
-        stop: Number of the last run, plus 1.
+        stop: Number of the last run plus 1.
         more: Draws per side in addition to the draws that the entry's method specifies; 0 unless
             the entry is sequential.
     """
@@ -50,8 +50,8 @@ class SweepSpec:
         entries: Entries to run.
         key: Integer seed of all draws; the key of a run is derived from (key, entry, run number).
         block_runs: Number of runs per block, which does not affect the rows.
-        more: Additional draws per side for the runs of all sequential entries. The runs continue
-            from the states in the store. A continued run has the same row as a run with the larger
+        more: Additional draws per side for the runs of all sequential entries. Runs continue from
+            the states in the store. A continued run has the same row as a run with the larger
             number of draws from the start.
 
     Raises:
@@ -123,16 +123,17 @@ class SweepSpec:
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
         """Read a specification that `to_dict` or a user wrote.
 
-        The table of an entry may have a `grid`, which maps parameters to lists of values. Such a
-        table stands for several entries, one for each combination of values. Each entry's label
-        shows its values.
+        The table of an entry may have a `grid`, which maps parameters to lists of values. A table
+        with a `grid` stands for several entries, one for each combination of values. The label of
+        each entry shows the entry's values.
 
         Args:
             content: The specification as JSON values.
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError, TypeError: When `Entry.from_dict` rejects an entry, which the message names.
+            ValueError, TypeError: When `Entry.from_dict` rejects an entry; the message names the
+                entry.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
         entries: list[Entry] = []
@@ -165,7 +166,7 @@ class SweepSpec:
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            FileNotFoundError: When the file does not exist.
+            FileNotFoundError: When the TOML file does not exist.
             ValueError: When the file is not TOML, or when it does not describe a sweep.
         """
         path = Path(path)
@@ -188,10 +189,7 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a TypeError or ValueError with a new text, depending on the class of an error.
-
-    The exact class of the error is not used, because some subclasses need more than a text.
-    """
+    """Return a TypeError or ValueError with a new text, depending on the class of an error."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 

@@ -1,10 +1,10 @@
 """The store of a sweep: a folder with a manifest and one Parquet file per finished block.
 
-The name of a block's file includes the hash of the file's bytes. A file gets this name only when it
-is complete, so incomplete files are recognized. The binding in a file says which runs the file
-holds (`_binding.py`). The folder holds no other state: the blocks that remain to be computed are
-the blocks of the specification that are not stored. A file is deleted only if it has the name of a
-block and is broken or incomplete.
+The name of a block's file includes the hash of the file's bytes. A file gets the name of a block
+only when the file is complete, so incomplete files are recognized. The binding in a file says which
+runs the file holds (`_binding.py`). The blocks that remain to be computed are the blocks of the
+specification that are not stored. A file is deleted only if it has the name of a block and is
+broken or incomplete.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the names of finished block files: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of the end of a block's name if the runs of the block have additional draws."""
+"""Pattern of the end of a block's name, for blocks whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the names of incomplete block files."""
@@ -91,13 +91,13 @@ class Store:
         Args:
             folder: A new folder, or the folder of a store.
             spec: Specification of the sweep.
-            any_processor: Whether to continue a store from another processor, whose results may
-                differ bitwise. Each row names the processor that computed the row.
+            any_processor: Whether to continue a store that was made on another processor, whose
+                results may differ bitwise. Each row names the processor that computed the row.
 
         Raises:
-            ValueError: When the folder holds another sweep, when it was made by other versions or
-                on another processor, or when it is not a store.
-            OSError: When the folder cannot be written to.
+            ValueError: When the folder contains another sweep, a store of other versions or of
+                another processor, or no store.
+            OSError: When no file can be written to the folder.
         """
         needs("sweeps", "sweeps", "pyarrow")
         folder = Path(folder)
@@ -195,7 +195,7 @@ class Store:
         return found
 
     def _judge(self, path: Path, block: Block, found: Contents) -> None:
-        """Determine the condition of a file that is named like a block, and add it to `found`."""
+        """Classify a file that is named like a block, and add the file to `found`."""
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -243,7 +243,7 @@ class Store:
         """Return stored states from which a block's runs can continue, or None.
 
         If several stored blocks hold the same runs with fewer draws, the block with the most draws
-        is used. Files that are broken or belong to another sweep are ignored.
+        is used. Files that are broken, or that belong to another sweep, are ignored.
         """
         if not block.more:
             return None
@@ -287,9 +287,10 @@ class Store:
         """Store a computed block.
 
         Raises:
-            ValueError: When the block was computed by other versions, or on another processor.
+            ValueError: When the block was computed by other versions of the packages, or on another
+                processor.
             OSError: When the file cannot be written, for instance on a full disk. The incomplete
-                file is removed, and stored blocks stay intact.
+                file is removed, and all stored blocks stay intact.
         """
         self._allow(read_binding(content)["processor"])
         other = self._other(block, content)
@@ -313,7 +314,7 @@ class Store:
             ) from error
 
     def table(self) -> "pa.Table":
-        """Return all stored rows as one pyarrow table, ordered by entry and run.
+        """Return all stored rows as one pyarrow table, sorted by entry and run.
 
         The columns are entry (its id), run, lower_bound, estimate, pair, output, exact, status,
         verdict, seconds (mean over the runs of the block) and processor.

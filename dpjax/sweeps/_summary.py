@@ -24,7 +24,6 @@ _SHARES = (0.05, 0.5, 0.95)
 """Levels of the quantiles of the bounds that a table shows."""
 
 _LABEL = 34
-"""Maximum number of characters of a label, so that a printed row has at most about 100."""
 
 _LINES = 12
 """Maximum number of entries in a figure; more lines could not be told apart."""
@@ -74,14 +73,14 @@ class EntrySummary:
         )
 
     def quantiles(self) -> tuple[float | None, ...]:
-        """Return the 5%, 50% and 95% quantiles of the bounds, or three None if no run is stored."""
+        """Return the 5%, 50% and 95% quantiles of the bounds; without runs, each is None."""
         if not self.bounds:
             return (None,) * len(_SHARES)
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
 
 
 class Looked(Protocol):
-    """The attributes of `dpjax.sweeps._folder.Contents` that a summary uses."""
+    """The part of `dpjax.sweeps._folder.Contents` that a summary uses."""
 
     @property
     def finished(self) -> Collection[str]:
@@ -90,12 +89,12 @@ class Looked(Protocol):
 
 
 class Stored(Protocol):
-    """The attributes and methods of `dpjax.sweeps.Store` that a summary uses."""
+    """The part of `dpjax.sweeps.Store` that a summary uses."""
 
     spec: SweepSpec
 
     def contents(self) -> Looked:
-        """Return the files of the store by their condition."""
+        """Return the files of the store, sorted into classes."""
         ...
 
     def columns(self) -> dict[str, JsonObject]:
@@ -117,7 +116,7 @@ class SweepSummary(Shown):
 
     @classmethod
     def of(cls, store: Stored) -> "SweepSummary":
-        """Summarize a store, whose sweep may be unfinished."""
+        """Summarize the stored runs of a sweep, which may be unfinished."""
         columns = store.columns() if store.contents().finished else {}
         found = []
         for entry in store.spec.entries:
@@ -158,7 +157,7 @@ class SweepSummary(Shown):
         return f"{stored} of {sum(entry.num_runs for entry in self.entries)} runs have a bound."
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return two strings per entry: its label, and its runs and bounds in words."""
+        """Return two strings per entry: the label, and the runs and bounds in words."""
         return [
             (
                 entry.label,
@@ -174,7 +173,6 @@ class SweepSummary(Shown):
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
-        """Draw the distribution functions of the bounds of at most twelve entries."""
         figure, axes = new_figure(size=(WIDTH, 3.6))
         for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
             drawn = axes.ecdf(entry.bounds, label=literal(entry.label))
@@ -230,5 +228,5 @@ class SweepSummary(Shown):
 
 
 def shorten(text: str, most: int) -> str:
-    """Truncate a text of more than `most` characters, and end it with an ellipsis."""
+    """Truncate a text of more than `most` characters, with an ellipsis at the end."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

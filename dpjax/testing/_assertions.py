@@ -25,7 +25,7 @@ _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
 """Notion of the claim for each argument that states a claim, such as `gdp=0.5`."""
 
 _CLAIMS = ("notion", "claim")
-"""Two options that specify a claim together, so that neither is accepted without the other."""
+"""Two options that specify a claim together; either both or none must be given."""
 
 
 class AuditOptions(TypedDict, total=False):
@@ -57,13 +57,13 @@ class AuditOptions(TypedDict, total=False):
 
 
 class Options(AuditOptions, total=False):
-    """Options of an assertion, which include further forms of the claim.
+    """Options of an assertion, which include several forms of the claim.
 
     Attributes:
         delta: Delta of (epsilon, delta)-differential privacy.
         gdp: Claimed mu of Gaussian differential privacy, in place of epsilon.
         zcdp: Claimed rho of zero-concentrated differential privacy, in place of epsilon.
-        total_variation: Claimed total variation, in place of epsilon.
+        total_variation: Claimed total variation distance, in place of epsilon.
     """
 
     delta: float
@@ -81,13 +81,13 @@ def assert_private(
     probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
     key, the outcome is always the same. With `seconds`, or under a time budget, the audit is
     sequential if possible: it ends as soon as the claim is refuted, or when the time is over. The
-    number of draws then depends on the speed of the machine. If the true level of the mechanism is
-    close to its claim, the outcome may depend on the speed, too.
+    number of draws of a sequential audit depends on the speed of the machine. If the true level of
+    the mechanism is close to the claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
-        epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given and
-            `subject` is a library's object that states a claim, that claim is tested.
+        epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given, the
+            claim of a library's object is tested.
         pairs: Neighboring databases, or a space of `dpjax.neighbors`. If `pairs` is None, the audit
             uses the standard pairs of a built-in mechanism, or the pairs that a library's object
             states.
@@ -100,8 +100,9 @@ def assert_private(
         smallest true epsilon at which the audit would likely have refuted the claim.
 
     Raises:
-        AssertionError: When the mechanism is not private, or when its recorded outputs do not look
-            like independent draws. The message shows the witness, and code that repeats the audit.
+        AssertionError: When the mechanism violates the claim, or when its recorded outputs do not
+            look like independent draws. The message shows the witness and code that repeats the
+            audit.
         ValueError, TypeError: When `dpjax.audit` rejects an argument, or when both sizes and
             `seconds` are given.
     """
@@ -128,7 +129,7 @@ def assert_not_private(
         subject: Anything that `dpjax.audit` accepts.
         epsilon: Claimed epsilon that must be refuted.
         pairs: Neighboring databases, or a space of `dpjax.neighbors`.
-        **options: Options of the audit and forms of the claim, as in `assert_private`.
+        **options: Options of the audit, and a claim in place of epsilon, as in `assert_private`.
 
     Returns:
         Result of the audit.
@@ -158,8 +159,8 @@ def audit_in_test(
 ) -> AuditResult:
     """Run an audit in a test without asserting anything.
 
-    The fixture `dpjax_audit` is this function. The time of the audit counts against --dpjax-budget,
-    and the final table has a row for the audit.
+    The fixture `dpjax_audit` returns `audit_in_test`. The time of the audit counts against
+    --dpjax-budget, and the final table has a row for the audit.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
@@ -172,8 +173,8 @@ def audit_in_test(
     Raises:
         ValueError: When `dpjax.audit` rejects an argument, or when both sizes and `seconds` are
             given.
-        TypeError: When `dpjax.audit` rejects the type of an argument, or when an option is given
-            that the function does not accept, such as `epsilon`.
+        TypeError: When `dpjax.audit` rejects the type of an argument, or when an option such as
+            `epsilon` is given, which the function does not accept.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))

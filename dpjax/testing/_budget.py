@@ -1,4 +1,4 @@
-"""Numbers of draws that fit into a time limit, and the epsilon that they could have refuted."""
+"""Numbers of draws that fit into a time limit, and the epsilon that an audit can detect."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _SEARCH_SHARE = 0.4
 """Share of all draws that are used for the search; all other draws confirm the chosen pair."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum numbers of draws per side in the search and the confirmation, and maximum of both."""
+"""Minimum numbers of draws per side in search and confirmation, and maximum for both."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
 """Minimum numbers of draws of an audit and of its first pilot, if the audit is not compiled."""
@@ -66,8 +66,8 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
     Args:
         num_draws: Total number of draws.
         num_pairs: Number of pairs that are searched.
-        whole_blocks: Whether both sizes must be positive multiples of the maximum block size.
-            Audits of all such sizes share one compiled program.
+        whole_blocks: Whether both sizes must be positive multiples of the maximum block size. All
+            audits with sizes in whole blocks share one compiled program.
     """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)
@@ -93,18 +93,18 @@ def audit_within(
     """Run the largest audit that is expected to end within a given time.
 
     Pilots, which are smaller audits, measure the fixed cost and the time per draw. Only the first
-    pilot compiles. Pilots have a key of their own, and their results are discarded, so that the
-    result of the audit does not depend on them. There is one exception: if the first pilot has the
-    size of the smallest audit, and too little time remains for another pilot and the audit, the
-    result of the first pilot is returned.
+    pilot includes compilation. Pilots have a key of their own, and their results are discarded, so
+    that the result of the audit does not depend on the pilots. If the first pilot has the size of
+    the smallest audit, and too little time remains for another pilot and the audit, the result of
+    the first pilot is returned.
 
     Args:
-        seconds: Total time, including pilots and compilation.
+        seconds: Total time in seconds, including pilots and compilation.
         num_pairs: Number of pairs that are searched.
-        audit: Function from (sizes, key) to a result.
+        audit: Function (sizes, key) -> result that runs an audit.
         key: Seed or typed key of the audit.
-        compiled: Whether JAX compiles the audit. If True, all sizes are whole blocks, so that
-            audits of all sizes share one compiled program.
+        compiled: Whether JAX compiles the audit. If True, all sizes are whole blocks, so that all
+            audits share one compiled program.
     """
     start = time.perf_counter()
     pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)
@@ -145,11 +145,11 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     """Return the smallest true epsilon at which an audit was likely to refute a claim.
 
     The result refers only to the event of the witness. Other events may show a larger epsilon. In
-    particular, an event with a probability far below 1 / (number of draws) is rarely observed.
+    particular, events with a probability far below 1 / (number of draws) are rarely observed.
 
     Args:
-        result: Result of an audit by events.
-        claim: Claimed epsilon, at the delta of the audit.
+        result: Result of an audit that counted an event.
+        claim: Claimed epsilon, for the delta of the audit.
 
     Returns:
         The smallest epsilon for which the expected lower bound reaches the claim, or infinity if

@@ -1,4 +1,4 @@
-"""Python code that repeats the audit of a failed assertion, as far as the code can be written."""
+"""Python code that repeats the audit of a failed assertion."""
 
 import dataclasses
 import os
@@ -11,20 +11,12 @@ from dpjax.results import AuditResult
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
-"""Maximum number of pairs that the code lists; a longer list is replaced by `...`."""
 
 _LONGEST = 2000
-"""Maximum number of characters of an argument in the code; a longer argument becomes `...`."""
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """Return lines of code that repeat an audit; a value without code becomes `...` with a hint.
-
-    Args:
-        result: Result of the assertion.
-        subject: Subject passed to the assertion.
-        pairs: Pairs passed to the assertion.
-    """
+    """Return lines of code that repeat an audit; a value without code becomes `...` with a hint."""
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
     kind = METHODS[method.pop("name")].__name__
@@ -94,10 +86,10 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """Return the code of the argument "pairs", in a dict by the name of the argument.
+    """Return a dict from "pairs" to the code of that argument.
 
-    The dict is empty if the argument is not needed. The code is None if the pairs cannot be written
-    as code of moderate length.
+    If the audit needs no argument "pairs", the dict is empty. If the pairs cannot be written as
+    code of moderate length, the code is None.
     """
     if pairs is None:
         # Built-in mechanisms have standard pairs, and recorded outputs have pairs of their own, so

@@ -1,4 +1,4 @@
-"""The audit that an assertion runs: with given sizes, within a time limit, or of default size."""
+"""The audit of an assertion, which has given sizes, a time limit, or the default size."""
 
 import time
 from collections.abc import Sized
@@ -26,7 +26,7 @@ DEFAULT_DRAWS = 400_000
 """Total number of draws of an audit if neither sizes nor seconds are given."""
 
 _FEWEST_DRAWS = 20_000
-"""Number of draws in total below which a sequential audit is reported as too short."""
+"""Total number of draws below which a sequential audit is reported as too short."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,7 @@ class Asked:
 
 
 class _Ran(NamedTuple):
-    """A finished audit.
-
-    Attributes:
-        result: Result of the audit.
-        ready: Value of `time.perf_counter()` at the end of compilation and of the first draws.
-        draws: Total number of draws.
-        is_fewest: Whether the time allowed only the minimum number of draws.
-    """
+    """A finished audit."""
 
     result: AuditResult
     ready: float
@@ -131,7 +124,6 @@ def _pairs_of(source: Source, asked: Asked) -> object:
 
 
 def _written(notion: Notion) -> str:
-    """Return a notion in the form of the command line, such as "renyi:8"."""
     order = getattr(notion, "order", None)
     return notion.name if order is None else f"{notion.name}:{order:g}"
 
@@ -159,7 +151,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """Run an audit with the given sizes; a size that is not given has its default."""
+    """Run an audit with the given sizes, and with default sizes in place of missing ones."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -207,7 +199,7 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Return the default method of the source; if it is `Events`, it gets the given sizes.
+    """Return the default method of the source; the method `Events` gets the given sizes.
 
     Raises:
         ValueError: When numbers of draws or a region are given, but the method is not `Events`.
@@ -221,7 +213,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """Return the numbers of draws of an audit, or `planned` if the audit searched in two rounds."""
+    """Return an audit's numbers of draws, or `planned` if the audit searched in two rounds."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)

@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 _LEAST_SHARE = 0.1
-"""Time in seconds that every audit gets, even when the budget is spent."""
+"""Time in seconds that every audit gets, even if the budget is spent."""
 
 
 class Measured(TypedDict):
@@ -22,7 +22,7 @@ class Measured(TypedDict):
         claim: Claimed level or curve, or None if there is no claim.
         lower_bound: Lower bound on the level.
         detectable: Smallest true level that the audit would likely have detected as a violation, or
-            None if it is unknown.
+            None if unknown.
         draws: Total number of draws.
         seconds: Time that the audit took, in seconds.
         least: Minimum time that the audit needs, in seconds.
@@ -58,21 +58,21 @@ class Session:
 
     A test is expected to make as many audits as in its last run, and to need at least the minimum
     time of its last run, which covers compilation and a few draws. A new test is expected to make
-    the average number of audits of those tests of this run that have made audits, or one audit if
-    there is no such test yet. The time that remains after all minimum times is shared equally among
-    the expected audits.
+    as many audits as the tests with audits in this run on average, or one audit if no test has made
+    audits yet. The time that remains after all minimum times is shared equally among the expected
+    audits.
 
     Attributes:
         budget: Time for all audits of the process in seconds, or None if the time is not limited.
-        known: For each test, by id, the number of audits in its last run and their minimum time in
-            seconds.
+        known: Number of audits in the last run of each test, with their minimum time in seconds, by
+            the test's id.
         spent: Time that audits took so far, in seconds.
         pending: Audits that are not yet part of a pytest report.
         rows: Rows of all finished tests, in order.
         ran: Ids of the finished tests, except skipped tests.
-        unended: For each test, by id, the number of audits that began but never ended.
-        lost: For each test, by id, the number of threads that ran audits and then ended with an
-            exception, of which pytest itself only warns.
+        unended: Number of audits of each test that began but never ended, by the test's id.
+        lost: Number of threads of each test that ran audits and ended with an exception, by the
+            test's id.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -114,7 +114,7 @@ class Session:
             self._new_to_come = max(self._new_to_come - 1, 0)
 
     def next_share(self) -> float:
-        """Return the next audit's time in seconds: its minimum, and an equal share of the rest."""
+        """Return the next audit's time in seconds: its minimum time plus a share of the rest."""
         here = max(self._here, 1)
         needed = self._least_to_come + here * self._least_here
         left = max((self.budget or 0.0) - self.spent - needed, 0.0)
@@ -132,8 +132,8 @@ class Session:
     def counted(self) -> Iterator[None]:
         """Within the context, count an audit as unended.
 
-        If audited code skips the test, exits pytest or ends the thread, the audit still counts as
-        unended afterwards. If audited code calls `os._exit`, the process exits with a failure.
+        If audited code skips the test, exits pytest or ends the thread, the audit stays unended. If
+        audited code calls `os._exit`, the process exits with a failure.
         """
         test, this, leave = self._test, os.getpid(), os._exit
         if threading.current_thread() is not threading.main_thread():
@@ -178,7 +178,7 @@ class Session:
         self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
-        """Return, for each test of this run, the number of its audits and their minimum time."""
+        """Return the number and the minimum time of the audits of each test in this run."""
         counts = Counter(row["test"] for row in self.rows)
         least = dict.fromkeys(self.ran | {*counts}, 0.0)
         for row in self.rows:
@@ -187,4 +187,4 @@ class Session:
 
 
 CURRENT: Session | None = None
-"""Session of the pytest run in this process, or None if the plugin is not active."""
+"""Session of the pytest run in this process, or None if the plugin of dpjax is not active."""

@@ -7,7 +7,6 @@ from dpjax.testing._session import Row
 
 _ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
 _TEST, _MECHANISM, _CLAIM = 31, 11, 13
-"""Widths of the first three columns, in characters; a whole row has at most 100 characters."""
 
 _MEANING = (
     "bound: lower bound; detectable: larger levels would likely be refuted, at the counted event "
@@ -15,19 +14,12 @@ _MEANING = (
 )
 
 _NAMES = {"total-variation": "TV"}
-"""Short names of notions, which fit into a narrow column of the table."""
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]:
-    """Yield the lines of the table, in the order of the rows.
-
-    Args:
-        rows: Finished audits.
-        budget: Time for all audits in seconds, or None if it is not limited.
-        idle: Number of new tests that were assigned a part of the budget but made no audit.
-    """
+    """Yield the lines of the table, in the order of the rows."""
     yield _ROW.format(
         "test",
         "mechanism",
@@ -80,7 +72,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a test's id without folders, followed by `number`; a long id loses its beginning."""
+    """Return a test's id without folders, followed by `number`; cut off a long id's beginning."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

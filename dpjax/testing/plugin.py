@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from dpjax.results import AuditResult
 
 PROPERTY = "dpjax_audit"
-"""Name of the test property that holds an audit as JSON; `--junitxml` writes it to a file."""
+"""Name of the test property that holds an audit as JSON, which `--junitxml` writes."""
 
 CACHE = "dpjax/shares"
-"""Key, in pytest's cache, of the number of audits and the minimum time of each test."""
+"""Key in pytest's cache for the number and the minimum time of each test's audits."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
-"""Keys, in a pytest-xdist worker's output, of the counts of unended audits and failed threads."""
+"""Keys of the counts of unended audits and failed threads in a pytest-xdist worker's output."""
 
 
 def _seconds(text: str) -> float:
@@ -53,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def dpjax_audit() -> "Callable[..., AuditResult]":
-    """Return a function (subject, pairs, ...) -> result that audits within the test's time.
+    """Return a function (subject, pairs, ...) -> result that audits in the test's time.
 
     The fixture is for tests that check more than a claim, such as the bound or the witness. The
     options of the function are described in `dpjax.testing.audit_in_test`.
@@ -93,7 +93,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """Charge a test that audits for all of its time, including imports and compilation."""
+    """Charge a test with audits for its whole time, including imports and compilation."""
     session = _session.CURRENT
     if session is None:
         return (yield)

@@ -32,7 +32,7 @@ class Folder:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def chunks(self) -> Iterator[tuple[str, object, object]]:
-        """Yield (name, x, y) for every file that is new or has changed since the last call.
+        """Yield (name, x, y) for every file that is new or was changed since the last call.
 
         The arrays x and y hold the outputs at the database and at its neighbor.
 

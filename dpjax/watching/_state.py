@@ -1,4 +1,4 @@
-"""State of a watch in a file: the chunks taken, the outputs still needed, and the result."""
+"""The state of a watch, which is stored in a file."""
 
 import json
 from dataclasses import dataclass, field
@@ -16,17 +16,10 @@ from dpjax.results import AuditResult
 from dpjax.sources import Passages
 
 _FORMAT = 3
-"""Version number of the format of a state file."""
 
 
 class Taken(NamedTuple):
-    """A chunk of outputs that a watch has taken.
-
-    Attributes:
-        name: Name of the chunk.
-        sizes: Number of outputs at the database and at its neighbor.
-        digests: Digest of the outputs of each side; "" if the side is empty.
-    """
+    """A chunk of outputs that a watch has taken."""
 
     name: str
     sizes: tuple[int, int]
@@ -35,19 +28,19 @@ class Taken(NamedTuple):
 
 @dataclass
 class State:
-    """The state of a watch, which determines all later bounds together with future outputs.
+    """The state of a watch, from which the watch can continue.
 
     Attributes:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
-        taken: Chunks that were taken, in order.
-        kind: Kind of the outputs in words, or None before any outputs were taken.
+        taken: Chunks that were taken, in the order of arrival.
+        kind: Kind of the outputs in words, or None before the first outputs.
         held: Outputs of each side that are kept: the first outputs, which determine the cells, and
             the outputs that are not yet counted.
         gone: Number of outputs per side that were counted and dropped. Dropped outputs arrived
             after the first outputs in `held` and before the uncounted outputs.
         result: Result so far, or None before there are enough outputs for the first cells.
-        passages: Hashes of short sequences of all outputs taken. A repeated hash shows that outputs
-            arrived a second time.
+        passages: Hashes of short sequences of all outputs that were taken. A repeated hash shows
+            that outputs arrived a second time.
     """
 
     terms: JsonObject
@@ -62,7 +55,7 @@ class State:
         """Write the state to a file, which is never left incomplete.
 
         Raises:
-            OSError: When the file cannot be written.
+            OSError: When the state file cannot be written.
         """
         content = {
             "watch": _FORMAT,
@@ -82,7 +75,7 @@ class State:
 
         Raises:
             ValueError: When the file is damaged, was changed, or is not the state of a watch.
-            OSError: When the file cannot be read.
+            OSError: When the state file cannot be read.
         """
         refuse_endless("state", path)
         try:

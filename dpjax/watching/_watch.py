@@ -1,4 +1,4 @@
-"""A watch: one sequential audit, which every chunk of arriving outputs continues."""
+"""A watch, which is a sequential audit that every chunk of arriving outputs continues."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
@@ -70,7 +70,7 @@ class Watch:
 
     @property
     def result(self) -> AuditResult | None:
-        """Result so far, or None before there are enough outputs."""
+        """Result of the watch so far, or None before there are enough outputs."""
         return self.state.result
 
     @property
@@ -95,7 +95,7 @@ class Watch:
             y: Outputs at the neighbor.
 
         Returns:
-            Whether the chunk was new.
+            Whether the chunk was taken for the first time.
 
         Raises:
             ValueError: When the chunk is out of order, when another chunk was taken under its name,
@@ -230,10 +230,10 @@ def watch(
 
     All bounds hold simultaneously, as for `dpjax.Sequential`, and the watch may stop at any time.
     The first 16 outputs of each side determine the first cells, so the first result follows once
-    each side has more than 16 outputs. Each later output is counted once. The first 4,096 outputs
-    of
-    each side are kept; every other output is dropped when it has been counted. The sides of a chunk
-    may have different lengths: surplus outputs of the longer side wait for later chunks.
+    each side has more than 16 outputs. Each output after the first 16 is counted once. The first
+    4,096 outputs of each side are kept; every other output is dropped when it has been counted. The
+    sides of a chunk may have different lengths: surplus outputs of the longer side wait for later
+    chunks.
 
     Args:
         chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers

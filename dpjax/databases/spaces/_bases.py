@@ -10,16 +10,11 @@ from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
 
 _MOST_RECORDS = 150
-"""Maximum number of candidate records; each is tried as the one in which databases differ."""
+"""Maximum number of candidates for the record in which two databases differ."""
 
 
 class Base(NamedTuple):
-    """A database from which pairs of neighbors are made.
-
-    Attributes:
-        name: Description of the database.
-        records: Records of the database.
-    """
+    """A database from which pairs of neighbors are made."""
 
     name: str
     records: list[Record]
@@ -28,13 +23,7 @@ class Base(NamedTuple):
 def records_worth_trying(
     seen: Sequence[Record], domain: Domain, rng: np.random.Generator
 ) -> list[Record]:
-    """Return records that differ from a record of the example database in one field or all fields.
-
-    Args:
-        seen: Records of the example database.
-        domain: Domain of a record.
-        rng: Random generator that chooses combinations of values in several fields.
-    """
+    """Return records that differ from an example record in one field or in all fields."""
     if not seen:
         return []
     columns = list(zip(*(fields_of(record) for record in seen), strict=True))
@@ -59,14 +48,7 @@ def records_worth_trying(
 def bases_of(
     seen: list[Record], records: Sequence[Record], domain: Domain, fixed: bool
 ) -> list[Base]:
-    """Return the databases from which neighbors are made, beginning with the example database.
-
-    Args:
-        seen: Records of the example database.
-        records: Records with which further databases are made.
-        domain: Domain of a record, which may also fix the number of records.
-        fixed: Whether all databases must have as many records as the example database.
-    """
+    """Return the databases from which neighbors are made, beginning with the example database."""
     size = domain.size or len(seen)
     found = [Base("the example", seen)] if len(seen) == size else []
     if not records:

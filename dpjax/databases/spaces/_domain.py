@@ -18,7 +18,7 @@ _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
 """Values that tend to break samplers, casts, sums and parsers."""
 
 _MOST_SEEN = 20
-"""Maximum number of a field's values in the example database that are tried in new records."""
+"""Maximum number of values of a field in the example database that are tried in new records."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Domain:
     """The values that a record may hold.
 
     Attributes:
-        bounds: Bounds (low, high) on every number, or a list with such bounds for each field; None
-            allows any finite number.
-        categories: Values that a field without bounds may take; None allows any value of the type
-            that the field has in the example database.
+        bounds: Bounds (low, high) on every number, or a list with such bounds for each field; if
+            None, any finite number is allowed.
+        categories: Values that a field without bounds may take; if None, any value of the type that
+            the field has in the example database is allowed.
         nan: Whether a float may be NaN.
         infinite: Whether a float may be infinite.
         size: Number of records of a database, or None if the number is not fixed.
@@ -86,7 +86,7 @@ class Domain:
         return bounds[0] <= value <= bounds[1]
 
     def values(self, seen: Sequence[object], field: int = 0) -> list[object]:
-        """Return distinct values to try in one field.
+        """Return distinct values that are tried in a field of new records.
 
         Args:
             seen: Values of the field in the example database, whose type decides which other values
@@ -115,7 +115,7 @@ class Domain:
 
 
 def domain_like(records: Sequence[object]) -> Domain:
-    """Return the domain of all finite values, with NaN or infinities if a record contains them."""
+    """Return the domain of all finite values, with NaN or infinities if a record has them."""
     reals = [v for record in records for v in fields_of(record) if isinstance(v, float)]
     return Domain(nan=any(map(math.isnan, reals)), infinite=any(map(math.isinf, reals)))
 

@@ -8,7 +8,7 @@ import numpy as np
 from dpjax.core.wording import BadType
 
 Record = Any
-"""A record: a number, a string, a tuple of these, or a dict."""
+"""A record: a number, a string, a tuple of numbers and strings, or a dict."""
 
 _CHARACTERS = "a 0\n\x00\u00e9\U0001f600"
 """Characters that tend to break parsers."""
@@ -39,7 +39,7 @@ def form_of(like: object) -> Form:
             records are its characters; bytes.
 
     Raises:
-        TypeError: When `like` has none of these forms.
+        TypeError: When `like` is a database of another form.
     """
     if isinstance(like, str):
         return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})))
@@ -75,7 +75,7 @@ def fields_of(record: Record) -> list[Any]:
 
 
 def with_fields(record: Record, fields: Sequence[object]) -> Record:
-    """Return a record that has the type of `record` and the given fields."""
+    """Return a record of the same type as `record`, with the given fields."""
     if isinstance(record, dict):
         return dict(zip(record, fields, strict=True))
     if isinstance(record, tuple | list):
@@ -84,7 +84,7 @@ def with_fields(record: Record, fields: Sequence[object]) -> Record:
 
 
 def key_of(record: Record) -> object:
-    """Return a key that is equal for equal records; NaN equals NaN, but -0.0 does not equal 0.0."""
+    """Return a key that is equal for equal records; -0.0 differs from 0.0, NaN equals NaN."""
     return tuple((type(field).__name__, repr(field)) for field in fields_of(record))
 
 

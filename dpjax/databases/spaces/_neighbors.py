@@ -88,7 +88,7 @@ class Neighbors(Space):
         return list(found.values())
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`; common records are varied, or the differing record is replaced."""
+        """Return a pair whose common records are varied, or whose differing record is replaced."""
         rng = np.random.default_rng([self.seed, *seed])
         vary = self._varied_records if self.relation.of_records else self._varied_values
         for _ in range(_TRIES):
@@ -99,7 +99,7 @@ class Neighbors(Space):
         return None
 
     def allows(self, database: object, neighbor: object) -> bool:
-        """Return whether two databases are neighbors in the domain."""
+        """Return whether two databases are neighbors and lie in the domain."""
         sides, domain = (database, neighbor), self._domain
         if self.relation.of_records:
             records = [self._form.records(side) for side in sides]
@@ -151,7 +151,7 @@ class Neighbors(Space):
         return len(self._form.records(self.like))
 
     def _pair(self, database: Any, neighbor: Any, label: str) -> Proposed | None:
-        """Make a pair from two lists of records; return None if the space lacks this pair."""
+        """Make a pair from two lists of records; return None if the pair is not in the space."""
         if self.relation.of_records:
             try:
                 database, neighbor = map(self._form.database, (database, neighbor))
@@ -163,7 +163,7 @@ class Neighbors(Space):
         return Proposed(database, neighbor, label)
 
     def _identity(self, database: object) -> object:
-        """Return a key that differs for different databases, even if only -0.0 replaces 0.0."""
+        """Return a key that differs between different databases; -0.0 differs from 0.0."""
         records = self._form.records(database) if self.relation.of_records else _entries(database)
         return tuple(map(key_of, records))
 
@@ -173,7 +173,7 @@ class Neighbors(Space):
         return records_worth_trying(self._form.records(self.like), self._domain, rng)
 
     def _of_records(self, rng: np.random.Generator) -> list[tuple[object, object, str]]:
-        """Return candidate pairs, one for each change of each base, in turn from every base."""
+        """Return candidate pairs, one for each change of each base database."""
         seen, grows = self._form.records(self.like), isinstance(self.relation, AddRemove)
         tried = self._worth_trying(rng)
         # If the size is fixed, records can only be replaced.
@@ -298,8 +298,8 @@ def neighbors(
         The space of pairs.
 
     Raises:
-        TypeError: When `like` has an unknown form, or an argument has the wrong type.
-        ValueError: When a relation is unknown, or a number is out of range.
+        TypeError: When `like` has an unknown form, or when an argument has the wrong type.
+        ValueError: When the relation is unknown, or when a number is out of range.
     """
     return Neighbors(like, relation_of(relation), domain, num_pairs, seed)
 
@@ -313,7 +313,7 @@ def _vector(like: Any, entries: Sequence[Any]) -> Any:
 
 
 def _moved(value: object, relation: Within) -> list[Any]:
-    """Return vectors at the maximum distance of a value, in one entry or in all entries."""
+    """Return values at the maximum distance from a value, in one entry or in all entries."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance

@@ -17,7 +17,7 @@ _NORMS = ("absolute", "l1", "l2", "linf")
 
 
 class Relation:
-    """A neighbor relation of databases; subclasses are frozen dataclasses with their options.
+    """A neighbor relation of databases; subclasses are frozen dataclasses of options.
 
     Attributes:
         of_records: Whether the relation compares databases record by record, not as whole values.
@@ -26,7 +26,7 @@ class Relation:
     of_records: bool = True
 
     def holds(self, database: Any, neighbor: Any) -> bool:
-        """Return whether two databases, lists of records if `of_records`, are neighbors."""
+        """Return whether two databases (if `of_records`, two lists of records) are neighbors."""
         raise NotImplementedError
 
 
@@ -89,8 +89,8 @@ class Within(Relation):
     Distances are compared exactly, as fractions of the floating-point numbers.
 
     Attributes:
-        distance: Maximum distance in the norm `norm`.
-        norm: "absolute" for numbers; "l1", "l2" or "linf" for vectors.
+        distance: Maximum distance, measured by `norm`.
+        norm: Norm of the distance: "absolute" for numbers; "l1", "l2" or "linf" for vectors.
     """
 
     distance: float = 1.0
@@ -117,7 +117,7 @@ class Within(Relation):
 
 @dataclass(frozen=True)
 class AnyTwo(Relation):
-    """Any two values, as in the local model."""
+    """Any two values, as in the local model of differential privacy."""
 
     of_records = False
 
@@ -138,7 +138,7 @@ def relation_of(relation: Relation | str) -> Relation:
 
     Raises:
         TypeError: When `relation` is neither a `Relation` nor a string.
-        ValueError: When the name is unknown.
+        ValueError: When the name of the relation is unknown.
     """
     if isinstance(relation, Relation):
         return relation

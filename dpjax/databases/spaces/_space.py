@@ -19,13 +19,13 @@ class Proposed(NamedTuple):
 
 
 class Space:
-    """A set of pairs that can be searched, by initial proposals and variations of given pairs."""
+    """A set of pairs in which an audit can search, by proposals and by variations."""
 
     def proposed(self) -> list[Proposed]:
         """Return the distinct pairs with which a search begins.
 
         Raises:
-            ValueError: When the space has no pair to propose.
+            ValueError: When the space contains no pair.
         """
         raise NotImplementedError
 
@@ -34,7 +34,7 @@ class Space:
 
         Args:
             pair: A proposed pair.
-            seed: Integers that together form the seed.
+            seed: Integers that seed the random choices.
 
         Returns:
             The varied pair, or None if no attempt produced a pair in the space.
@@ -42,5 +42,5 @@ class Space:
         raise NotImplementedError
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return the few pairs with the fewest records, or [] if databases have no records."""
+        """Return the few pairs with the fewest records; return [] if databases have no records."""
         raise NotImplementedError
