@@ -23,8 +23,7 @@ from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
-    """A notion whose level can be bounded by one event, and grows at most linearly with
-    distance."""
+    """A notion with a hypothesis about one event, whose level grows linearly with the distance."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
