@@ -7,7 +7,6 @@ the user stops it. While draws are few, the cells are determined again each time
 has grown by half. Without a claim, part of the error probability is kept for the planned look: one
 exact bound from an event, which is fixed before its draws are made.
 
-
 References:
     Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the
     phases in which an audit without a claim drops pairs.
