@@ -15,29 +15,29 @@ from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, log_ra
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""Draws per side in the first round. _FIRST is the total over all pairs, and _LEAST is the minimum
-per pair. _FEWEST is the number per pair if there is only one pair, or if draws are expensive."""
+"""The first round of an audit with several pairs has _FIRST draws per side in total, and at least
+_LEAST draws per side for each pair. If there is only one pair, or if draws are expensive, each pair
+gets _FEWEST draws per side instead."""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Size of a later round without a claim, or if draws are expensive. _GROWTH is its share of all
-earlier draws; if draws are expensive, the share is _GROWTH_FEW. _SMALLEST is the minimum number of
-draws of any round."""
+"""Without a claim, the number of draws of a later round is the share _GROWTH of all earlier draws.
+If draws are expensive, the share is _GROWTH_FEW, with or without a claim. Every round has at least
+_SMALLEST draws."""
 
 _NEAR, _OPTIMISM = 0.5, 2.0
-"""With a claim, a round ends before a refutation is likely. It ends where the log wealth would
-reach the share _NEAR of the log wealth that refutes the claim if the level of the best event were
-_OPTIMISM standard errors larger than its estimate."""
+"""With a claim, a round ends where the log wealth is predicted to reach the share _NEAR of the log
+wealth that refutes the claim. The prediction assumes that the level of the best event is _OPTIMISM
+standard errors larger than its estimate."""
 
 _GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 3.0
-"""Limits on the size of such a round, as shares of all earlier draws. _GROWTH_NEAR is the smallest
-size, so that few draws are made after the refutation. If there is one pair, _GROWTH_EARLY is the
-largest size while there are fewer than _FIRST draws, and _GROWTH_FAR is the largest size later.
-Large rounds save time: a round has a cost that does not depend on its size."""
+"""With a claim, the number of draws of a later round is limited to shares of all earlier draws. The
+smallest share is _GROWTH_NEAR. If there is one pair, the largest share is _GROWTH_EARLY while there
+are fewer than _FIRST draws, and _GROWTH_FAR later."""
 
 _GROWTH_SEVERAL, _SHARE_SEVERAL = 0.3, 1 / 3
-"""If there are several pairs, a round is at most _GROWTH_SEVERAL times all earlier draws, or
-_SHARE_SEVERAL times the draws that seem to be needed for a refutation if that is more. In larger
-rounds, draws would go to pairs that no longer look best."""
+"""If there are several pairs, the number of draws of a round is at most the larger of two limits.
+The limits are _GROWTH_SEVERAL times all earlier draws, and _SHARE_SEVERAL times the size that the
+round would have for one pair."""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
@@ -46,9 +46,9 @@ _OUTGROWN = 1.5
 """Factor by which the draws of a pair must grow before its cells are constructed again."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
-"""_GROUPS is the number of coarse groups. _SAMPLES is the number of samples for Thompson sampling.
-The share _ANYWHERE of the draws goes to random pairs, whose number is the share _VISITED of all
-pairs: each pair that is drawn in a round has a cost, however few draws it gets."""
+"""_GROUPS is the number of groups of cells in which pairs are compared. _SAMPLES is the number of
+samples for Thompson sampling. The share _ANYWHERE of the draws of a round goes to pairs that are
+selected at random. The share _VISITED of all pairs is selected."""
 
 
 class Leader(NamedTuple):
@@ -68,7 +68,7 @@ class Phase(NamedTuple):
 
     Attributes:
         pairs: Number of pairs that are kept in this phase.
-        draws: Draws per side for each kept pair.
+        draws: Number of draws per side for each kept pair.
     """
 
     pairs: int
@@ -79,8 +79,9 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     """Return the draws per side of the next round, [pairs].
 
     Args:
-        state: State of the audit. With a claim, pairs that refute it fast get more draws (Thompson
-            sampling). Without a claim, pairs that support a large level get more draws.
+        state: State of the audit. With a claim, pairs whose bets against the claim grow fast get
+            more draws (Thompson sampling). Without a claim, pairs that support a large level get
+            more draws.
         random: Random generator of this function; no other code may use it.
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
@@ -112,7 +113,7 @@ def _growth(state: Wealth, excess: float) -> float:
 
     Args:
         state: State of the audit.
-        excess: Standard errors by which the level of the best event exceeds the claim, if any.
+        excess: Number of standard errors by which the level of the best event exceeds the claim.
     """
     if state.few or state.claim is None:
         return _GROWTH_FEW if state.few else _GROWTH
@@ -155,7 +156,7 @@ def phases(total: int, pairs: int) -> list[Phase]:
         pairs: Number of pairs.
 
     Returns:
-        The phases, whose draws sum to `total`; `best_pairs` says which pairs are kept.
+        The phases, whose draws per side, over all phases and kept pairs, sum to `total`.
     """
     if pairs == 1:
         search = round(0.28 * total)
@@ -175,9 +176,9 @@ def leader(state: Wealth) -> Leader:
 
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
-    """Return the levels that coarse half-lines show, and their standard errors.
+    """Return the estimated levels of half-lines of groups of cells, and their standard errors.
 
-    Both have shape [direction, pairs, half-lines].
+    The arrays have shape [direction, pairs, half-lines].
     """
     first, second = state.known
     cells = first.shape[1]
@@ -201,10 +202,10 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return by how much levels exceed the claim, and the error of this excess.
+    """Return by how much the level of each pair and direction exceeds the claim, with an error.
 
-    Both have shape [pairs, 2 directions], in units of the standard error of one draw. Each excess
-    is already reduced by its error.
+    The arrays have shape [pairs, 2 directions]. Their unit is the standard error of one draw. One
+    standard error is already subtracted from each excess.
     """
     level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
@@ -216,7 +217,7 @@ def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
     """Predict the level that each pair and direction will support at the end, with its error.
 
-    Both have shape [pairs, 2 directions].
+    The arrays have shape [pairs, 2 directions].
     """
     level, error = _half_line_levels(state)
     n = state.draws.min(axis=1)[:, None]

@@ -1,7 +1,7 @@
 """Assumptions about a mechanism, and the intervals and inputs that they require.
 
-No estimate has a guarantee without a lower bound on the probabilities of outputs. Each of two
-assumptions implies such a bound:
+No estimate has a guarantee without a lower bound on the probabilities of outputs. A
+`LipschitzOutputs` or a `FiniteOutputs` assumption implies a lower bound:
 
 - `LipschitzOutputs`: outputs lie in an interval of width W, and every density is C-Lipschitz in the
   output, with C < 2 / W^2. If an interval of inputs is audited, densities must also be D-Lipschitz
@@ -11,9 +11,10 @@ assumptions implies such a bound:
 From a precision (and an order, for Renyi privacy), an assumption computes a `Layout`: the numbers
 of intervals and inputs, the least probability of an interval, and the tolerated error of counts.
 
-Notation: C is `lipschitz` and W is `width`; D and W_X are `lipschitz` and `width` of an
-`InputInterval`. tau and tau_1 are the least and greatest density, m is `num_intervals`, w is the
-width of an interval, k is `num_inputs`, gamma is the precision, and alpha is the order.
+Notation: C and W are `lipschitz` and `width` of `LipschitzOutputs`; D and W_X are `lipschitz` and
+`width` of an `InputInterval`. Bounds on every density are tau from below and tau_1 from above. The
+number of intervals is m, the width of an interval is w, the number of inputs is k, the precision is
+gamma, and the order of a Renyi divergence is alpha.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -56,14 +57,15 @@ class Layout:
     """Numbers of intervals and inputs, and tolerances, for a given precision.
 
     Attributes:
-        num_intervals: m, intervals (or outputs) per input.
-        num_inputs: k, inputs that are sampled.
+        num_intervals: m, the number of intervals (or of outputs, if they are finitely many) at each
+            input.
+        num_inputs: k, the number of inputs that are sampled.
         least_probability: w tau, the least probability of one interval.
         deviation: Largest error of the logarithm of a count that the paper's proof tolerates.
-        enough: Largest error of the logarithm of a count that is tolerable if the bound covers
-            every count, as `all_intervals` does; at least `deviation`.
-        all_counts_used: Whether the paper's bound already covers every count, as it does for Renyi
-            levels.
+        enough: Largest tolerable error of the logarithm of a count if the union bound covers every
+            count, as the bound of `all_intervals` does. It is at least `deviation`.
+        all_counts_used: Whether the union bound of the paper covers every count, as the bound for
+            Renyi levels does.
         all_pairs: Whether more than one pair is compared.
     """
 
@@ -78,8 +80,8 @@ class Layout:
     def published(self) -> UnionBound:
         """Return the union bound in the paper's Theorem 2 (LDP) or Theorem 6 (Renyi), for one pair.
 
-        Theorem 2 requires that 4 counts are close to their means; Theorem 6 requires it of all 2 m
-        counts.
+        In Theorem 2, 4 counts must be close to their means; in Theorem 6, all 2 m counts must be
+        close to their means.
         """
         of_one_pair = 2 * self.num_intervals
         tails = of_one_pair if self.all_counts_used else 4
@@ -88,8 +90,7 @@ class Layout:
     def all_intervals(self) -> UnionBound:
         """Return the union bound over every count at every input.
 
-        The bound holds for all intervals and pairs, so it does not matter which of them determine
-        the answer. For one pair and LDP, the bound is a sum of 4 m terms, where the paper has 4
+        For one pair of inputs and LDP, the bound has 4 m terms, where the bound of the paper has 4
         terms. One term for each of the 2 m counts would suffice, but the paper's factor of 2 is
         kept.
         """
@@ -108,7 +109,7 @@ class InputInterval:
             density per unit of input.
 
     Raises:
-        TypeError, ValueError: When an argument is not a number > 0.
+        TypeError, ValueError: If an argument is not a number > 0.
 
     References:
         Gorla et al., Algorithms 2 and 4.
@@ -130,11 +131,11 @@ class LipschitzOutputs:
     Attributes:
         lipschitz: C > 0, the Lipschitz constant in density per unit of output; C < 2 / W^2.
         width: W > 0, the length of the output interval.
-        inputs: Number of inputs that are compared (2: one pair), or an interval of inputs.
+        inputs: Number of inputs that are compared (2 for one pair), or an interval of inputs.
 
     Raises:
         TypeError: When an argument is not a number.
-        ValueError: When an argument is out of its range, or C is too large for any guarantee.
+        ValueError: If an argument is out of its range, or if C is at least 2 / W^2.
 
     References:
         Gorla et al., Lemma 1, eqs. (6) and (15), Algorithms 1-4.
@@ -229,7 +230,7 @@ class FiniteOutputs:
     Attributes:
         num_outputs: Number of outputs (at least 2).
         least_probability: Lower bound on the probability of every output at every input.
-        num_inputs: Number of inputs that are compared (2: one pair).
+        num_inputs: Number of inputs that are compared (2 for one pair).
 
     Raises:
         TypeError: When an argument is not a number, or not an integer.

@@ -1,8 +1,8 @@
 """Lower bounds on levels of privacy from a band, which all hold simultaneously.
 
 Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). At a set's
-true probabilities, v is at least its minimum over the set's corners. The largest v of all sets, in
-both directions, is therefore at least the largest minimum.
+true probabilities, v is at least the smallest value of v at the set's corners. The largest of these
+smallest values, over all sets and both directions, is therefore a lower bound on the largest v.
 
 References:
     Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).
@@ -34,7 +34,7 @@ def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
 def of_sets(
     band: Band, value: Callable[[NDArray, NDArray], NDArray]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower bounds on the values of the sets, and of their complements; see `largest`."""
+    """Return lower bounds on a function's values at sets of a band and at their complements."""
     with np.errstate(all="ignore"):
         values = [value(p, q) for p, q in zip(band.power, band.level, strict=True)]
     first, second = (np.where(np.isnan(v), 0.0, v).min(axis=-1) for v in values)
@@ -42,7 +42,7 @@ def of_sets(
 
 
 def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
-    """Return the function (p, q) -> ln((p - delta) / q), for `largest`."""
+    """Return the function (p, q) -> ln((p - delta) / q), as an argument of `largest`."""
     return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
 
@@ -69,7 +69,7 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the smallest p - ratio * q over the corners of each set, [sets, ratios].
 
-    The result is concave in the ratio.
+    The smallest value is a concave function of the ratio.
     """
     p, q = band.power[direction], band.level[direction]
     found = np.empty((len(p), len(ratio)))
@@ -82,15 +82,16 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
     """Return upper bounds on the trade-off curve of testing the neighbor against the database.
 
     Under the null hypothesis, outputs come from the neighbor. The curve maps the level x of a test
-    to the least error of the second kind among all tests of that level. Its inverse function is the
-    curve for testing the database against the neighbor.
+    to the least error of the second kind among all tests of level x. The curve for testing the
+    database against the neighbor is the inverse function.
 
     Args:
         band: Band of a chain.
-        points: Levels x, increasing from 0 to 1. If None, 201 equally spaced levels are used.
+        points: Levels x, increasing from 0 to 1. If `points` is None, 201 equally spaced levels are
+            used.
 
     Returns:
-        Levels [n], and bounds on the error of the second kind [n], convex and decreasing to 0.
+        Levels [n], and convex decreasing bounds on the error of the second kind, [n].
     """
     x = np.linspace(0, 1, _CURVE_POINTS) if points is None else np.asarray(points, np.float64)
     power, level = band.roc

@@ -17,7 +17,7 @@ and t for the sums of P and of Q, `above` for P(up) <= r Q(up) + d on a set `up`
 the mirrored constraint on a set `down`. The weights are the largest with a w_j P_j + b v_j Q_j <= s
 P_j + t Q_j + (the terms of `above` and `below`). They satisfy (*) whenever s + t + d (above +
 below) = a + b. Bets are therefore valid, up to rounding, even if the search for the multipliers did
-not converge. The growth is then smaller, but only to second order in the error of the multipliers.
+not converge. Errors of the multipliers lower the growth of the bet only to second order.
 """
 
 from typing import NamedTuple
@@ -28,19 +28,19 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 _HALVINGS = 22
-"""Number of bisection steps; the remaining error of 1e-6 costs about 1e-12 of the growth."""
+"""Number of bisection steps in the search for Lagrange multipliers."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
 """_NEWTON_STEPS is the maximum number of Newton steps for two constraints. _SHORTER is the maximum
 number of halvings of a step. _ROUNDING is the relative rounding error of the objective."""
 
 _ENOUGH = 0.99
-"""No bet for d > 0 grows faster than the best bet for d = 0. A bet with this share of that growth
-is not improved further."""
+"""A bet for delta > 0 is not improved further if its growth is at least this share of the growth of
+the best bet for delta = 0. No bet for delta > 0 grows faster than the best bet for delta = 0."""
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
-"""_BOUNDARY is the largest part of the distance to the boundary that one Newton step covers. _LEAST
-is the smallest probability of the groups outside both events, and also the smallest weight."""
+"""One Newton step covers at most the part _BOUNDARY of the distance to the boundary. _LEAST is the
+smallest weight, and the smallest total probability of the groups outside both events."""
 
 
 class Weights(NamedTuple):
@@ -55,7 +55,7 @@ class Weights(NamedTuple):
     second: Floats
 
     def log_payoff(self, x: NDArray, y: NDArray, fraction: Floats) -> Floats:
-        """Return the log payoff of each row of counts [N, groups], for fractions c [..., N]."""
+        """Return the log payoffs of counts [N, groups], for bet fractions c [..., N]."""
         share = fraction[..., None]
         gained = x * np.log1p(share * (self.first - 1))
         gained += y * np.log1p(share * (self.second - 1))
@@ -73,14 +73,13 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
         p: [N, groups], estimated law at the database, above 0.
         q: [N, groups], estimated law at the neighbor, above 0.
         draws: [N, 2], numbers of draws a and b, above 0.
-        slope: [N], the slope r >= 1 of each level to bet against, which is e^epsilon.
-        start: [N], the intercept d >= 0 of each level, which is delta.
+        slope: [N], the slope r = e^epsilon >= 1 of each level to bet against.
+        start: [N], the intercept d = delta >= 0 of each level to bet against.
 
     Returns:
         Weights that satisfy (*) of the module's docstring; the weights are 1 where the laws p and q
-        already have the level. For d > 0, there are two choices, and the better one is returned.
-        One consists of the best weights for two events. The other consists of the best weights for
-        d = 0, scaled down so that they satisfy (*) for this d.
+        already have the level. For d > 0, the result is the better of two bets: the best bet on two
+        events, and the best bet for d = 0 with its weights scaled down until they satisfy (*).
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     without, s = _cells(p, q, draws, bound)
@@ -105,7 +104,7 @@ def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
 
 
 def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights, Floats]:
-    """Return the best weights for d = 0, and the multiplier s; r and s have shape [N, 1]."""
+    """Return the best weights for delta = 0, and the multiplier s of shape [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -128,7 +127,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
 
 
 def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
-    """Scale weights for d = 0 down until they satisfy (*) for d; s and d have shape [N, 1]."""
+    """Scale weights for delta = 0 down, so that the bet is valid for a positive delta."""
     a, b = draws[:, :1], draws[:, 1:]
     above = np.max(a * bet.first - s, axis=1, keepdims=True)
     below = np.max(b * bet.second - (a + b - s), axis=1, keepdims=True)
@@ -137,7 +136,7 @@ def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
 
 
 def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> Weights:
-    """Return weights for d > 0 that bet on two events, `up` and `down`; r and d have shape [N]."""
+    """Return the weights of a bet on two events, for delta > 0."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
     # Probabilities of up, down and the rest at both sides, then expected draws in them.
@@ -198,15 +197,15 @@ def _one_event(
     """Project the probabilities of one event onto p = r q + d.
 
     Args:
-        large: Expected draws in the event at its likelier side, out of a.
-        small: Expected draws in the event at the other side, out of b.
-        a: Draws at the likelier side.
-        b: Draws at the other side.
+        large: Expected number of draws in the event at its likelier side.
+        small: Expected number of draws in the event at its less likely side.
+        a: Number of draws at the likelier side.
+        b: Number of draws at the less likely side.
         e: Slope r of the constraint.
         delta: Intercept d of the constraint.
 
     Returns:
-        The projected p and q of the event.
+        The projected probabilities p and q of the event at both sides.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
     for _ in range(2 * _HALVINGS):
@@ -219,11 +218,11 @@ def _one_event(
 
 
 def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tuple[Floats, Floats]:
-    """Return q of `up` and p of `down`, projected onto both constraints by Newton's method.
+    """Project the probabilities of two events onto both constraints by Newton's method.
 
     Args:
-        first: [3, N], expected draws in up, down and rest at the database.
-        second: [3, N], expected draws in up, down and rest at the neighbor.
+        first: [3, N], expected draws at the database in `up`, in `down` and in all other cells.
+        second: [3, N], expected draws at the neighbor in `up`, in `down` and in all other cells.
         e: [N], slopes r of the constraints.
         delta: [N], intercepts d of the constraints.
     """
@@ -268,7 +267,7 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
 
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return the growth of the best bet on known laws: its expected log payoff per draw and side.
+    """Return the expected log payoff, per draw and side, of the best bet on known laws.
 
     A test that refutes a true level with probability at most `error`, and ends with certainty,
     needs at least ln(1 / error) / growth draws per side on average (Wald, 1945).
@@ -276,7 +275,7 @@ def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     Args:
         p: [groups], the law at the database, above 0.
         q: [groups], the law at the neighbor, above 0.
-        epsilon: Level to bet against, at delta = 0.
+        epsilon: Epsilon of the level to bet against; its delta is 0.
     """
     first, second = np.asarray(p, np.float64)[None], np.asarray(q, np.float64)[None]
     draws = np.ones((1, 2))

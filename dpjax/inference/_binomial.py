@@ -22,8 +22,8 @@ def clopper_pearson(
     Args:
         counts: Successes, whole numbers in [0, num_samples].
         num_samples: Number of trials.
-        confidence: Confidence of each bound, at least 0.5 and below 1; one number, or one per
-            count.
+        confidence: Confidence of each bound, at least 0.5 and below 1: one number, or one number
+            per count.
 
     Returns:
         Lower and upper bounds, float64 of the shape of counts.
@@ -51,7 +51,7 @@ def one_sided_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the bounds of `clopper_pearson` from the significance, without validation.
 
-    A small significance would lose digits if it were passed as a confidence.
+    A small significance would lose digits if it were passed as 1 minus a confidence.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
@@ -65,8 +65,8 @@ def binomial_lower_bound(
 ) -> NDArray[np.float64]:
     """Return an exact lower bound on ln(P(E) / P'(E)) from counts of an event at both sides.
 
-    The error probability 1 - confidence is split evenly between the two sides. The likelier side
-    must be chosen without these counts (in an audit, by the search stage).
+    The error probability 1 - confidence is split evenly between the two sides. The choice of the
+    likelier side must not depend on the counts.
 
     Args:
         larger: Counts of the event at the side where it is expected to be likelier.

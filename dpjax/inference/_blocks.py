@@ -2,7 +2,7 @@
 
 For each success probability, a window contains almost all counts: the total probability of the
 other counts is negligible. Long windows are divided into blocks. The probability of a block is at
-most the number of its counts times the probability of the likeliest one.
+most the number of its counts times the probability of its likeliest count.
 """
 
 import math
@@ -12,10 +12,10 @@ import scipy
 from numpy.typing import NDArray
 
 _MOST_BLOCKS = 4096
-"""Maximum number of blocks per window, approximately."""
+"""Approximate maximum number of blocks per window."""
 
 _HUGE = 1e300
-"""Finite number that replaces infinity in logarithms: its product with 0 is 0, not NaN."""
+"""Finite number that replaces infinity in logarithms, so that its product with 0 is 0, not NaN."""
 
 
 class Blocks:
@@ -27,7 +27,7 @@ class Blocks:
         trials: n, number of trials.
         negligible: Largest total probability of the counts outside a window.
         stride: Number of counts in a block.
-        begin: Index of the first block; block i begins at count i * stride.
+        begin: Index of the first block, where block i begins at count i * stride.
         counts: int64 [blocks], first counts of the blocks.
         log_ways: Float64 [blocks + 1], log binomial coefficients of `counts`; the last entry is
             -infinity.
@@ -57,7 +57,7 @@ class Windows:
 
     Attributes:
         start: int64 [p], index of the first block of each window, relative to `Blocks.begin`.
-        size: Number of blocks of every window; blocks beyond n have probability 0.
+        size: Number of blocks of every window; blocks of counts above n have probability 0.
     """
 
     def __init__(self, blocks: Blocks, p: NDArray[np.float64]):
@@ -76,11 +76,11 @@ class Windows:
             self._most = np.exp(_log_ways(mode, n) + mode * won + (n - mode) * lost)
 
     def numbers(self, part: slice) -> NDArray[np.int64]:
-        """Return indices of blocks in the windows `part`, [p, size + 1]; `Blocks.begin` is 0."""
+        """Return indices of the blocks in the windows `part`, relative to `Blocks.begin`."""
         return self.start[part, None] + self._number
 
     def masses(self, part: slice) -> NDArray[np.float64]:
-        """Return upper bounds on the probabilities of blocks, [p, size], in the windows `part`."""
+        """Return upper bounds on the probabilities of blocks in the windows `part`, [p, size]."""
         # Compute in place, since allocating memory costs more than the computation.
         nodes = self._log_ways.take(self.numbers(part), mode="clip")
         nodes += self._level[part, None]
@@ -97,7 +97,7 @@ class Windows:
 
 
 def _log_ways(counts: NDArray, trials: int) -> NDArray[np.float64]:
-    """Return the logarithms of binomial coefficients; -infinity for counts above n."""
+    """Return logarithms of binomial coefficients, which are -infinity for counts above `trials`."""
     n, k = float(trials), counts.astype(np.float64)
     log_factorial = scipy.special.gammaln
     return log_factorial(n + 1) - log_factorial(k + 1) - log_factorial(n - k + 1)

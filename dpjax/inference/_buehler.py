@@ -1,30 +1,28 @@
 """An exact lower bound on a level from one event's counts, nearly as tight as a normal bound.
 
-Two separate bounds, one per probability, must each allow for their own worst case, which adds about
-a fifth to the distance between estimate and bound. Buehler's bound allows for a single worst case.
-It orders all pairs of counts by their evidence for a large level. A level is refuted if, for every
-q, counts at least as extreme as the observed ones have at most the allowed probability. The bound
-is the smallest level that is not refuted.
+Buehler's bound orders all pairs of counts by their evidence for a large level. A level is refuted
+if, for every q, counts at least as extreme as the observed counts have at most the allowed
+probability. The bound is the smallest level that is not refuted. If separate bounds on the two
+probabilities were combined, the distance between estimate and bound would be larger by about a
+fifth.
 
 Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, and p = g(t, q) at the level t. The
 function s orders the pairs of counts (see `_hypotheses`). The tail
 f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with q.
 
-At one level, the supremum of f over all q is bounded by the values of f at a few q, as follows. In
-log odds a = ln(p / (1 - p)) and b = ln(q / (1 - q)), with A(a) = ln(1 + e^a), f is a sum of
-positive multiples of exp(a k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex
-(Hölder). On a straight line between two points, ln f is therefore at most the larger of its values
-at both ends, plus
+At one level, the values of f at a few q bound the supremum of f over all q. In log odds a = ln(p /
+(1 - p)) and b = ln(q / (1 - q)), with A(a) = ln(1 + e^a), f is a sum of positive multiples of exp(a
+k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder). On a straight line
+between two points, ln f is therefore at most the larger of its values at both ends, plus
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
 where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p = g(t, q) lies below
-the line once the line's ends are lifted by `Hypothesis.lift`, and f is smaller on the curve than on
-the line. The added term shrinks with the square of the distance between points: points a third of a
-standard error apart change the bound by less than a hundredth of a standard error. Where p is known
-much better than q, such small distances would need very many points. There, a second bound, the
-corner bound, helps: between two points, f is at most f(largest p, smallest q), which is close to f
-wherever K1 is nearly certain to be large enough.
+the line if `Hypothesis.lift` lifts the line's ends, and f is smaller on the curve than on the line.
+The added term shrinks with the square of the distance between points: with points a third of a
+standard error apart, the bound changes by less than a hundredth of a standard error. Where p is
+known much better than q, a second bound, the corner bound, needs fewer points: between two points,
+f is at most f(largest p, smallest q).
 """
 
 import math
@@ -40,29 +38,31 @@ from dpjax.inference._extreme import least_larger
 from dpjax.inference._hypotheses import NEARLY_ONE, Hypothesis
 
 _NUISANCE_SHARE = 0.005
-"""Share of the error that is spent on a confidence interval for q (Berger, Boos)."""
+"""Share of the error probability that is spent on a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Share of the error for the tails that sums omit; counts in these tails are treated as extreme."""
+"""Share of the error probability for the tails that sums omit. Counts in omitted tails are treated
+as extreme."""
 
 _WIDEST = 100.0
-"""Ratio of the largest to the smallest q on the grid; a single bound covers all smaller q."""
+"""Ratio of the largest to the smallest q on the grid. A single bound covers all q below the
+grid."""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
 """_FEW is the initial number of values of q. _LOOSENESS and _TOLERANCE are the tolerated errors of
 the supremum and of the level, in standard errors of the level."""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
-"""Many values of q are used only where the tail's normal quantile is within _NEAR of its goal.
-_MOST_TRIES is the maximum number of steps. _NEARLY_ONE caps tail probabilities. _MANY is the number
-of values of q for bisection."""
+"""The search for the level uses many values of q only where the normal quantile of the tail is
+within _NEAR of its goal. _MOST_TRIES is the maximum number of secant steps. _NEARLY_ONE is the
+largest tail probability that is used. _MANY is the number of values of q for bisection."""
 
 _STEEP, _MOST_PARTS = 2.0, 16
-"""_STEEP is the value of the added term above which the corner bound is computed too. _MOST_PARTS
-is the maximum number of parts into which one refinement divides an interval."""
+"""The corner bound is computed where the term that is added to ln f on a line is above _STEEP.
+_MOST_PARTS is the maximum number of parts into which one refinement divides an interval."""
 
 _TABLE = 65
-"""Size of the table from which values of q are interpolated."""
+"""Number of entries of the table from which values of q are interpolated."""
 
 _MOST_CELLS = 16_384
 """Maximum number of entries of a table, so that it fits in a processor's cache."""
@@ -80,8 +80,8 @@ def buehler_bound(
     Args:
         hypothesis: Relation between the level and the event's probabilities.
         larger: K1, count of the event at its likelier side.
-        smaller: K2, count at the other side.
-        trials: n1 and n2, draws at the two sides.
+        smaller: K2, count of the event at the other side.
+        trials: n1 and n2, the numbers of draws at the two sides.
         significance: Largest probability that the bound is above the level.
 
     References:
@@ -96,7 +96,7 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return a level, nearly the largest, at which f is certainly at most `allowed`; or 0."""
+    """Return nearly the largest level at which f is certainly at most `allowed`, or 0."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
@@ -139,7 +139,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
 
 
 def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
-    """Return the result of `_largest` by bisection; used if the secant steps did not converge."""
+    """Return the result of `_largest` by bisection, if the secant steps did not converge."""
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(level: float) -> bool:
@@ -160,16 +160,15 @@ def _quantile(log_tail: float) -> float:
 
 
 class _Bounds(NamedTuple):
-    """Bounds on ln f at one level, between neighboring values of q.
+    """Bounds on ln f at one level, between adjacent values of q.
 
     Attributes:
         ends: [intervals], the larger of the bounds on ln f at both ends of each interval.
-        lines: [intervals], amount by which ln f may exceed `ends` within the interval, according to
-            the bound along a line.
-        corners: [intervals], the same amount according to the corner bound f(largest p, smallest
-            q).
-        highest: The largest bound on ln f at any of the values of q, or at any q below the smallest
-            of them.
+        lines: [intervals], the largest amount by which ln f may exceed `ends` within the interval,
+            according to the bound along a line.
+        corners: [intervals], the largest amount by which ln f may exceed `ends` within the
+            interval, according to the corner bound f(largest p, smallest q).
+        highest: The largest bound on ln f at the values of q, or at any q below the smallest value.
     """
 
     ends: NDArray
@@ -184,7 +183,7 @@ class _Bounds(NamedTuple):
         return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
-        """Return additional places, so that the supremum is known to within `looseness`."""
+        """Return more places, so that the supremum is known to within `looseness`."""
         allowed = looseness + self.highest - self.ends
         # More parts reduce the excess of the line bound quadratically, and of the corner bound
         # linearly.
@@ -201,7 +200,7 @@ class _Tail:
     Args:
         hypothesis: Relation between the level and the probabilities.
         counts: Observed counts K1 and K2.
-        trials: n1 and n2, draws at the two sides.
+        trials: n1 and n2, the numbers of draws at the two sides.
         significance: Significance of the bound.
     """
 
@@ -227,7 +226,7 @@ class _Tail:
         self.larger: Blocks | None = None
 
     def at(self, level: float, places: NDArray) -> _Bounds:
-        """Return bounds at a level >= 0; `places`, from 0 to 1, locate q within its range."""
+        """Return bounds on ln f at a level, for values of q at relative positions in [0, 1]."""
         q, p = self._curve(level, places)
         if p[0] == 1:
             nothing = np.zeros(places.size - 1)
@@ -250,7 +249,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Return q and p, with p lifted so that lines between neighboring points lie above g."""
+        """Return q and p, with p lifted so that lines between adjacent points lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
@@ -314,7 +313,7 @@ class _Tail:
 
 
 def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
-    """Bound P(K >= first count of a block), [p, blocks + 1]; 1 for the first block."""
+    """Bound the probability of a count in or above each block, [p, blocks + 1]."""
     above = np.zeros((mass.shape[0], mass.shape[1] + 1))
     np.cumsum(mass[:, ::-1], axis=1, out=above[:, -2::-1])
     above += negligible
@@ -323,7 +322,7 @@ def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """Bound the distance of n A(a) from its chord between neighboring p, [intervals]."""
+    """Bound the distance of n A(a) from its chord between adjacent p, [intervals]."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8

@@ -13,24 +13,25 @@ from dpjax.inference._band import Band, radius
 from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
-"""Sets of the chain end where the draws are divided into _PARTS equal shares. At each end of the
-chain, there are _TAIL_SETS smaller sets in addition, and the smallest one has _FEWEST expected
-confirmation draws."""
+"""The sets of a chain divide the draws into _PARTS equal shares. In addition, there are _TAIL_SETS
+smaller sets at each end of the chain. The smallest set has _FEWEST expected draws in the
+confirmation set."""
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
 """Maximum number of sets of a chain."""
 
 _PESSIMISM, _FEW_CORNERS = 1.5, 16
-"""_PESSIMISM is the number of standard errors between the estimated probability of a set and the
-pessimistic one. _FEW_CORNERS is the number of corners of a predicted band."""
+"""_PESSIMISM is the number of standard errors between the estimated and the pessimistic probability
+of a set. _FEW_CORNERS is the number of corners of a predicted band."""
 
 
 class Chain(NamedTuple):
     """A chain of nested sets: initial segments of the cells in a chosen order.
 
     Attributes:
-        place: int64 [cells], index of the first set that contains each cell, or `num_sets`.
-        num_sets: K, number of sets.
+        place: int64 [cells], the index of the first set that contains each cell; `num_sets` for
+            cells that are in no set.
+        num_sets: K, the number of sets.
         usable: (end, start): sets before `end`, and complements of the sets from `start` on,
             contain only cells that are allowed in events.
     """
@@ -40,17 +41,17 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return counts of sets, [..., sets], from counts of cells grouped by `place`."""
+        """Return counts of nested sets from counts of the cells that each set adds."""
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return counts of each set, [2, sets], from counts of cells [2, cells]."""
+        """Return counts of the sets, [2, sets], from counts of the cells, [2, cells]."""
         return self.inside(
             np.stack([np.bincount(self.place, c, self.num_sets + 1) for c in counts])
         )
 
     def event(self, number: int, larger: int) -> NDArray[np.bool_]:
-        """Return the cells of a set; if `larger` is 1, those of its complement; bool [cells]."""
+        """Return the cells of a set, or of its complement if `larger` is 1, bool [cells]."""
         return self.place <= number if larger == 0 else self.place > number
 
 
@@ -58,10 +59,10 @@ class Way(NamedTuple):
     """A way to order cells.
 
     Attributes:
-        groups: int64 [cells], group of each cell. Cells are ordered by the ratio of their group; if
-            None, by their own ratio.
-        line: [cells], positions that order the cells, NaN for cells without a position. If None,
-            cells are ordered by ratios.
+        groups: int64 [cells], the group of each cell. Cells are ordered by the ratio of their
+            group. If `groups` is None, cells are ordered by their own ratio.
+        line: [cells], positions that order the cells, NaN for cells without a position. If `line`
+            is None, cells are ordered by ratios.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -77,10 +78,11 @@ def chain_of(
     """Make a chain of sets from the counts of a search set.
 
     Args:
-        counts: int64 [2, cells], at the database and at its neighbor, at least one draw at each.
-        num_confirm: N, fresh draws per side that will be counted.
-        allowed: bool [cells], cells that are allowed in events; if None, all cells are. Cells that
-            are not allowed are placed in the middle of the chain.
+        counts: int64 [2, cells], draws of the search set in each cell at the database and at its
+            neighbor, with at least one draw at each side.
+        num_confirm: N, the number of fresh draws per side that will be counted.
+        allowed: bool [cells], cells that are allowed in events. If `allowed` is None, all cells are
+            allowed. Cells that are not allowed are placed in the middle of the chain.
         way: Order of the cells.
     """
     cells, draws = counts.shape[-1], counts.sum(axis=-1)
@@ -107,7 +109,7 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return log ratios of cells, or of their groups, with one draw added at each side."""
+    """Return log ratios of cells, or of groups of cells, with one draw added at each side."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
@@ -118,7 +120,7 @@ def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> ND
 
 
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks on the line: 0 where densities cross, > 0 where the database is likelier."""
+    """Return ranks of cells on a line, > 0 where outputs are likelier at the database."""
     # Sorting puts NaN at the end.
     order = np.argsort(line, kind="stable")
     (placed,) = np.nonzero(np.isfinite(line[order]))
@@ -136,12 +138,13 @@ def expected_bands(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> list[Band]:
-    """Predict two bands: one for a chain made from each half of the search set.
+    """Predict two bands, one for the chain made from each half of the search set.
 
-    For each chain, the probabilities of its sets are estimated from the other half.
+    If a chain is made from one half, the probabilities of its sets are estimated from the other
+    half.
 
     Args:
-        halves: int64 [2, 2, cells], counts of both halves of the search set at both sides.
+        halves: int64 [half, side, cells], counts of both halves of the search set at both sides.
         num_confirm: N, fresh draws per side.
         error: Error probability of the band.
         allowed: As in `chain_of`.
@@ -161,7 +164,7 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Return each half's chain and pessimistic probabilities [2, sets] from the other half."""
+    """Return two chains, each with pessimistic probabilities of its sets, [2, sets]."""
     found = []
     for maker, judge in ((0, 1), (1, 0)):
         if not halves[maker].sum(axis=-1).all():

@@ -1,14 +1,14 @@
-"""The Chernoff tail behind the histogram estimators, and the union bounds built on it.
+"""Chernoff bounds on tails of counts, and union bounds for histogram estimators.
 
-An estimator with m intervals counts n outputs at each of k inputs. Its answer is right if no
-required interval is empty, and if the counts that determine the answer are close to their means. A
-`UnionBound` holds the number of failure events of each kind; its `shortfall` bounds their total
-probability, which must be at most 1 - confidence.
+An estimator with m intervals counts n outputs at each of k inputs. The answer of the estimator is
+right if no required interval is empty, and if the counts that determine the answer are close to
+their means. A `UnionBound` holds the number of failure events of each kind; its `shortfall` bounds
+their total probability, which must be at most 1 - confidence.
 
-All computations use a logarithmic scale: at n = 1e13 both (1 - p)^n and the exponentials underflow,
-while n p z^2, which determines the result, stays moderate.
+All computations use logarithms, because terms such as (1 - p)^n underflow for n = 1e13.
 
-Notation: n number of samples, p probability of one interval, z deviation of ln(S / (n p)).
+Notation: n is the number of samples, p is the probability of one interval, S is the count of its
+samples, and z is the deviation of ln(S / (n p)) from 0.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -27,7 +27,7 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
     """Return the log of a bound on the probability that a nonzero count is far from its mean.
 
     The result is at least ln P(|ln(S / (n p))| >= z | S > 0), where S ~ Binomial(n, p). A result
-    above 0 states nothing.
+    above 0 is a vacuous bound.
 
     Args:
         num_samples: n >= 1, of any size (1e13 and more).
@@ -83,7 +83,7 @@ class UnionBound:
     def shortfall(self, num_samples: int) -> float:
         """Return a bound on the probability that the estimator fails or misses its precision.
 
-        The bound may exceed 1. It decreases with `num_samples`, because each of its terms does.
+        The bound may exceed 1. The bound decreases as `num_samples` grows.
         """
         n = float(num_samples)
         empty = self.num_empty * math.exp(n * math.log1p(-self.probability))
@@ -94,8 +94,7 @@ class UnionBound:
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
         """Return the smallest n with a shortfall of at most `allowed`; None if above `at_most`.
 
-        n is doubled until it suffices and then found by bisection, since the shortfall decreases
-        with n.
+        The number n is doubled until the shortfall is small enough, and then bisected.
         """
         enough = 1
         while self.shortfall(enough) > allowed:

@@ -1,9 +1,9 @@
 """Choice of the event to confirm: the set of cells with the largest expected bound.
 
-Candidates are initial segments of the cells in several orders. The best of many sets looks better
-than it is on the draws by which it was chosen. Sets are therefore made from each half of the draws,
-and evaluated on the other half. Half-lines are evaluated by a smooth loss along the line, unless
-their own counts promise much more.
+Candidates are initial segments of the cells in several orders. A set that is chosen as the best of
+many seems better than it is on the draws that were used for the choice. Sets are therefore made
+from each half of the draws, and evaluated on the other half. Half-lines of numbers are evaluated by
+a smooth estimate of the privacy loss, unless their counts predict a much larger bound.
 """
 
 import math
@@ -22,19 +22,18 @@ from dpjax.inference._smooth import Smooth
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 """Numbers of standard errors of the search by which the ratio of a set is shrunk.
 
-For sets of cells ordered by position, the number is _LINE_SHRINKAGE plus _RIVAL_SHRINKAGE times
-ln(number of rival pairs). For sets of cells ordered by ratio, it is _SET_SHRINKAGE times ln(number
-of cells), since selection bias grows with the number of candidates. In addition, both are shrunk by
-_RIVAL_SHRINKAGE times ln(number of compared partitions). The constants were tuned on experiments
-(a) to (e) of the local approach and on logistic noise.
+For sets of cells ordered by position, the number of standard errors is _LINE_SHRINKAGE plus
+_RIVAL_SHRINKAGE times ln(number of rival pairs). For sets of cells ordered by ratio, the number of
+standard errors is _SET_SHRINKAGE times ln(number of cells). For every set, _RIVAL_SHRINKAGE times
+ln(number of compared partitions) is added. The constants were tuned on experiments (a) to (e) of
+the local approach and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5
 """Value of _LINE_SHRINKAGE if a single pair was searched and its draws are in only two cells.
 
-In this case, the search only selects the side of one event. If the event has probabilities 0.01 and
-0.00135, the value 2 selects the right side in 93% of the searches with 800 draws per side, and the
-value 0.5 in 99.8%.
+If an event has probabilities 0.01 and 0.00135 at the two sides, a search with 800 draws per side
+finds the likelier side in 93% of all cases with the value 2, and in 99.8% with the value 0.5.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
@@ -42,30 +41,30 @@ _UNORDERED_SHRINKAGE = 0.4
 labels."""
 
 _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
-"""Conditions under which half-lines are evaluated by a smooth loss. First, its largest predicted
-bound is at least _SMOOTH_WORTH times the bound predicted from the counts of the half-lines. Second,
-the search has at least _FEWEST_TO_SMOOTH draws, at both sides together.
+"""Half-lines are evaluated by a smooth privacy loss only under two conditions. The largest bound
+that the smooth loss predicts must be at least _SMOOTH_WORTH times the bound predicted from the
+counts of the half-lines. The search must have at least _FEWEST_TO_SMOOTH draws, at both sides
+together.
 
-Fewer draws do not show whether the loss levels off in a tail. With a smooth loss and 100 draws per
-side, the mean bound would rise from 1.09 to 1.17 for Gaussian noise, but it would fall from 0.72 to
-0.70 for Laplace noise.
+With 100 draws per side, a smooth loss would raise the mean bound from 1.09 to 1.17 for Gaussian
+noise, but would lower the mean bound from 0.72 to 0.70 for Laplace noise.
 """
 
 _LEAST_GAIN = 12.0
-"""Half-lines are evaluated by a smooth loss if it has at least this likelihood-ratio statistic
-against a loss of zero.
+"""Half-lines are evaluated by a smooth privacy loss only if the likelihood-ratio statistic of the
+smooth loss against a loss of zero is at least this number.
 
-A weak loss may seem to grow in a tail where that of Laplace noise levels off: with 250 or 500 draws
-a side, Laplace noise with epsilon 0.2 would lose 0.0035 of its mean expected bound.
+Without this rule, the mean expected bound of Laplace noise with epsilon 0.2 would fall by 0.0035
+for 250 or 500 draws per side.
 """
 
 _FAR_BETTER = 1.7
-"""Half-lines are evaluated by their own counts if their best bound is above the best one of the
-smooth loss, and without shrinkage is at least this many times as large.
+"""Half-lines are evaluated by their counts under two conditions. The best bound predicted from
+counts must be at least the best bound predicted from the smooth loss. Without shrinkage, the bound
+predicted from counts must be at least this many times as large.
 
-An event that leaks in a tail is rare and not smooth. Without this rule, the mean expected bound of
-Laplace noise with a leak of 0.1% would fall by 0.025. A larger number finds fewer such events; 1.5
-would halve the gain that smooth losses bring for Laplace noise.
+Without this rule, the mean expected bound of Laplace noise with a leak of probability 0.1% in a
+tail would fall by 0.025. The value 1.5 would halve the gain from smooth losses for Laplace noise.
 """
 
 _MASSES = np.geomspace(1e-5, 0.99, 56)
@@ -91,38 +90,40 @@ def choose_event(
 ) -> Event:
     """Choose the set of cells with the largest expected bound on fresh draws.
 
-    Cells are sorted by a ratio that is shrunk by its standard error, and initial segments are
-    tried, in both directions. Sets are made from each half of the draws and evaluated on the other
-    half; the best way of making sets is then applied to all draws.
+    Cells are sorted by a ratio that is shrunk by its standard error. Candidates are the initial
+    segments of the cells in both directions. Sets are made from each half of the draws and
+    evaluated on the other half; the best way of making sets is then applied to all draws.
 
     Args:
         counts: Whole numbers [..., 2, cells], draws of the search stage in each cell at the
             database and at its neighbor; every draw must be in some cell.
-        num_confirm: N, fresh draws per side that will be counted; if `Shared`, they are divided
-            between both sides as suits the event.
+        num_confirm: N, the number of fresh draws per side that will be counted. If `num_confirm` is
+            a `Shared`, the draws are divided between both sides so that the expected bound is
+            largest.
         confidence: Confidence of the bound.
-        allowed: bool [cells], the cells that are allowed in an event. If None, all cells are.
+        allowed: bool [cells], the cells that are allowed in an event. If `allowed` is None, all
+            cells are allowed.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
-        judge: Counts of other draws of the search stage, of the same shape as `counts`. If they are
-            given, `counts` are the first half of the draws and `judge` is the second. If None,
-            `counts` are split in two at random, with a fixed seed.
+        judge: Counts of other draws of the search stage, of the same shape as `counts`. If `judge`
+            is given, `counts` hold the first half of the draws and `judge` holds the second half.
+            If `judge` is None, `counts` are split in two at random, with a fixed seed.
         coarser: Arrays of integers [cells], each of which assigns every cell to a group. For each
-            array, cells are also ordered by the ratio of their group, whose error is smaller than
-            that of the cell's own ratio.
+            array, cells are also ordered by the ratios of their groups, which have smaller errors
+            than the ratios of single cells.
         positions: Arrays [cells] of positions along a line, NaN for cells without a position.
             Half-lines of cells are tried from both ends of each line.
         ordered: Whether adjacent cells on the line have similar ratios, for instance because they
             are bins of numbers.
-        rivals: Numbers of searched pairs and of compared partitions, of which those with the best
-            expected bound will be confirmed.
+        rivals: Numbers of searched pairs and of compared partitions. Only the pair and the
+            partition with the largest expected bound will be confirmed.
 
     Returns:
         One event for each entry of the leading axes; no event contains all cells.
 
     Raises:
         TypeError: When an argument is not a number, or `num_confirm` not an integer.
-        ValueError: When the confidence is not strictly between 0 and 1, or the counts have another
-            shape, hold no draws or are not whole numbers >= 0.
+        ValueError: When the confidence is not strictly between 0 and 1, or when counts are not
+            whole numbers >= 0 of shape [..., 2, cells] with draws at both sides.
 
     References:
         Neyman, Pearson (1933): sets of large likelihood ratios give the most powerful tests.
@@ -236,15 +237,16 @@ def _smoothed(
     candidates: Candidates,
     quantile: NDArray[np.float64],
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
-    """Return probabilities of half-lines by a smooth loss, shrunk; [half-lines, runs, sets].
+    """Estimate probabilities of half-lines by a smooth privacy loss, and shrink their ratios.
 
-    Also returns the largest likelihood-ratio statistic of a line's fit, [runs].
+    The function returns two arrays of probabilities, [half-lines, runs, sets], and the largest
+    likelihood-ratio statistic of the fits, [runs].
 
     Args:
         total: Counts of all draws [runs, 2, cells].
         inside: Counts of the sets, as `_judged` returns them.
         ways: Ways of making orders.
-        candidates: Candidates; only those along a line are evaluated.
+        candidates: Candidate sets, of which only the sets along a line are evaluated.
         quantile: Number of standard errors by which ratios are shrunk, [runs, 1].
     """
     draws, found, gain = total.sum(axis=-1).T[..., None], [], np.zeros(len(total))
@@ -272,7 +274,7 @@ def _unshrunk(
     draws: NDArray[np.int64],
     candidates: Candidates,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shares [runs] of the half-line with the largest bound, by its own counts."""
+    """Return the observed shares of draws in the half-line with the largest bound, [runs]."""
     lines, runs = np.flatnonzero(~candidates.by_ratio), np.arange(bound.shape[1])
     best = np.argmax(bound[lines].transpose(1, 0, 2).reshape(len(runs), -1), axis=-1)
     place, end = np.divmod(best, bound.shape[-1])
@@ -362,10 +364,10 @@ def _cells(
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:
-    """Return by how many standard errors to shrink ratios, [...], given counts [..., 2, 2, cells].
+    """Return the number of standard errors by which ratios are shrunk, [...].
 
-    The number grows with the number of cells that have draws in both halves. `ordered` tells
-    whether the cells lie on a line.
+    The number of standard errors grows with the number of cells that have draws in both halves. The
+    argument `ordered` tells whether the cells lie on a line.
     """
     num_seen = np.count_nonzero(halves.sum(axis=-2).all(axis=-2), axis=-1)
     shrinkage = _SET_SHRINKAGE if ordered else _UNORDERED_SHRINKAGE

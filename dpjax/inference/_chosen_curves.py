@@ -1,10 +1,10 @@
-"""Bounds on mu from guesses in one run whose number was chosen by looking at the output.
+"""Bounds on mu from guesses in one run, if the number of guesses depends on the output.
 
 Let the output choose the number r of guesses, and let p(r, a) be the probability that r guesses are
 made and a of them are correct. Let delta(x) be the claimed profile. As in
 `dpjax.inference._guesses`, consider the event that guess i is correct and that (r, number of
-correct guesses) lies in some set. Compare its probability with that after coin i is flipped, and
-add over i. For every x and every function phi(r, a) in [0, 1], this gives
+correct guesses) lies in some set. Compare the probability of this event with its probability after
+coin i is flipped, and add over i. For every x and every function phi(r, a) in [0, 1], the sum is
 
     sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
 
@@ -14,8 +14,8 @@ refutes. Suppose that functions phi_k satisfy, for all numbers a of correct gues
 
     1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
 
-Multiply by p(r, a), add over a and r, and apply (1): however the output chooses r, a true profile
-is refuted with a probability of at most the error.
+Multiply (2) by p(r, a), add over a and r, and apply (1). The result is that a true profile is
+refuted with a probability of at most the error, however r depends on the output.
 
 A recursion decides whether such phi_k exist. Let v = error - D, let S be the sum of all weights,
 and let Psi(w) be the integral from 0 to w of e^(x(u)), where x(u) = x_k on the k-th of consecutive
@@ -28,8 +28,8 @@ interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwis
 satisfy (2), because these phi_k are the smallest candidates. V increases with the profile, so all
 levels below a refuted one are refuted.
 
-For r guesses, V(a) / a runs from 1 / r down to about error / r. Therefore, the weights cover
-[error / n, 1] evenly in log(u), and all intervals contribute about equally to D. No r is favored.
+For r guesses, V(a) / a runs from 1 / r down to about error / r. Therefore, the weights cover [error
+/ n, 1] evenly in log(u), and all intervals contribute about equally to D.
 """
 
 import math
@@ -49,10 +49,12 @@ _PROFILE_SHARE = 0.75
 """Largest D / error: the share of the error that the deltas of the profile may use."""
 
 _LARGEST_X, _STEPS = 600.0, 50
-"""Largest x, whose exponential is a float, and number of bisection steps for each x."""
+"""_LARGEST_X is the largest x, chosen so that e^x is finite in float64. _STEPS is the number of
+bisection steps for each x."""
 
 _TAIL, _MORE = 12, 50
-"""The recursion starts _TAIL standard deviations plus _MORE counts above c, from a bound on V."""
+"""The recursion starts at _TAIL standard deviations plus _MORE counts above c, with an upper bound
+on V."""
 
 
 class Weights(NamedTuple):
@@ -72,7 +74,7 @@ class Weights(NamedTuple):
 def mu_of_chosen(guessed: Guessed, error: float) -> float:
     """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
 
-    It is valid even if the output chose the number of guesses.
+    The bound is valid even if the number of guesses depends on the output.
 
     Args:
         guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
@@ -122,11 +124,11 @@ def _gaussian_delta(mu: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def refutes_chosen(guessed: Guessed, weights: Weights, error: float) -> bool:
-    """Return whether the functions phi_k of (2) exist.
+    """Return whether the functions phi_k exist that refute a claimed profile.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
-        weights: Weights that do not depend on the output.
+        weights: Weights, chosen independently of the output.
         error: Probability of refuting a true profile.
     """
     _, r, c = guessed

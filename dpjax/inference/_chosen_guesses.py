@@ -1,20 +1,20 @@
-"""Bounds from guesses in one run whose number was chosen by looking at the output.
+"""Bounds from guesses in one run, if the number of guesses depends on the output.
 
 If the number r of guesses depends on the output, the exact p-value of `one_run_p_value` is invalid,
 because a mechanism may spend its delta on outputs with small r. For instance, r may be chosen by
-how well the scores separate canaries whose coins were revealed. The p-value is a concave function
-f_r of n delta. Let pi_r be the probability of r guesses, and let a mechanism use delta_r if there
-are r guesses, so that delta = sum of pi_r delta_r. The probability of a false alarm is then at most
-the sum of pi_r f_r(n delta_r). If all p-values are replaced by lines of one slope s that lie above
-them,
+how well the scores separate canaries whose coins were revealed. For r guesses, the p-value is a
+concave function f_r of n delta. Let pi_r be the probability of r guesses, and let a mechanism use
+delta_r if there are r guesses, so that delta = sum of pi_r delta_r. The probability of a false
+alarm is then at most the sum of pi_r f_r(n delta_r). If all p-values are replaced by lines of one
+slope s that lie above them,
 
     p_r = max over j of (t_j - s h_j) + s n delta,
 
-then the sum is at most the error for every split, because the lines are affine with a common slope.
-The slope may depend on n, epsilon, delta and the error, but not on the output. The slope of
-`_slope` suits many mechanisms. For Gaussian canaries, its bounds on epsilon are at most 0.03
-smaller than the exact bounds for the best fixed number of guesses (with 1,000 to a million
-canaries, delta = 1e-5 and confidence 0.95).
+then the sum is at most the error for every division of delta into delta_r, because the lines have a
+common slope. The slope may depend on n, epsilon, delta and the error, but not on the output. For
+Gaussian canaries, bounds on epsilon with the slope of `_slope` are at most 0.03 smaller than the
+exact bounds for the best fixed number of guesses (with 1,000 to a million canaries, delta = 1e-5
+and confidence 0.95).
 
 A claimed profile is refuted at one of its points, whose delta depends on n and the error
 (`delta_of_curves`). For Gaussian differential privacy, `dpjax.inference._chosen_curves` uses all
@@ -38,7 +38,7 @@ _CURVE_DELTA = 0.4
 
 
 def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: float) -> bool:
-    """Return whether guesses refute (epsilon, delta)-DP when the output chose their number.
+    """Return whether guesses refute (epsilon, delta)-DP if their number depends on the output.
 
     Args:
         guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
@@ -56,10 +56,10 @@ def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: flo
 
 
 def _slope(n: int, epsilon: float, delta: float, error: float) -> float:
-    """Return the common slope of the lines above all p-values.
+    """Return the common slope of the lines that replace all p-values.
 
     The term s n delta is the fraction u / (1 + u) of the error, where u = n^(3/4) delta
-    e^(-epsilon/2) / error. This fraction is small unless delta has a large effect on the bound.
+    e^(-epsilon/2) / error. The fraction is small unless delta has a large effect on the bound.
     """
     scale = math.exp(-epsilon / 2) * n**-0.25
     return scale / (1 + n * delta * scale / error)

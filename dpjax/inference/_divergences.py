@@ -6,8 +6,8 @@ The divergences of order a > 1 and of order 1 are
     I = integral over e >= 0 of exp((a - 1) e) delta_PQ(e) + exp(-a e) delta_QP(e).
 
 For each set of the band, the smallest p - g q over the set's corners, with g = exp(e), is a lower
-bound on delta(e). Between two nodes, this bound is concave in g, so it lies above its chord. The
-chord is integrated exactly.
+bound on delta(e). Between two nodes, the bound on delta(e) is concave in g, so it lies above its
+chord. The chord is integrated exactly.
 
 References:
     Sason, Verdu (2016), eq. (80) and Theorem 9, f-divergences as integrals of E_gamma; Mironov
@@ -22,8 +22,8 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""_INTERVALS is the number of intervals between nodes. The nodes are proportional to equally spaced
-numbers raised to the power _BEND, so they are closest together near 0."""
+"""_INTERVALS is the number of intervals between nodes of the integration. The nodes are
+proportional to equally spaced numbers raised to the power _BEND."""
 
 _TOP, _LARGEST_LOG = 30.0, 600.0
 """_TOP is the largest epsilon of a node, _LARGEST_LOG the largest argument of an exponential."""
@@ -33,13 +33,13 @@ ZCDP_ORDERS = np.arange(1.0, 65.0)
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return a lower bound on the Renyi divergence of each order, the larger of both directions.
+    """Return lower bounds on Renyi divergences, for the direction with the larger divergence.
 
     Args:
         band: Band of a chain.
-        orders: a >= 1, float [orders]; 1 is the Kullback-Leibler divergence.
-        nodes: Epsilons at which chords begin and end, increasing from 0. If None, they are chosen
-            to cover all sets of the band.
+        orders: Float [orders], orders a >= 1, where 1 stands for the Kullback-Leibler divergence.
+        nodes: Epsilons at which chords begin and end, increasing from 0. If `nodes` is None,
+            epsilons up to the largest epsilon of any set of the band are used.
 
     Returns:
         Float64 [orders], at least 0.
@@ -73,7 +73,7 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
     Args:
         p: Probabilities in [0, 1], [...].
         q: Probabilities in (0, 1), [...].
-        order: Order, at least 1; 1 is the Kullback-Leibler divergence.
+        order: Order, at least 1, where 1 stands for the Kullback-Leibler divergence.
     """
     if order == 1:
         return scipy.special.rel_entr(p, q) + scipy.special.rel_entr(1 - p, 1 - q)
@@ -84,7 +84,7 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
 
 
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
-    """Return nodes from 0 to the largest epsilon of any set; beyond it, the integrand is 0."""
+    """Return nodes from 0 to the largest epsilon of any set."""
     top = max(float(v.max(initial=0.0)) for v in of_sets(band, epsilon_of(0.0)))
     # If epsilon is infinite, stop before powers of the exponential overflow.
     top = min(max(top, 0.0), _TOP, _LARGEST_LOG * _INTERVALS / (_BEND * (order + 1)))
@@ -94,7 +94,8 @@ def _nodes(band: Band, order: float) -> NDArray[np.float64]:
 def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
     """Return the log of a lower bound on the integral of exp(rate e) max(values over sets).
 
-    `values` [sets, nodes] are given at the nodes `e` [nodes]; the result has shape [rates].
+    The argument `values` [sets, nodes] holds the values at the nodes `e` [nodes]. The result has
+    shape [rates].
     """
     width = np.diff(e)
     # exp(k u) integrated over u in [0, width], for k = rate and rate + 1.
@@ -111,7 +112,7 @@ def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64
 
 
 def _growth(rates: NDArray, width: NDArray) -> NDArray[np.float64]:
-    """Return (exp(k w) - 1) / k for each rate k and width w; for k = 0, return the limit w."""
+    """Return (exp(k w) - 1) / k for each rate k and width w, or its limit w if k = 0."""
     k = np.where(rates == 0, 1.0, rates)[:, None]
     return np.where(rates[:, None] == 0, width, np.expm1(k * width) / k)
 

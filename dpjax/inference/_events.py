@@ -1,7 +1,7 @@
 """Events that distinguish two databases, and exact bounds from their counts at any sample size.
 
-Counts of cells in the search stage choose an event: a set of cells and a direction. Fresh counts of
-that event then give an exact lower bound on epsilon.
+Counts of cells in the search stage determine an event: a set of cells and a direction. Fresh counts
+of the event give an exact lower bound on epsilon.
 
 Notation: p and q are the event's probabilities at its likelier side and at the other side.
 """
@@ -31,7 +31,8 @@ class Event(NamedTuple):
         larger: int [...], the side at which the event is expected to be likelier: 0 for the
             database, 1 for the neighbor.
         predicted: Float [...], the lower bound that is expected in the confirm stage.
-        ratio: Float [...], fresh draws at the other side for each draw at the likelier side.
+        ratio: Float [...], number of fresh draws at the other side for each draw at the likelier
+            side.
     """
 
     cells: NDArray[np.bool_]
@@ -62,14 +63,13 @@ def expected_bound(
 
     Let m be the value of `hypothesis.order` at the expected counts, which is about the median of
     the bound, and let s be the bound's standard error. The result is m Phi(m / s) + s phi(m / s),
-    the mean of max(X, 0) for a normal X with mean m and standard deviation s. If one event has a
-    small chance of a positive bound, and the bound of another event is certainly 0, the first event
-    is therefore preferred.
+    the mean of max(X, 0) for a normal X with mean m and standard deviation s.
 
     Args:
         larger: p, probabilities at the likelier side.
         smaller: q, probabilities at the other side, of the same shape.
-        num_confirm: N, draws per side; if `Shared`, they are divided optimally for each event.
+        num_confirm: N, the number of draws per side. If `num_confirm` is a `Shared`, the draws are
+            divided optimally for each event.
         confidence: Confidence of the bound.
         hypothesis: Hypothesis whose level is bounded.
     """
@@ -103,7 +103,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the ratio N2 / N1 with the largest expected bound; see `expected_bound`."""
+    """Return the ratio N2 / N1 of draws at both sides that gives the largest expected bound."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 
@@ -115,7 +115,7 @@ def _by_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ratios to try, with the expected bound of each."""
+    """Return candidate ratios N2 / N1 of draws at both sides, and their expected bounds."""
     ratios = tried_ratios(size_ratio(larger, smaller, hypothesis))
     trials = divided(ratios, num_confirm.mean)
     return ratios, _expected(larger, smaller, trials, confidence, hypothesis)
@@ -124,7 +124,7 @@ def _by_ratio(
 def _expected(
     larger: ArrayLike, smaller: ArrayLike, trials: Any, confidence: float, hypothesis: Hypothesis
 ) -> NDArray[np.float64]:
-    """Return `expected_bound` for given numbers of draws at both sides."""
+    """Return the expected bound for given numbers of draws at both sides."""
     quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
     counts = np.multiply(larger, trials[0]), np.multiply(smaller, trials[1])
     middle, error = hypothesis.order_and_error(*counts, trials, quantile)
@@ -143,7 +143,7 @@ def event_lower_bound(
 ) -> NDArray[np.float64]:
     """Return an exact lower bound on a level from fresh counts of one event at both sides.
 
-    Neither the event nor its likelier side may depend on these counts.
+    Neither the event nor its likelier side may depend on the counts.
 
     Args:
         larger_count: Counts of the event at the side where it was expected to be likelier.
@@ -158,7 +158,7 @@ def event_lower_bound(
         Float64 of the shape of the counts, at least 0.
 
     Raises:
-        TypeError: When an argument is not a number, or a number of draws not an integer.
+        TypeError: When an argument is not a number, or when a number of draws is not an integer.
         ValueError: When the confidence is not strictly between 0 and 1, or a count is negative or
             above the number of draws.
 
@@ -182,7 +182,7 @@ def event_lower_bound(
 def wilson(
     counts: ArrayLike, num_samples: ArrayLike, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Wilson's bounds on probabilities, which are nearly exact even for few draws."""
+    """Return Wilson's lower and upper bounds on probabilities."""
     k, n, z = (np.asarray(x, np.float64) for x in (counts, num_samples, quantile))
     centre = k + z**2 / 2
     spread = z * np.sqrt(np.maximum(k * (1 - k / np.maximum(n, 1)), 0) + z**2 / 4)
@@ -193,7 +193,7 @@ def wilson(
 def shrunk(
     larger: NDArray, draws: NDArray, smaller: NDArray, others: NDArray, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return two probabilities, with their log-ratio shrunk by `quantile` standard errors.
+    """Estimate two probabilities, and shrink their log-ratio by `quantile` standard errors.
 
     Args:
         larger: Counts of the event at the side where it is expected to be likelier.

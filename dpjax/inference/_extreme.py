@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from dpjax.inference._hypotheses import Hypothesis
 
 _ROUNDING = 1e-12
-"""Tolerated rounding error of s."""
+"""Tolerated rounding error of the order of counts."""
 
 _SECANTS, _SURE = 3, 8.0
-"""_SECANTS is the maximum number of secant steps that guess the least K1, beyond the last one.
-_SURE is the length of a step after which no other step is needed."""
+"""At most _SECANTS secant steps, and a final one, guess the least count K1. If a step is shorter
+than _SURE, only the final step follows."""
 
 
 def least_larger(
@@ -28,7 +28,7 @@ def least_larger(
     trials: tuple[int, int],
     quantile: float,
 ) -> NDArray[np.int64]:
-    """Return the least K1 with s >= observed for each K2; n1 + 1 if there is none.
+    """For each K2, return the least K1 with s >= observed, or n1 + 1 if there is none.
 
     Args:
         hypothesis: Hypothesis whose order is s.
@@ -71,7 +71,7 @@ def _guessed(
     counts: tuple[int, int],
     most: int,
 ) -> NDArray[np.int64]:
-    """Return about the least K1 in [0, n1] with `excess` >= 0 for each K2, by secant steps."""
+    """For each K2, approximate the least K1 in [0, n1] with `excess` >= 0, by secant steps."""
     k, m = counts
     step, other = max(math.isqrt(k), 1), max(math.isqrt(m), 1)
     near = excess(np.array([k, k - step, k, k]), np.array([m, m, m, m + other]))

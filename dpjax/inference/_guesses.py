@@ -1,7 +1,7 @@
-"""Exact bounds from guesses of who was included, in a single run of a mechanism.
+"""Exact bounds from guesses which canaries were included in a single run of a mechanism.
 
 Each of n canaries is included by a fair coin of its own; from one output, r of the coins are
-guessed, and c guesses are right. (epsilon, delta)-DP limits the probability of that many correct
+guessed, and c guesses are right. (epsilon, delta)-DP limits the probability of at least c correct
 guesses.
 
 Let C be the number of correct guesses, and W ~ Bin(r, e^epsilon / (1 + e^epsilon)). The largest
@@ -15,10 +15,10 @@ coin i, and add over i. This gives
     sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
 
 Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities then say that sum a b_a
-(u_a - u_(a-1))_+ <= n delta. Maximizing P(C >= c) under this condition is a linear program, and its
-optima mix at most two of the laws of W given W >= j. Some mechanisms have these laws, such as
-randomized response given at least j right answers. Therefore, no larger bound that depends only on
-c is valid for every mechanism.
+(u_a - u_(a-1))_+ <= n delta. Maximizing P(C >= c) under this condition is a linear program. Its
+optima are mixtures of at most two laws of W given W >= j. These laws occur: randomized response,
+given at least j right answers, has the law of W given W >= j. Therefore, no larger bound that
+depends only on c is valid for every mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), whose theorem has a looser term for delta.
@@ -40,18 +40,18 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""Beyond this distance from its mean, a binomial law has negligible mass. The distance is a number
-of standard deviations, plus a number of counts."""
+"""A binomial law has negligible mass at a distance of more than _TAIL standard deviations plus
+_MORE counts from its mean."""
 
 _CHORDS = 60
-"""Maximum number of chords tried for an envelope. If the maximum is reached, the p-value is at most
-too large, which is safe."""
+"""Maximum number of chords tried for an envelope. If the maximum is reached, the p-value may be too
+large, which keeps bounds valid."""
 
 _HALVINGS = 50
-"""Number of bisection steps for a bound."""
+"""Number of bisection steps in the search for a bound."""
 
 LARGEST_MU = 40.0
-"""Largest mu that is searched. No number of guesses can refute a larger mu."""
+"""Largest mu that the search for a refuted mu considers."""
 
 
 class Guessed(NamedTuple):
@@ -72,7 +72,7 @@ class Guessed(NamedTuple):
 
         Raises:
             TypeError: When a number is not an integer.
-            ValueError: When 0 <= right <= made <= canaries fails, or made is 0.
+            ValueError: When 0 <= right <= made <= canaries does not hold, or when `made` is 0.
         """
         n, r, c = self
         validate.positive_int(n=n, r=r)
@@ -88,7 +88,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 
     Args:
         n: Number of canaries, each included by a fair coin of its own.
-        r: Number of guesses; it must not depend on the coins of these canaries.
+        r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         epsilon: Epsilon, at least 0.
         delta: Delta, in [0, 1).
@@ -109,12 +109,12 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
     """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
 
-    If r was fixed in advance, the bound is valid for every mechanism. No larger bound that depends
-    only on c has this property.
+    If r was fixed in advance, the bound is valid for every mechanism, and no larger bound that
+    depends only on c is valid for every mechanism.
 
     Args:
         n: Number of canaries, each included by a fair coin of its own.
-        r: Number of guesses; it must not depend on the coins of these canaries.
+        r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         delta: Delta, in [0, 1).
         confidence: Least probability that the bound is at most the true value.
@@ -150,14 +150,14 @@ def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
 def conditional_laws(
     guessed: Guessed, epsilon: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Compute the points (h_j, t_j) of the laws of W given W >= j, for j up to c.
+    """Compute the points (h_j, t_j) of the p-value's envelope, for j up to c.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
 
     Returns:
-        h and t, both increasing; None if c is so small that its p-value is 1.
+        The increasing arrays h and t, or None if c is so small that the p-value is 1.
     """
     _, r, c = guessed
     mean = r / (1 + math.exp(-epsilon))
@@ -180,7 +180,7 @@ def conditional_laws(
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
-    """Return the upper concave envelope of increasing points at `place`; after them, 1."""
+    """Return the upper concave envelope of points at `place`, or 1 beyond the last point."""
     if place >= x[-1]:
         return 1.0
     if place <= 0:
@@ -196,7 +196,7 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon that the guesses refute at this error, rounded down; 0 if none.
+    """Return the largest epsilon that the guesses refute, rounded down; 0 if none is refuted.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -212,7 +212,7 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
 
 
 def pure_epsilon(guessed: Guessed, error: float) -> float:
-    """Return the bound on epsilon at delta = 0; bounds at a larger delta are at most as large.
+    """Return the bound on epsilon at delta = 0, which no bound at a larger delta exceeds.
 
     The number of correct guesses must not be 0.
     """
@@ -222,7 +222,7 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta that the guesses refute at this error, rounded down; 0 if none.
+    """Return the largest delta that the guesses refute, rounded down; 0 if none is refuted.
 
     Args:
         guessed: Numbers of canaries, guesses and right guesses.
@@ -258,7 +258,7 @@ def largest_level(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """Return the gain function of mu-GDP; see `refutes`."""
+    """Return the gain function of mu-Gaussian differential privacy, as an argument of `refutes`."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:

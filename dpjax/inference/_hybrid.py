@@ -1,9 +1,9 @@
-"""Bounds of sequential audits without a claim, which add one planned exact bound, the look.
+"""Bounds of sequential audits without a claim, by bets and by one planned exact bound, the look.
 
 A fifth of the error probability is spent on the bound that holds at any time. The rest is spent on
 an exact bound from one event, whose pair, cells and number of draws are fixed before the first draw
-that it counts. The exact bound is known only after all of its draws; until then, only the first
-bound holds. By the union bound, both bounds hold jointly.
+that it counts. The exact bound is known only after all draws of its event are counted. By the union
+bound, the bound from bets and the exact bound hold jointly.
 
 References:
     Buehler (1957); Ville (1939).
@@ -23,7 +23,7 @@ from dpjax.inference._sizes import Rivals
 from dpjax.inference._wealth import Wealth
 
 _ALWAYS = 0.2
-"""Share of the error for the bound that holds at any time."""
+"""Share of the error probability for the bound that holds at any time."""
 
 
 def errors(error: float) -> tuple[float, float]:
@@ -40,7 +40,7 @@ class Look:
         cells: Cells of the event, bool [cells].
         larger: The side at which the event is expected to be likelier: 0 for the database, 1 for
             the neighbor.
-        draws: Fresh draws per side after which the look is taken.
+        draws: Number of fresh draws per side after which the exact bound is computed.
         error: Error probability of the look.
         counts: Draws in the event so far, at the likelier side and at the other side.
         drawn: All fresh draws so far, at the likelier side and at the other side.
@@ -60,14 +60,14 @@ class Look:
         return self.drawn == (self.draws, self.draws)
 
     def counted(self, x: ArrayLike, y: ArrayLike) -> "Look":
-        """Return the look after one more block.
+        """Return the look after one more block of draws is counted.
 
         Args:
             x: Whole numbers [pairs, cells], counts of the block at the database.
             y: Whole numbers [pairs, cells], counts of the block at the neighbor.
 
         Raises:
-            ValueError: When more draws were made than planned.
+            ValueError: When more draws were counted than planned.
         """
         validate.counts(x=x, y=y)
         sides = [np.asarray(side, np.int64)[self.pair] for side in (x, y)]
@@ -106,10 +106,10 @@ class Look:
 
 
 def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[np.int64]:
-    """Return the pairs with the largest expected bounds, best first.
+    """Return the pairs with the largest expected bounds, sorted by bound.
 
     Args:
-        state: State whose counts determine the choice.
+        state: State of the audit, whose counts determine the choice.
         number: Number of pairs to keep.
         draws: Fresh draws per side for the look.
         error: Error probability of the look; see `errors`.
@@ -122,7 +122,7 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
     """Return the look at the pair and the event with the largest expected bound.
 
     Args:
-        state: State whose counts determine the choice.
+        state: State of the audit, whose counts determine the choice.
         pairs: Indices of the pairs to choose from.
         draws: Fresh draws per side.
         error: Error probability of the look; see `errors`.
@@ -140,12 +140,12 @@ def best_events(
     """Return, for each pair, the event with the largest expected bound.
 
     Args:
-        state: State whose counts determine the choice.
-        pairs: Indices of the pairs; each must have draws.
+        state: State of the audit, whose counts determine the choice.
+        pairs: Indices of pairs that have draws at both sides.
         draws: Fresh draws per side for the confirmation.
         error: Error probability of the bound.
-        num_rivals: Number of competing pairs; the more pairs compete, the more estimates are
-            shrunk.
+        num_rivals: Number of competing pairs. Estimates are shrunk more if there are more competing
+            pairs.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(
@@ -160,7 +160,7 @@ def best_events(
 
 
 def look_bound(look: Look, hypothesis: Hypothesis, error: float) -> float:
-    """Return the exact bound from a look after all of its draws were counted.
+    """Return the exact bound from a look, after all planned draws were counted.
 
     Args:
         look: Look with all planned draws.

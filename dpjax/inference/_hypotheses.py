@@ -1,13 +1,13 @@
-"""The relation between a level t of privacy and one event, and orders of counts as evidence.
+"""Relations between a level t of privacy and the probabilities of one event, and orders of counts.
 
 Let p and q be the event's probabilities at its likelier side and at the other side. If the level is
 t, then p <= g(t, q), where g increases with t and with q. An order s ranks counts by their evidence
-for a large t: it increases with the count at the likelier side and decreases with the count at the
-other side, so P(s >= observed) increases with p and decreases with q. Each order is an approximate
-normal lower bound on t.
+for a large t. The order s increases with the count at the likelier side and decreases with the
+count at the other side. Therefore, P(s >= observed) increases with p and decreases with q. Each
+order is an approximate normal lower bound on t.
 
-Bets use straight lines r q + d above g instead. If bets refute P(E) <= r P'(E) + d, in one of the
-two directions, they refute the level.
+Bets do not use g, but straight lines r q + d above g. If bets refute P(E) <= r P'(E) + d in one of
+the two directions, they refute the level.
 
 Notation: z is the normal quantile of the confidence; v1 and v2 are the variances of the estimates
 of p and q.
@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number added to s at counts that are no evidence for any level, so that they are ranked last."""
+"""Number added to the order of counts that are no evidence for any level, so that such counts are
+ranked last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Smallest probability that is treated as 1."""
@@ -44,11 +45,11 @@ LEVELS = 2048
 
 
 class Lines(NamedTuple):
-    """Straight lines above g at several levels.
+    """Straight lines r q + d above the function g, for several levels.
 
     Attributes:
-        slope: r >= 1 of the line at each level, [pairs, levels].
-        start: d >= 0 of the line at each level, [pairs, levels].
+        slope: Slope r >= 1 of the line at each level, [pairs, levels].
+        start: Intercept d >= 0 of the line at each level, [pairs, levels].
         most: [pairs], approximately the largest level that the estimated laws violate.
     """
 
@@ -77,39 +78,39 @@ class Hypothesis(Protocol):
         ...
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return straight lines above g at levels [levels], for estimated laws [pairs, groups]."""
+        """Return straight lines above g at each level, for estimated laws [pairs, groups]."""
         ...
 
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return s for counts at the likelier side and at the other side."""
+        """Return the order s of counts at the likelier side and at the other side."""
         ...
 
     def order_and_error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> tuple[Floats, Floats]:
-        """Return s, and the approximate standard error of an estimate of t."""
+        """Return the order s of counts, and the approximate standard error of an estimate of t."""
         ...
 
     def likelier(self, level: float, smaller: Floats) -> Floats:
-        """Return p = g(t, q), possibly above 1."""
+        """Return the largest p at level t for each q, p = g(t, q), possibly above 1."""
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
-        """Return the q with p = g(t, q)."""
+        """Return the least q at level t for each p, the solution of p = g(t, q)."""
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return the largest distance of the log odds of g above their chord, [intervals].
+        """Return the largest distance of the log odds of g above their chord in each interval.
 
-        Intervals lie between neighboring q; chords are straight in the log odds of q.
+        Intervals lie between adjacent values of q. Chords are straight in the log odds of q.
         """
         ...
 
 
 class Estimates(NamedTuple):
-    """Agresti and Coull's estimates of p and q, and the variances of these estimates."""
+    """Agresti and Coull's estimates of p and q, and the variances of both estimates."""
 
     p: Floats
     q: Floats
@@ -147,7 +148,7 @@ class _Straight:
         raise NotImplementedError
 
     def ordered(self, found: Estimates, quantile: float) -> Floats:
-        """Return s for estimates from the counts."""
+        """Return the order s of counts, from the estimates of p and q."""
         raise NotImplementedError
 
     def order(
@@ -188,8 +189,8 @@ class Ratio(_Straight):
     """(t, delta)-differential privacy, at databases that differ in k records.
 
     Attributes:
-        delta: The delta of the definition, in [0, 1).
-        distance: k, number of records in which the databases differ. (t, delta)-differential
+        delta: Delta of (epsilon, delta)-differential privacy, in [0, 1).
+        distance: k, the number of records in which the databases differ. (t, delta)-differential
             privacy of one record implies (k t, delta (e^(k t) - 1) / (e^t - 1))-differential
             privacy of k records.
     """
@@ -243,7 +244,7 @@ class Difference(_Straight):
     """Total variation of at most t for one record, and of k t for k records.
 
     Attributes:
-        distance: k, number of records in which the databases differ.
+        distance: k, the number of records in which the databases differ.
     """
 
     distance: int = 1

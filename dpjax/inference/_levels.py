@@ -1,7 +1,7 @@
 """Privacy levels from counts, as in Algorithms 1-4 of Gorla et al.
 
-A pair with an empty interval has no level. Levels are masked arrays in which such pairs are masked,
-so sums and maxima skip them.
+A pair with an empty interval has no level. Levels are returned as masked arrays, in which pairs
+with an empty interval are masked.
 
 Notation: N_j and M_j are the counts of interval j at the two inputs of a pair, n is the number of
 draws at each input, alpha is the order.
@@ -47,9 +47,9 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
 
 
 def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.MaskedArray:
-    """Return the Renyi level of each pair of inputs: eq. (17), the larger of both directions.
+    """Return the Renyi level of each pair of inputs, the larger value of both directions.
 
-    One direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
+    By eq. (17), the value in one direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
 
     Args:
         counts: Whole numbers [..., k, m], counts of m intervals at k inputs; every row has the same

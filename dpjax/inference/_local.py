@@ -1,4 +1,4 @@
-"""Lower bounds at the witness of a local search, by an exact method where draws are few.
+"""Lower bounds on the privacy loss at the witness of a local search.
 
 The search stage finds the witness, an output or a point with a large privacy loss. The confirm
 stage bounds the loss at the witness.
@@ -22,7 +22,7 @@ from dpjax.inference._normal import (
 )
 
 _MIN_EXPECTED_DRAWS = 25
-"""Expected number of draws at the witness below which the bound is exact, not normal."""
+"""If fewer draws are expected at the witness, the exact bound replaces the normal bound."""
 
 
 class KernelSums(NamedTuple):
@@ -46,15 +46,16 @@ class KernelSums(NamedTuple):
 
 
 class LocalBounds(NamedTuple):
-    """Bounds and estimates of several runs; every entry has the shape [...] of the runs.
+    """Bounds and estimates of several runs, whose shape is [...].
 
     Attributes:
         lower_bound: LB, the lower bound on epsilon.
         estimate: Privacy loss at the witness, from densities truncated at the floor.
         densities: [..., 2], confirmed densities at the witness, before truncation.
         standard_error: Standard error of the estimate; NaN where the bound is exact.
-        on_floor: Whether a density of the search stage was at the floor, at one or both sides.
-        exact: Whether the bound is the exact binomial one.
+        on_floor: Whether a density of the search stage was at the floor, at one side or at both
+            sides.
+        exact: Whether the bound is the exact binomial bound.
     """
 
     lower_bound: NDArray[np.float64]
@@ -75,18 +76,18 @@ def local_bounds(
 ) -> LocalBounds:
     """Return lower confidence bounds on epsilon from the confirm stage of MPL.
 
-    Whether a bound is exact, and in which direction it holds, is decided by the search stage alone.
-    These choices therefore do not reduce the confidence. Where a density from the search stage is
-    at the floor, or too small for 25 expected confirmation draws, the bound is the exact binomial
-    one for the event at the witness.
+    The search stage alone decides whether a bound is exact, and in which direction it holds, so the
+    choice does not reduce the confidence. The bound is the exact binomial bound for the event at
+    the witness if a density from the search stage is at the floor, or too small for 25 expected
+    confirmation draws.
 
     Args:
         search_densities: [..., 2], densities from the search stage at the witness, before
             truncation.
         floor: [...], tau, the floor at which densities are truncated.
-        events: [..., 2], integers, confirmation draws in the event at the witness.
-        kernel: Kernel sums, if outputs are real numbers; None, if they are outcomes.
-        num_confirm: N, confirmation draws per side.
+        events: Integers [..., 2], numbers of confirmation draws in the event at the witness.
+        kernel: Kernel sums if outputs are real numbers, and None if outputs are categories.
+        num_confirm: N, the number of confirmation draws per side.
         confidence: Confidence of each bound, 1 - alpha.
 
     Returns:

@@ -18,7 +18,8 @@ from dpjax.core import validate
 def frequency_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
     """Return the standard error of |ln(p / p')|: sqrt((1 / p + 1 / p' - 2) / N).
 
-    For frequencies [..., 2], the result is float64 [...], and infinite where a frequency is 0.
+    For frequencies of shape [..., 2], the result is float64 [...]. The standard error is infinite
+    where a frequency is 0.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, discrete case.
@@ -32,10 +33,10 @@ def kernel_error(
 ) -> NDArray[np.float64]:
     """Return the standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)).
 
-    R is the integral of K^2. The formula omits the -f^2 terms of the exact variance, so it is
-    slightly too large where the density is smooth: in the paper's experiments, the true error is
-    0.93 to 0.97 times the formula's value. Where probability is concentrated on a scale below h,
-    for instance at an atom, the result is too small; `kernel_exact_error` is not.
+    R is the integral of K^2. Where the density is smooth, the formula is slightly too large: in the
+    paper's experiments, the true error is 0.93 to 0.97 times the formula's value. Where probability
+    is concentrated on a scale below h, for instance at an atom, the formula is too small, and
+    `kernel_exact_error` is right.
 
     Args:
         densities: Densities f and f', [..., 2].
@@ -73,7 +74,7 @@ def kernel_exact_error(
 
 
 def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
-    """Validate the arguments (TypeError or ValueError if invalid) and return `frequency_error`."""
+    """Validate the arguments, and return `frequency_error`."""
     validate.positive_int(num_confirm=num_confirm)
     validate.shares(above_0=True, frequencies=frequencies)
     return frequency_error(frequencies, num_confirm)
@@ -84,7 +85,8 @@ def kernel_standard_error(
 ) -> NDArray[np.float64]:
     """Validate the arguments and return `kernel_error`.
 
-    Arguments are those of `kernel_error`; if one is invalid, a TypeError or ValueError is raised.
+    Arguments are the same as for `kernel_error`. An invalid argument raises a TypeError or a
+    ValueError.
     """
     validate.positive_int(num_confirm=num_confirm, dimension=dimension)
     validate.positive(
@@ -98,8 +100,8 @@ def kernel_exact_standard_error(
 ) -> NDArray[np.float64]:
     """Validate the arguments and return `kernel_exact_error`.
 
-    Arguments are those of `kernel_exact_error`; if one is invalid, a TypeError or ValueError is
-    raised.
+    Arguments are the same as for `kernel_exact_error`. An invalid argument raises a TypeError or a
+    ValueError.
     """
     validate.positive_int(num_confirm=num_confirm)
     validate.shares(above_0=True, mean=mean, mean_square=mean_square)
@@ -114,10 +116,10 @@ def normal_lower_bound(
     """Return the lower bound LB = max(loss + Phi^-1(1 - confidence) * standard error, 0).
 
     Args:
-        loss: Estimated losses: log-ratios in a direction that was chosen without these draws.
+        loss: Estimated privacy losses in a direction that was chosen independently of the draws.
         standard_error: Standard errors of the losses.
-        confidence: Asymptotic probability that the bound is at most the true loss; one number, or
-            one per loss.
+        confidence: Asymptotic probability that the bound is at most the true loss: one number, or
+            one number per loss.
 
     Returns:
         Lower bounds, float64.

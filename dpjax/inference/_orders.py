@@ -1,4 +1,4 @@
-"""Orders of cells, by the ratio of the two sides or along a line."""
+"""Orders of cells, by the ratio of their probabilities or by their positions along a line."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,16 +12,16 @@ _SHRINKAGE = 1.0
 """Number of standard errors of the search by which the ratio of a cell is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor on the scores of cells that are likelier at this side, so that these cells come first:
-without the factor, their scores are above 2^-64, and the scores of all cells are below 1. A power
-of two causes no rounding."""
+"""Factor on the scores of cells that are likelier at one side, so that they precede the cells that
+are likelier at the other side. All scores are between 2^-64 and 1 without the factor."""
 
 
 class Orders(NamedTuple):
     """Orders of cells, whose initial segments are candidate sets.
 
     Attributes:
-        order: int64 [..., 2, cells], cell at each position, for each likelier side.
+        order: int64 [..., 2, cells], the cell at each position of the order, for each likelier
+            side.
         most: int64 [..., 2], largest number of cells in a set.
         ends: int64 [..., 2, cells], the position of the last cell that is tied with the cell at
             each position; a set contains all or none of the tied cells.
@@ -33,15 +33,16 @@ class Orders(NamedTuple):
 
 
 class ByRatio(NamedTuple):
-    """Cells sorted by a lower bound on their ratio, those that are likelier at a side first.
+    """Cells sorted by a lower bound on the ratio of their probabilities, largest first.
 
     Attributes:
         allowed: bool [cells], cells that are allowed in events.
-        labels: int64 [cells], group of each cell, whose ratio replaces the cell's own; None to use
-            each cell's own ratio.
+        labels: int64 [cells], the group of each cell. The ratio of the group replaces the ratio of
+            the cell, unless `labels` is None.
         order: int64 [cells], cells sorted by group.
         starts: int64 [groups], first positions of the groups in `order`.
-        ordered: Whether ties are broken by cell number; if not, tied cells are kept together.
+        ordered: Whether ties are broken by cell number. If False, a set contains all or none of the
+            tied cells.
     """
 
     allowed: NDArray[np.bool_]
@@ -61,7 +62,7 @@ class ByRatio(NamedTuple):
         return cls(allowed, labels, order, starts, ordered)
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders for counts [..., 2, cells], highest ratios first."""
+        """Return the orders of cells with counts [..., 2, cells], highest ratios first."""
         known, draws = counts, counts.sum(axis=-1, keepdims=True)
         if self.labels is not None:
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
@@ -92,10 +93,10 @@ class ByRatio(NamedTuple):
 
 
 class ByPosition(NamedTuple):
-    """Cells ordered along a line from each end; cells without a position are last, and in no set.
+    """Cells ordered along a line from each end. No set contains cells without a position.
 
     Attributes:
-        order: int64 [2, cells], cell at each position, from each end of the line.
+        order: int64 [2, cells], the cells in their order from each end of the line.
         most: int64 [2], largest number of cells in a set.
     """
 
@@ -110,7 +111,7 @@ class ByPosition(NamedTuple):
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders along the line; see `ByRatio.orders`."""
+        """Return the orders of cells along the line, for both ends."""
         shape = counts.shape
         each = np.broadcast_to(np.arange(shape[-1]), shape)
         return Orders(
@@ -119,10 +120,11 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Orders of cells, with the side at which their sets should be likelier.
+    """Orders of cells, each with the side at which its sets should be likelier.
 
     Attributes:
-        order: int64 [candidates], index of the order; way i makes the orders 2 i and 2 i + 1.
+        order: int64 [candidates], index of the order. Way number i of ordering cells makes the
+            orders 2 i and 2 i + 1.
         direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
         by_ratio: bool [candidates], whether the order is by ratios.
     """
@@ -133,7 +135,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def of(cls, ways: Sequence[ByRatio | ByPosition]) -> "Candidates":
-        """Return orders by ratio, for one side each, and orders along lines, for both sides."""
+        """Return each order by ratio with one side, and each order along a line with both sides."""
         found = []
         for i, way in enumerate(ways):
             by_ratio = isinstance(way, ByRatio)

@@ -1,10 +1,10 @@
-"""Payoffs of one block of draws, where pairs with a common database bet on the same draws.
+"""Payoffs of one block of draws, if pairs with a common database bet on the same draws.
 
 Let D and E be the two databases of a pair, and let n_D and n_E be the numbers of draws of the block
 at D and E, including draws that were made for other pairs. Let (w, v') be the `weights` of the pair
 for n_D and n_E draws. The bet of the pair is then u = w - 1 for outputs at D, and v = v' - 1 for
 outputs at E. If the level holds, then n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. If bets are added
-with coefficients c >= 0, the inequality holds for the sum, over all databases D:
+with coefficients c >= 0, the sum over all databases D satisfies
 
     sum_D n_D sum_j P_D(j) U_D(j) <= 0,    U_D = the sum of c u over the pairs at D.
 
@@ -12,10 +12,9 @@ Each draw at D with output j multiplies the wealth once, by 1 + U_D(j) >= 0. Dra
 so the mean of the product over all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most
 1 by the inequality of arithmetic and geometric means.
 
-The coefficients are the expert's fractions, reduced in two ways. First, several pairs may bet on
-the same outputs, and the sum of their bets would be larger than the best bet. `_damped` therefore
-reduces each bet by as much as other bets have in common with it. Second, `_room` keeps U_D above
--1. If a pair shares no database, its bet is not reduced.
+The coefficients are the expert's fractions, reduced in two ways. `_damped` reduces bets that are
+correlated, because their sum would otherwise be larger than the best bet. `_room` keeps U_D above
+-1. The bets of a pair that shares no database are not reduced.
 """
 
 from collections.abc import Iterator
@@ -32,10 +31,11 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _ROWS = 2048
-"""Number of bets per call, so that their tables fit in a processor's cache."""
+"""Number of bets that are computed in one call, so that their tables fit in a processor's cache."""
 
 _MOST_CODES = 2**52
-"""Largest number of combinations of groups that are numbered before unused ones are dropped."""
+"""Largest number of combinations of groups that are numbered before unused combinations are
+dropped."""
 
 _MOST_LOST = 0.95
 """Largest share of the wealth that bets of several pairs on one database can lose by one draw."""
@@ -47,7 +47,7 @@ class Block(NamedTuple):
     Attributes:
         x: Counts [pairs, cells] at the database, of the draws that were made for each pair.
         y: Counts [pairs, cells] at the neighbor, of the draws that were made for each pair.
-        shared: IDs of the databases, int64 [pairs, 2]; see `Wealth`.
+        shared: IDs of the two databases of each pair, int64 [pairs, 2].
     """
 
     x: Counts
@@ -61,12 +61,12 @@ class Block(NamedTuple):
 
 
 class _Common(NamedTuple):
-    """A database of several pairs.
+    """A database that several pairs have in common.
 
     Attributes:
-        members: Side and pair of each place where the database occurs, int64 [members, 2].
-        labels: Group of each atom, according to each member, int64 [members, atoms]. An atom is a
-            set of cells that lie in one group of every member.
+        members: Side and pair of each occurrence of the database, int64 [members, 2].
+        labels: Group of each atom for each member, int64 [members, atoms]. An atom is a set of
+            cells that lie in the same group for every member.
         counts: Counts of the block's draws in the atoms, [atoms].
         mass: Expected draws of the block in the atoms, [atoms].
     """
@@ -81,13 +81,13 @@ class _Common(NamedTuple):
         return table[..., self.members[:, 0], self.members[:, 1], :]
 
     def placed(self, bets: Floats) -> Floats:
-        """Return bets [2, pairs, levels, groups] of the members, [levels, members, atoms]."""
+        """Return the members' bets on atoms, [levels, members, atoms], from bets on groups."""
         own = bets[self.members[:, 0], self.members[:, 1]].swapaxes(0, 1)
         return np.take_along_axis(own, self.labels[None], axis=2)
 
 
 def pooled(first: Counts, second: Counts, shared: Counts) -> tuple[Counts, Counts]:
-    """Return counts [pairs, cells] at both sides, summed over all places of the same database."""
+    """Return counts [pairs, cells] at both sides, summed over all pairs with the same database."""
     numbers = shared.T.ravel()
     if np.unique(numbers).size == numbers.size:
         return first, second
@@ -108,16 +108,15 @@ def gains(
 ) -> Floats:
     """Return the gain in ln wealth from one expert's bets, [bets, pairs, levels].
 
-    If several pairs share a database, the gain from its draws is counted once, at the first of
-    these pairs.
+    If several pairs share a database, the gain from its draws is counted once, for the first pair.
 
     Args:
         block: Draws of the block.
-        known: Pooled counts [pairs, cells] of all earlier blocks, from which `expert` was made.
+        known: Pooled counts [pairs, cells] of all earlier blocks, from which the expert was made.
         expert: Expert, made from earlier draws alone.
         hypothesis: Hypothesis to bet against.
         grid: Levels [levels].
-        is_refuted: Levels that need no more bets, [levels].
+        is_refuted: Whether each level is refuted already, bool [levels].
     """
     drawn = block.pooled
     counts = np.stack([expert.grouped(side) for side in drawn])
@@ -178,7 +177,7 @@ def _at_places(members: Counts, place: Counts) -> Counts:
 def _common(
     block: Block, drawn: tuple[Counts, Counts], known: tuple[Counts, Counts], expert: Expert
 ) -> Iterator[_Common]:
-    """Yield each database that occurs in more than one place among the pairs."""
+    """Yield each database that occurs more than once among the pairs."""
     for number in np.flatnonzero(np.bincount(block.shared.ravel()) > 1):
         pair, side = np.nonzero(block.shared == number)
         labels, atom = _atoms(expert.labels[pair], expert.p.shape[1])
@@ -192,10 +191,10 @@ def _common(
 
 
 def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
-    """Return the groups of each atom, [members, atoms], and the atom of each cell, [cells].
+    """Return the group of each atom for each member, and the atom of each cell.
 
     Args:
-        labels: Group of each cell in each member's grouping, [members, cells].
+        labels: Group of each cell for each member, [members, cells].
         groups: Number of groups.
     """
     code, width = labels[0], groups
@@ -210,16 +209,16 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
 
 
 def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floats]) -> Floats:
-    """Return a factor for each bet, [pairs, levels], small if other bets use the same draws alike.
+    """Return a factor for each bet, [pairs, levels], which is small for correlated bets.
 
-    Let C be the covariance of the bets. Bet i has the factor c_i = C_ii / sum_k max(C_ik, 0). With
-    these factors, the bets together grow at least as fast as half of the sum of c_i C_ii.
+    Let C be the covariance of the bets. Bet i has the factor c_i = C_ii / sum_k max(C_ik, 0). The
+    sum of the bets with the factors c_i grows at least as fast as half of the sum of c_i C_ii.
 
     Args:
         bets: u and v, [2, pairs, levels, groups].
         laws: Expected draws in the groups, [2, pairs, groups].
         common: Databases of several pairs.
-        placed: Bets of each of these databases, by `_Common.placed`.
+        placed: Bets on the atoms of each database in `common`.
     """
     own = np.matmul(bets**2, laws[..., None])[..., 0].sum(axis=0)
     others = np.zeros_like(own)
@@ -233,7 +232,7 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floa
 
 
 def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
-    """Reduce the shares [bets, pairs, levels], so that one draw loses at most _MOST_LOST."""
+    """Reduce the coefficients of bets, so that one draw loses at most the share _MOST_LOST."""
     lost = np.maximum(-bets.min(axis=3), 0) * share[:, None]
     least = np.ones_like(share)
     for database in common:
@@ -251,14 +250,14 @@ def _paid(
     is_own: NDArray[np.bool_],
     databases: tuple[list[_Common], list[Floats]],
 ) -> Floats:
-    """Return the log payoffs, [bets, pairs, levels]; see `gains`.
+    """Return the log payoffs of all bets, [bets, pairs, levels].
 
     Args:
         bets: u and v, [2, pairs, levels, groups].
         share: Coefficient of each bet, [bets, pairs, levels].
         counts: Counts of the draws in the groups, [2, pairs, groups].
         is_own: Whether a side's database belongs to one pair alone, bool [2, pairs].
-        databases: Databases of several pairs, and the bets of each by `_Common.placed`.
+        databases: Databases of several pairs, and the bets on the atoms of each database.
     """
     found = np.zeros(share.shape)
     for side in (0, 1):

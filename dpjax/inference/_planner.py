@@ -1,28 +1,28 @@
 """Plans of histogram estimates: precision, confidence and number of samples.
 
-`plan` computes whichever of `precision`, `confidence` and `num_samples` is not given: the finest
+Two of `precision`, `confidence` and `num_samples` are given. `plan` computes the third: the finest
 precision, the confidence, or the smallest number of samples per input. `plan_finite` does the same
 for finitely many outputs.
 
-There are two union bounds. "all-intervals" covers every count of every input, and so holds for the
-decisive intervals and pairs, those that determine the estimate. "published" is the bound in the
-paper: for LDP, it covers only 4 counts, those of the two decisive intervals at both inputs. If
-several pairs are compared, the published bound multiplies the confidences of two pairs: the pair
-with the largest level, and the pair with the largest estimate. Each of these pairs therefore needs
-the square root of the total confidence. The paper's proof is incomplete: the decisive intervals are
-known only after the draw, and pairs with a common input share draws.
+There are two union bounds. The bound "all-intervals" covers every count of every input. The bound
+"published" is the bound in the paper. For LDP, the bound "published" covers only 4 counts: the
+counts of two intervals, those that determine the estimate, at both inputs of a pair. If several
+pairs are compared, the published bound multiplies the confidences of two pairs: the pair with the
+largest level, and the pair with the largest estimate. The paper's proof is incomplete: the
+intervals that determine the estimate are known only after the draw, and pairs with a common input
+share draws.
 
 - LDP, densities on an interval: the paper tolerates an error of gamma / 12 of each count, but an
-  error of gamma / 3 is small enough. The larger error saves more samples than covering every count
-  costs: at gamma / 3, "all-intervals" needs a 4th to a 15th of the published number of samples. The
-  published number is therefore sufficient as well.
-- Renyi, densities, one pair: the two bounds coincide.
-- Finitely many outputs: there is no margin, so it is not enough to cover four counts. With 200
-  outputs at 200 inputs and a confidence of 0.95, 2 of 3 runs missed the precision of the published
-  bound. That bound is therefore rejected for finitely many outputs.
+  error of gamma / 3 is small enough. With gamma / 3, "all-intervals" needs only between 1/15 and
+  1/4 of the published number of samples, so the published number is sufficient.
+- Renyi levels, densities on an interval, one pair: the bounds "all-intervals" and "published"
+  coincide.
+- Finitely many outputs: the published bound, which covers four counts, is invalid and therefore
+  rejected. With 200 outputs at 200 inputs and a confidence of 0.95, 2 of 3 runs missed the
+  precision of the published bound.
 
-Notation: gamma precision, n num_samples, m num_intervals, k num_inputs, alpha order,
-tau and tau_1 lower_density and upper_density.
+Notation: gamma is `precision`, n is `num_samples`, m is `num_intervals`, k is `num_inputs`, and
+alpha is `order`.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -57,10 +57,10 @@ class Plan:
     """A number of samples with the precision and the confidence that it reaches.
 
     Attributes:
-        num_intervals: m, intervals (or outputs) that are counted.
-        num_samples: n, draws at each input.
-        num_inputs: k, inputs that are sampled: 2 for one pair; for an interval of inputs, the
-            number of mid-points (Algorithms 2 and 4).
+        num_intervals: m, the number of intervals (or outputs) that are counted.
+        num_samples: n, the number of draws at each input.
+        num_inputs: k, the number of sampled inputs: 2 for one pair, or the number of mid-points for
+            an interval of inputs (Algorithms 2 and 4).
         precision: gamma, the largest error of the estimate, in nats.
         confidence: Least probability that the error is at most the precision.
         order: alpha of Renyi LDP, or None for LDP.
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def total_samples(self) -> int:
-        """Draws at all inputs together, k n."""
+        """Total number of draws at all inputs, k n."""
         return self.num_inputs * self.num_samples
 
     def seconds(self, draws_per_second: float) -> float:
@@ -93,7 +93,7 @@ class Plan:
         return self.total_samples / draws_per_second
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the name and the formatted value of each number."""
+        """Return the name and the formatted value of each number of the plan."""
         what = "LDP epsilon" if self.order is None else f"Renyi level of order {self.order:g}"
         finite = isinstance(self.assumption, FiniteOutputs)
         return [
@@ -108,16 +108,16 @@ class Plan:
         ]
 
     def __str__(self) -> str:
-        """Return a row for each number."""
+        """Return a row of text for each number of the plan."""
         pad = max(len(name) for name, _ in self.rows())
         return "\n".join(f"{name:<{pad}}  {value}" for name, value in self.rows())
 
     def _repr_html_(self) -> str:
-        """Show the numbers in a notebook."""
+        """Show the plan in a notebook."""
         return html_titled("Plan of a histogram estimate", self.rows())
 
     def to_dict(self) -> dict[str, object]:
-        """Return JSON values, one entry per field; the assumption is nested."""
+        """Return the fields as JSON values, with the assumption as a nested dictionary."""
         fields = {name: value for name, value in vars(self).items() if name != "assumption"}
         return {
             **fields,
@@ -148,17 +148,18 @@ def plan(
         precision: gamma > 0, the largest accepted error, in nats.
         confidence: Least probability that the error is at most the precision, strictly between 0
             and 1.
-        num_samples: n >= 1, draws at each input.
+        num_samples: n >= 1, the number of draws at each input.
         order: alpha > 1 for Renyi LDP (Algorithms 3 and 4); None for LDP (Algorithms 1 and 2).
-        inputs: Number of inputs that are compared (2: one pair), or an `InputInterval` (Algorithms
-            2 and 4).
-        bound: "all-intervals", which covers every count, or "published", as in the paper.
+        inputs: Number of inputs that are compared (2 for one pair), or an `InputInterval`
+            (Algorithms 2 and 4).
+        bound: Union bound: "all-intervals", which covers every count, or "published", as in the
+            paper.
         max_samples: Largest feasible number of draws per input.
 
     Raises:
         TypeError: When an argument is not a number, or not an integer.
-        ValueError: When an argument is out of its range, C >= 2 / W^2, more than `max_samples`
-            would be needed, or `num_samples` reaches no precision or confidence.
+        ValueError: When an argument is out of its range, when C >= 2 / W^2, when more than
+            `max_samples` would be needed, or when `num_samples` reaches no precision or confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
@@ -188,14 +189,15 @@ def plan_finite(
         confidence: As in `plan`.
         num_samples: As in `plan`.
         order: As in `plan`.
-        num_inputs: Number of inputs that are compared (2: one pair).
-        bound: "all-intervals"; the published bound does not hold for finitely many outputs.
+        num_inputs: Number of inputs that are compared (2 for one pair).
+        bound: Union bound: "all-intervals", because "published" is invalid for finitely many
+            outputs.
         max_samples: As in `plan`.
 
     Raises:
         TypeError: When an argument is not a number, or not an integer.
-        ValueError: When `plan` would raise a ValueError, `least_probability` is above 1 /
-            num_outputs, or `bound` is "published".
+        ValueError: When `plan` would raise a ValueError, when `least_probability` is above 1 /
+            num_outputs, or when `bound` is "published".
 
     References:
         Gorla et al., Remark 2.
@@ -268,7 +270,7 @@ class _Guarantee(NamedTuple):
     bound: str
 
     def confidence(self, precision: float, num_samples: int) -> float:
-        """Return the confidence, at most 0 where the bound is vacuous."""
+        """Return the confidence, which is at most 0 if the union bound is vacuous."""
         layout = self.assumption.layout(precision, self.order)
         if self.bound == "all-intervals":
             return 1 - layout.all_intervals().shortfall(num_samples)

@@ -1,6 +1,7 @@
-"""Experts, each of which groups cells and estimates their laws from earlier blocks only.
+"""Experts for bets: each groups the cells, and estimates their probabilities from earlier blocks.
 
-Notation: X and Y [pairs, cells] are the counts so far at the database and at its neighbor.
+Notation: X and Y [pairs, cells] are the counts of all blocks so far at the database and at its
+neighbor.
 """
 
 from typing import NamedTuple
@@ -14,19 +15,19 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_OUTCOMES = 16
-"""Each cell is bet on individually if there are at most this many cells."""
+"""If there are at most this many cells, bets are placed on each cell individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
-"""After n draws, a bet uses the fraction c = n / (n + rho) with rho from PSEUDO_DRAWS. SPLIT_DRAWS
-are the pseudo-draws by which a binary split is shrunk to the share of both sides together."""
+"""After n draws, a bet uses the fraction c = n / (n + rho) with rho from PSEUDO_DRAWS. With
+SPLIT_DRAWS pseudo-draws, the shares of a binary split are shrunk to the shares of both sides
+together."""
 
 _STAKES = (0.4, 0.1, 0.5)
-"""Share of the initial wealth for each rho. Levels slightly above the claim need a larger rho, and
-hundreds of times as many draws as levels far above it."""
+"""Share of the initial wealth for each rho in PSEUDO_DRAWS."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
-"""_LINE_GROUPS is the number of groups of equal mass. If draws are expensive, groups are made by
-binary splits of the depths _DEPTHS instead, which give 8 and 16 groups."""
+"""_LINE_GROUPS is the number of groups of equal mass. If draws are expensive, binary splits of the
+depths _DEPTHS make 8 and 16 groups instead."""
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
 """_ERRORS is the number of standard errors subtracted from the level of a half-line. _SHRINKAGE is
@@ -34,7 +35,7 @@ the number of draws added to each cell before cells are sorted by ratio."""
 
 
 class Expert(NamedTuple):
-    """A grouping of the cells with the laws and fractions of its bets.
+    """A grouping of the cells, with the estimated laws and the fractions of its bets.
 
     Attributes:
         labels: Group of each cell, int64 [pairs, cells].
@@ -49,12 +50,12 @@ class Expert(NamedTuple):
     fractions: Floats
 
     def grouped(self, counts: Counts) -> Counts:
-        """Return the counts of the groups, [pairs, groups]."""
+        """Return counts of groups, [pairs, groups], from counts of cells."""
         return sums(counts, self.labels, self.p.shape[1])
 
 
 def stakes(few: bool) -> Floats:
-    """Return the wealth of each bet of all experts before the first draw, [bets]; its mean is 1."""
+    """Return the initial wealth of each bet of all experts, [bets], whose mean is 1."""
     if few:
         return np.ones(len(_DEPTHS) * len(SPLIT_DRAWS))
     return len(_STAKES) * np.tile(_STAKES, 2)
@@ -68,8 +69,9 @@ def experts(
     Args:
         first: Counts X at the database.
         second: Counts Y at the neighbor.
-        few: Whether draws are expensive. If True, shares are shrunk, and all fractions c are 1.
-        ordered: Whether adjacent cells have similar ratios; if not, cells are sorted by ratio.
+        few: Whether draws are expensive. If True, estimated shares are shrunk, and all fractions c
+            are 1.
+        ordered: Whether adjacent cells have similar ratios. If False, cells are sorted by ratio.
         hypothesis: Hypothesis to bet against.
     """
     cells = first.shape[1]
@@ -126,11 +128,10 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
 
 
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
-    """Group cells into 0, likelier at the database; 1, likelier at the neighbor; and 2, the rest.
+    """Group cells: 0 (likelier at the database), 1 (likelier at the neighbor), 2 (all others).
 
-    Groups 0 and 1 are half-lines. The first half-line has the largest level minus three standard
-    errors. The second is the best half-line in the opposite direction that does not overlap the
-    first.
+    Groups 0 and 1 are half-lines. One is the half-line with the largest level minus three standard
+    errors. The other is the best half-line in the opposite direction that does not overlap it.
     """
     pairs, cells = x.shape
     n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
@@ -178,10 +179,10 @@ def shown(
 
 
 def _added(n: Counts, m: Counts) -> tuple[Floats, Floats]:
-    """Return pseudo-counts for n and m draws, 1 at the side with fewer draws.
+    """Return pseudo-counts for n and m draws, which are 1 at the side with fewer draws.
 
-    The pseudo-counts are proportional to the draws, so that an outcome without draws has the same
-    share at both sides.
+    The pseudo-counts are proportional to the draws, so that an outcome that was never drawn has the
+    same estimated share at both sides.
     """
     least = np.maximum(np.minimum(n, m), 1)
     return np.maximum(n, 1) / least, np.maximum(m, 1) / least

@@ -28,20 +28,21 @@ def simpler(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> Event:
-    """Replace an event by one with fewer parts and nearly the same expected bound, if there is one.
+    """Replace an event by a simpler event with nearly the same expected bound, if there is one.
 
     A half-line is preferred to a range or the complement of a range. The event's cells without a
-    position on the line are kept. As in `choose_event`, a set is made from each half of the search
-    set and evaluated on the other half, with the same shrinkage; the returned set is made from all
+    position on the line are kept. Candidates are evaluated as in `choose_event`: a set is made from
+    each half of the search set and evaluated on the other half. The returned event is made from all
     draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
-        halves: int64 [2, 2, cells], counts of both halves of the search set at both sides.
+        halves: int64 [half, side, cells], counts of both halves of the search set at both sides.
         lines: Positions of the cells along each numeric axis, NaN for cells without a position.
-        allowed: bool [cells], cells that are allowed in an event. If None, all cells are.
-        num_confirm: N, fresh draws per side; if `Shared`, they are divided optimally for each
-            event.
+        allowed: bool [cells], cells that are allowed in an event. If `allowed` is None, all cells
+            are allowed.
+        num_confirm: N, the number of fresh draws per side. If `num_confirm` is a `Shared`, the
+            draws are divided optimally for each event.
         confidence: Confidence of the bound.
         hypothesis: Hypothesis whose level is bounded.
     """
@@ -54,7 +55,7 @@ def simpler(
     errors = errors_by_ratio(halves)
 
     def shares_of(inside: NDArray, counts: NDArray) -> Shares:
-        """Estimate the probabilities of sets that hold `inside` draws, and shrink their ratio."""
+        """Estimate probabilities of sets that contain `inside` draws, and shrink their ratios."""
         draws = counts.sum(axis=-1)
         return shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
 
@@ -94,7 +95,7 @@ class _Ranges:
     """All ranges of cells between two ends along a line, and their complements.
 
     Attributes:
-        half_lines: bool [sets], whether a set has only one end.
+        half_lines: bool [sets], whether each set is a half-line, with only one end.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class _Ranges:
         self.half_lines = np.concatenate([half, half])
 
     def counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of draws in each set, [2, sets]."""
+        """Return the number of draws in each set at both sides, [2, sets]."""
         number = np.searchsorted(self._ends, self._line[self._placed], side="right")
         size = len(self._ends) + 1
         bins = np.stack([np.bincount(number, c, size) for c in counts[:, self._placed]])
@@ -130,7 +131,7 @@ class _Ranges:
 
 
 def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Count the parts of an event along a line; cells that are not `seen` are skipped."""
+    """Count the parts of an event along a line, without the cells that are not `seen`."""
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
@@ -144,7 +145,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return ends for ranges: the ends of the event's parts, and equally spaced quantiles."""
+    """Return the ends of the event's parts, and equally spaced quantiles, as ends of ranges."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

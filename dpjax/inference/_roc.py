@@ -13,8 +13,8 @@ from dpjax.core.wording import BadValue
 class Roc:
     """Empirical ROC curve of an attack that guesses "included" for scores above a threshold.
 
-    Between two points, the curve is straight: an attack reaches these rates if it chooses one of
-    the two thresholds at random.
+    Between two points, the curve is straight. An attack reaches the rates on the line between two
+    points if it chooses one of the two thresholds at random.
 
     Attributes:
         false_positive: Share of the excluded canaries that are guessed to be included, for each
@@ -30,8 +30,8 @@ class Roc:
     def area(self) -> float:
         """Area under the curve.
 
-        It equals the share of pairs of an included and an excluded canary in which the included one
-        has the higher score. Pairs with equal scores count half.
+        Consider all pairs of an included and an excluded canary. The area is the share of pairs in
+        which the included canary has the higher score. Pairs with equal scores count half.
         """
         return float(np.trapezoid(self.true_positive, self.false_positive))
 
@@ -57,18 +57,19 @@ class Roc:
 def attack_roc(included: ArrayLike, excluded: ArrayLike) -> Roc:
     """Return the ROC curve of an attack from its scores.
 
-    The curve describes how well this attack did on these canaries. It bounds nothing: for a bound,
-    audit `dpjax.Recorded(included, excluded)` or `dpjax.OneRun`.
+    The curve describes the success of the attack on the given canaries. It is an estimate. For a
+    lower bound on the privacy level, audit `dpjax.Recorded(included, excluded)` or `dpjax.OneRun`.
 
     Args:
         included: Scores of canaries that were included in a training, shape [n].
-        excluded: Scores of canaries that were not, shape [m].
+        excluded: Scores of canaries that were excluded from the training, shape [m].
 
     Returns:
         The curve, with at most n + m + 1 points.
 
     Raises:
-        ValueError: When there are no scores, a score is NaN, or the scores are not a vector.
+        ValueError: When there are no scores, when a score is NaN, or when the scores are not a
+            vector.
 
     Example:
         >>> from dpjax.inference import attack_roc

@@ -1,14 +1,14 @@
 """The safety check, which tests a claimed Lipschitz constant.
 
-Every guarantee of the histogram estimators rests on a constant that no number of outputs can
-confirm. Outputs can refute a claim, however: if it is true, neighboring intervals have nearly equal
-counts with at least a known probability. A `SafetyCheck` holds that probability and the limit on
-the gap between counts. If too few of several runs stay within the limit, the claim is refuted, with
-a p-value. Counts within the limit confirm nothing: the densities may still be arbitrarily rough
-inside an interval.
+Every guarantee of the histogram estimators rests on a Lipschitz constant that no number of outputs
+can confirm. Outputs can refute a claimed constant, however. If the claim is true, counts of
+neighboring intervals are nearly equal with at least a known probability. A `SafetyCheck` contains
+this probability and the limit on the gap between the counts. If too few of several runs stay within
+the limit, the claim is refuted, with a p-value. Counts within the limit do not confirm the claim,
+because the densities may be arbitrarily rough inside an interval.
 
-Notation: C lipschitz, m num_intervals, w = width / m, tau and tau_1 the density bounds of
-Lemma 1, n num_samples, k num_inputs.
+Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, and k is
+`num_inputs`. The density bounds of Lemma 1 are tau and tau_1.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -33,9 +33,11 @@ class SafetyVerdict:
     Attributes:
         num_runs: Number of runs.
         num_within: Number of runs in which every gap is within the limit.
-        probability: Least probability, if the claim is true, that a run is within the limit.
-        p_value: Largest probability, if the claim is true, of at most `num_within` runs within the
-            limit (one-sided binomial test); 1 if `probability` is 0 or less.
+        probability: Least probability, if the claimed constant is true, that all gaps of a run are
+            within the limit.
+        p_value: Largest probability, if the claim is true, that at most `num_within` runs are
+            within the limit (one-sided binomial test). The p-value is 1 if `probability` is 0 or
+            less.
     """
 
     num_runs: int
@@ -54,13 +56,13 @@ class SafetyCheck:
     """A limit on the gaps between the counts of neighboring intervals.
 
     Attributes:
-        num_intervals: m, number of intervals.
-        num_samples: n, draws at each input of one run.
-        num_inputs: k, inputs of one run (2: one pair).
+        num_intervals: m, the number of intervals.
+        num_samples: n, the number of draws at each input of one run.
+        num_inputs: k, the number of inputs of one run (2 for one pair).
         beta: The tolerated relative deviation of a count, strictly between 0 and 1.
         limit: C w^2 + 2 beta w tau_1, the limit on |N_j - N_(j+1)| / n.
-        probability: Least probability that a run stays within the limit if the claim is true; a
-            value of 0 or less states nothing.
+        probability: Least probability that a run stays within the limit if the claim is true. A
+            value of 0 or less is a vacuous bound.
 
     References:
         Gorla et al., Theorem 3 and eq. (9).
@@ -84,8 +86,8 @@ class SafetyCheck:
 
         Raises:
             TypeError: When the counts are not numbers.
-            ValueError: When the counts are not whole numbers >= 0, the shape does not end in [k,
-                m], or a row does not sum to n.
+            ValueError: When the counts are not whole numbers >= 0, when their shape does not end in
+                [k, m], or when a row does not sum to n.
         """
         validate.counts(counts=counts)
         counts = np.asarray(counts)
@@ -130,20 +132,21 @@ def safety_check(
     """Return the safety check for the counts of a planned run.
 
     Args:
-        plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If None, the
-            smallest beta that reaches `probability` is used.
-        probability: Least probability that one run passes if the claim is true; ignored if beta is
-            given.
+        plan: A plan for outputs in an interval, whose Lipschitz constant is the claim.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If `beta` is
+            None, the smallest beta that reaches `probability` is used.
+        probability: Least probability that one run passes the check if the claim is true. The
+            argument is ignored if `beta` is given.
 
     Returns:
-        The limit and its probability. The factor 4 m in the paper is for two inputs; for k inputs,
-        it is 2 k m.
+        The safety check. The paper's factor 4 m, which is for two inputs, becomes 2 k m for k
+        inputs.
 
     Raises:
-        TypeError: When the plan assumes finitely many outputs, where there is no constant to check.
-        ValueError: When an argument is out of its range, or the plan has too few samples to reach
-            the probability with any beta.
+        TypeError: When the plan assumes finitely many outputs, because such a plan has no Lipschitz
+            constant.
+        ValueError: When an argument is out of its range, or when the plan has too few samples to
+            reach the probability with any beta.
 
     References:
         Gorla et al., Theorem 3.
@@ -180,15 +183,15 @@ def plan_safety(
     beta: float | None = None,
     max_samples: int = MOST_SAMPLES,
 ) -> tuple[Plan, SafetyCheck]:
-    """Raise the number of samples until the safety check is informative.
+    """Raise the number of samples of a plan until its safety check can refute false claims.
 
     Args:
-        plan: A plan for outputs in an interval; its Lipschitz constant is the claim.
-        probability: Least probability that one run passes if the claim is true.
-        excess: Factor > 1; a density whose average slope is above `excess` times the claim exceeds
-            the limit.
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If None,
-            `excess` determines it.
+        plan: A plan for outputs in an interval, whose Lipschitz constant is the claim.
+        probability: Least probability that one run passes the check if the claim is true.
+        excess: Factor > 1. A density whose average slope is above `excess` times the claimed
+            constant exceeds the limit.
+        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If `beta` is
+            None, `excess` determines the deviation.
         max_samples: Largest feasible number of draws per input.
 
     Returns:
@@ -196,7 +199,7 @@ def plan_safety(
 
     Raises:
         TypeError: When the plan assumes finitely many outputs.
-        ValueError: When an argument is out of its range, or more than `max_samples` would be
+        ValueError: When an argument is out of its range, or when more than `max_samples` would be
             needed.
 
     References:

@@ -1,4 +1,4 @@
-"""The hypothesis of Gaussian differential privacy: a shift of normal laws, and its tangents.
+"""The hypothesis of Gaussian differential privacy, a shift of normal laws.
 
 References:
     Dong, Roth, Su (2022).
@@ -23,7 +23,7 @@ from dpjax.inference._hypotheses import (
 )
 
 _LARGEST_EPSILON = 600.0
-"""Largest epsilon of a tangent, so that its exponential is finite."""
+"""Largest epsilon of a tangent, chosen so that e^epsilon is finite in float64."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Shift:
     """mu-Gaussian differential privacy with mu = t: g is Phi(Phi^-1(q) + k t).
 
     Attributes:
-        distance: k, number of records in which the databases differ.
+        distance: k, the number of records in which the databases differ.
     """
 
     distance: int = 1
@@ -61,11 +61,11 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents of g that touch it near the event with the largest level of each pair.
+        """Return tangents of g that touch g near the event with the largest level of each pair.
 
-        The slope of g is exp(-s z), where s is the shift and z is the mean of the normal quantiles
-        of the event's two probabilities. The intercept is the delta of Gaussian noise at epsilon =
-        ln(slope).
+        The slope of the tangent is exp(-s z), where s is the shift and z is the mean of the normal
+        quantiles of the event's two probabilities. The intercept of the tangent is the delta of
+        Gaussian noise at epsilon = ln(slope).
 
         References:
             Dong, Roth, Su (2022), Corollary 2.13.
@@ -95,7 +95,7 @@ class Shift:
         return scipy.special.ndtr(x - self.distance * level)
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """See `Hypothesis`; this bound uses the largest change of the slope in an interval."""
+        """Bound the distance in `Hypothesis.lift` by the largest change of the slope."""
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)
@@ -104,7 +104,7 @@ class Shift:
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Return the least and greatest slope of the log odds of Phi(x) between neighboring x.
+    """Return the least and greatest slope of the log odds of Phi(x) between adjacent x.
 
     The slope increases with |x|.
     """

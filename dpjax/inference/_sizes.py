@@ -1,8 +1,8 @@
 """Division of an event's confirmation draws between both sides.
 
 An estimated level has the variance s1^2 / N1 + s2^2 / N2. For a given N1 + N2, the variance is
-least at N2 / N1 = s2 / s1. For epsilon at delta = 0, this ratio is
-sqrt((1 / q - 1) / (1 / p - 1)): the side at which an event is rare needs more draws.
+least at N2 / N1 = s2 / s1. For epsilon at delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)), so
+the side at which an event is rare needs more draws.
 
 References:
     Neyman (1934) for the optimal allocation.
@@ -16,32 +16,32 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._hypotheses import Hypothesis
 
 _STEPS, _MOST = 4, 12
-"""Ratios are rounded to 2^(k / 4) with |k| <= 12. Rounding costs less than a thousandth of the
-standard error, and gives the same sizes on machines that compute logarithms differently."""
+"""Ratios of sample sizes are rounded to 2^(k / _STEPS) with whole numbers |k| <= _MOST. After
+rounding, machines that compute logarithms differently use the same sizes."""
 
 _PARTS = 0.5, 0.75
-"""Powers of the given ratio that are tried in addition to the powers 0 and 1."""
+"""Powers of the best ratio for many draws that are tried in addition to the powers 0 and 1."""
 
 _UNIT = 1e-12
-"""Factor on variances, so that they are as small as with very many draws."""
+"""Factor on variances, which makes them as small as with very many draws."""
 
 
 class Shared(NamedTuple):
     """Fresh draws that may be divided unequally between both sides, depending on the event.
 
     Attributes:
-        mean: N, draws per side on average.
+        mean: N, the average number of draws per side.
     """
 
     mean: int
 
 
 class Rivals(NamedTuple):
-    """Numbers of rivals, of which the one with the largest predicted bound will be confirmed.
+    """Numbers of rivals, of which only the rival with the largest predicted bound is confirmed.
 
     Attributes:
-        pairs: Searched pairs.
-        partitions: Partitions of the outputs of one pair.
+        pairs: Number of searched pairs.
+        partitions: Number of compared partitions of the outputs.
     """
 
     pairs: int = 1
@@ -49,11 +49,11 @@ class Rivals(NamedTuple):
 
 
 def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np.float64]:
-    """Return N2 / N1, draws at the other side for each draw at the likelier side, in [1/8, 8].
+    """Return the best ratio in [1/8, 8] of draws at the other side to draws at the likelier side.
 
     Args:
         p: Probabilities of events at the likelier side.
-        q: Probabilities at the other side, of the same shape.
+        q: Probabilities of events at the other side, of the same shape.
         hypothesis: Hypothesis whose level is bounded.
     """
     p, q = np.asarray(p, np.float64), np.asarray(q, np.float64)
@@ -67,9 +67,9 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return four ratios to compare, [4, ...]: 1, two values in between, and the given ratio.
+    """Return four ratios to compare, [4, ...]: 1, the given ratio, and two values in between.
 
-    The given ratio is best for many draws. If draws are few, the given ratio leaves too few of them
+    The given ratio is best for many draws. If draws are few, the given ratio leaves too few draws
     for the likelier side. The table lists exact mean bounds for the powers 0, 1/2, 3/4 and 1 of the
     ratio.
 

@@ -1,8 +1,8 @@
 """A smooth privacy loss along a line of cells, fitted to the counts of a search.
 
-The counts of a half-line in a tail are small and say little about its ratio. If neighboring cells
-have similar ratios, the rest of the line shows how the loss continues in the tail: for Gaussian
-noise it grows steadily, and for Laplace noise it levels off.
+The counts of a half-line in a tail are small, so they determine its ratio poorly. If adjacent cells
+have similar ratios, the loss in a tail continues the loss in the rest of the line: for Gaussian
+noise, the loss grows steadily, and for Laplace noise, the loss levels off.
 
 The fit is a logistic regression of the side on the position of an output. The log odds are a line
 in the normal score of the position, plus bends at fixed knots. All bends have the same standard
@@ -23,44 +23,44 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
-"""Shares of the draws at which groups of cells end. Their log odds are equally spaced; in the
-middle, the step is half as large."""
+"""Shares of the draws at which groups of cells end. The log odds of the shares are equally spaced,
+with half the spacing in the middle."""
 
 _KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
-"""Normal scores at which the log odds may bend; in the middle, the step is half as large.
+"""Normal scores at which the log odds may bend, with half the spacing in the middle.
 
-The smaller step is needed for Laplace noise with epsilon 0.2, whose loss rises within a fifth of a
-standard deviation. With the larger step everywhere, the fitted loss would be too smooth, and the
-mean bound at confidence 0.999 and 20,000 search draws would fall by 0.003.
+Without the half spacing, the mean bound for Laplace noise with epsilon 0.2 at confidence 0.999 and
+20,000 search draws would fall by 0.003.
 """
 
 _SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
 """Standard deviations of the bends to compare."""
 
 _FLAT, _STEEP = 1e-6, 1e-2
-"""Prior precisions of the constant and of the slope, so small that they hardly affect the fit."""
+"""Prior precisions of the constant and of the slope of the log odds, so small that they hardly
+affect the fit."""
 
 _STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
 """_STEPS is the maximum number of Newton steps. _LEAP is the largest change of the log odds in a
-step, and _EXTREME is their largest absolute value."""
+step, and _EXTREME is the largest absolute value of the log odds."""
 
 _SETTLED = 1e-8
-"""Change of the log odds in a step below which a fit needs no further step, whose change would be
-about the square of this one."""
+"""A fit ends after a Newton step that changes the log odds by less than this number."""
 
 _PARAMETERS = 6
-"""About the number of parameters that a fit uses."""
+"""Approximate number of parameters that a fit uses."""
 
 _MOST_WORTH = 1e3
-"""Largest number of draws that one smoothed draw may replace."""
+"""Largest number of draws that one draw of smoothed counts may replace."""
 
 
 class _Terms(NamedTuple):
     """Terms of the log odds, and products of each two terms.
 
     Attributes:
-        of_group: A constant, the normal score and the bends in each group, [groups, terms].
-        products: Products of each two terms, in one order only, [groups, products].
+        of_group: Values of the constant, of the normal score and of the bends in each group,
+            [groups, terms].
+        products: Products of all unordered pairs of terms, [groups, products].
         place: Index of the product of each two terms, [terms * terms].
     """
 
@@ -85,8 +85,8 @@ class HalfLines(NamedTuple):
 
     Attributes:
         counts: Counts at both sides, [2, runs, sets].
-        worth: Number of draws, at least 1, that one smoothed draw replaces: with so many draws, the
-            logarithm of the ratio has the same error.
+        worth: Number of draws, at least 1, that one draw of smoothed counts replaces. With counts
+            of so many draws, the logarithm of the ratio would have the same error.
     """
 
     counts: Floats
@@ -97,11 +97,12 @@ class Smooth(NamedTuple):
     """Cumulative smoothed counts along a line, as a function of the draws of both sides.
 
     Attributes:
-        pooled: [runs, groups + 1], draws of both sides.
-        first: [runs, groups + 1], smoothed draws of the first side.
+        pooled: [runs, groups + 1], cumulative draws of both sides.
+        first: [runs, groups + 1], cumulative smoothed draws of the first side.
         slopes: [runs, groups + 1, terms], derivatives of `first` with respect to the coefficients.
-        covariance: [runs, terms, terms], of the coefficients.
-        gain: [runs], twice the log likelihood of the fit, minus that of a constant loss.
+        covariance: [runs, terms, terms], covariance of the coefficients.
+        gain: [runs], twice the difference between the log likelihoods of the fit and of a constant
+            loss.
     """
 
     pooled: Floats
@@ -131,10 +132,10 @@ class Smooth(NamedTuple):
         )
 
     def half_lines(self, pooled: NDArray, *, from_end: bool) -> HalfLines:
-        """Return the smoothed counts of half-lines with these draws of both sides, [runs, sets].
+        """Return the smoothed counts of half-lines, [runs, sets].
 
         Args:
-            pooled: Draws of both sides in each half-line.
+            pooled: Total number of draws of both sides in each half-line.
             from_end: Whether half-lines start at the last cell instead of the first one.
         """
         runs = np.arange(len(pooled))[:, None]
@@ -181,8 +182,8 @@ def _grouped(counts: NDArray[np.int64]) -> Floats:
 def _fitted(counts: Floats) -> tuple[Floats, Floats]:
     """Return log odds of the first side, and the covariance of their coefficients.
 
-    All scales of the bends are fitted at once. Matrix products are computed for each run
-    separately, so that the bits of its fit do not depend on the number of runs.
+    Matrix products are computed for each run separately, so that the bits of a run's fit do not
+    depend on the number of runs.
 
     Args:
         counts: [runs, 2, groups].

@@ -1,8 +1,8 @@
 """The limits of black-box audits, in numbers and in words.
 
-n draws are likely to miss an event that is rarer than about 1 / n, and on this event a mechanism
-may leak without limit. Without an assumption on the densities, no estimator therefore has a
-guarantee, however many draws it uses (Theorem 1; Theorem 5 for Renyi levels).
+If an event is rarer than about 1 / n, n draws are likely to miss it, and a mechanism may leak
+without limit on this event. Therefore, no estimator has a guarantee without an assumption on the
+densities, however many draws it uses (Theorem 1; Theorem 5 for Renyi levels).
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -18,7 +18,7 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
     """Return the probability of an event that `num_samples` draws all miss with a given chance.
 
     Args:
-        num_samples: n, draws at one input.
+        num_samples: n, the number of draws at one input.
         chance: Probability that all draws miss the event, strictly between 0 and 1.
 
     Returns:
@@ -40,11 +40,11 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
     """Return the log-rarity at which all draws of a two-point mechanism are likely to be 0.
 
     The mechanism outputs 0 or 1. Let the probability of 1 be e^-log_rarity at one input, and
-    smaller at the other. Then `num_samples` draws at each input are all 0 with a probability of at
-    least `chance`, however large the level is.
+    smaller at the other input. All draws at both inputs are then 0 with a probability of at least
+    `chance`, however large the level is.
 
     Args:
-        num_samples: n, draws at each input.
+        num_samples: n, the number of draws at each input.
         chance: Least probability that all 2 n draws are 0, strictly between 0 and 1.
 
     Returns:
@@ -65,7 +65,7 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
     """Return the paragraph about the limits of the method, which every report contains.
 
     Args:
-        num_samples: n, number of draws at each input, or number of databases.
+        num_samples: n, the number of draws at each input, or the number of databases.
         seen: Unit of n: "draws" of a mechanism, or "databases" with results of a query.
 
     Raises:

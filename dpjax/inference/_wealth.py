@@ -1,16 +1,15 @@
 """The wealth of bets against levels of privacy, which bounds the level at any time.
 
 The wealth at a level is the mean, over bets, of the product of payoffs over all blocks and pairs.
-If the level holds, its expectation is at most 1 at any stopping time, so with probability at least
-1 - error it never reaches 1 / error (Ville). A grid of levels is fixed before the first draw. The
-bound is the largest level of the grid such that it and all smaller levels were refuted at some
-block. The bound exceeds the true level only if the smallest level of the grid above the true level
-was refuted.
+If the level holds, the expected wealth is at most 1 at any stopping time. Therefore, the wealth
+never reaches 1 / error, with probability at least 1 - error (Ville). A grid of levels is fixed
+before the first draw. The bound is the largest level of the grid for which this level and all
+smaller levels were refuted. The bound exceeds the true level only if the smallest level of the grid
+above the true level was refuted.
 
-Weights may depend on any earlier draw, whichever pair it was drawn for. Pairs with a common
-database therefore share their counts there (`Wealth.known`) when they choose bets, and the draws of
-a block at that database pay the bets of all of these pairs; `_payoffs` has the proof that the mean
-of a block's payoff is at most 1.
+The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
+their counts at this database (`Wealth.known`), and a draw at the database pays the bets of all of
+these pairs. The docstring of `_payoffs` proves that the mean payoff of a block is at most 1.
 
 References:
     Ville (1939); Turner, Ly, Grünwald (2024); Waudby-Smith, Ramdas (2024).
@@ -38,17 +37,17 @@ class Wealth:
     Attributes:
         error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
-        claim: The level to refute, which is one of the grid's levels; None without a claim.
+        claim: The level to refute, which is one of the grid's levels, or None if there is no claim.
         few: Whether draws are expensive.
         ordered: Whether adjacent cells have similar ratios.
         grid: Increasing levels to test, [levels].
-        log_wealth: Log wealth of each bet at each level, [bets, levels]; no longer updated once the
-            level is refuted.
+        log_wealth: Log wealth of each bet at each level, [bets, levels]. The log wealth at a
+            refuted level is no longer updated.
         is_refuted: Whether each level is refuted, bool [levels].
         first: int64 [pairs, cells], counts of all blocks at the database.
         second: int64 [pairs, cells], counts of all blocks at the neighbor.
         num_blocks: Number of blocks so far.
-        shared: int64 [pairs, 2], IDs in [0, 2 * pairs) of each pair's database and neighbor; two
+        shared: int64 [pairs, 2], IDs in [0, 2 * pairs) of each pair's database and neighbor. Two
             IDs are equal if the databases are equal and their outputs are counted in the same
             cells.
     """
@@ -73,7 +72,7 @@ class Wealth:
 
     @property
     def bound(self) -> float:
-        """The lower bound on the level, or 0."""
+        """The lower bound on the level, at least 0."""
         return float(self.grid[self.place - 1]) if self.place else 0.0
 
     @property
@@ -88,7 +87,7 @@ class Wealth:
 
     @property
     def log_at_claim(self) -> float:
-        """The logarithm of the wealth at the claim, or 0 if there is none."""
+        """The logarithm of the wealth at the claim, or 0 if there is no claim."""
         if self.claim is None:
             return 0.0
         return float(self.log_mean[np.searchsorted(self.grid, self.claim)])
@@ -104,7 +103,7 @@ class Wealth:
         return pooled(self.first, self.second, self.shared)
 
     def to_plain(self) -> dict[str, NDArray]:
-        """Return the state as arrays, without rounding; NaN stands for no claim."""
+        """Return the state as arrays, without rounding. NaN replaces a missing claim."""
         plain = {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
         plain["claim"] = np.array(math.nan if self.claim is None else self.claim)
         plain["hypothesis"] = np.array(json.dumps(hypothesis_to_plain(self.hypothesis)))
@@ -115,7 +114,7 @@ class Wealth:
         """Restore the state that `to_plain` wrote.
 
         Raises:
-            ValueError: When an array is missing, or shapes do not agree.
+            ValueError: When an array is missing, or when the shapes of the arrays do not agree.
         """
         missing = set(cls.__dataclass_fields__) - set(plain)
         if missing:
@@ -160,22 +159,22 @@ def start(
     grid: ArrayLike | None = None,
     shared: NDArray[np.int64] | None = None,
 ) -> Wealth:
-    """Return the state before the first draw.
+    """Return the state of a sequential audit before the first draw.
 
     Args:
         pairs: Number of pairs of databases.
-        cells: Number of cells; if they are ordered, cells are numbered along the line.
+        cells: Number of cells. Ordered cells are numbered along their line.
         error: Largest probability that the bound ever exceeds the level.
         hypothesis: Hypothesis to bet against.
-        claim: A level to refute, which is added to the grid; None without a claim.
-        few: Whether draws are so expensive that each must be used immediately.
+        claim: A level to refute, which is added to the grid, or None if there is no claim.
+        few: Whether draws are expensive, so that bets start with the first draws.
         ordered: Whether adjacent cells have similar ratios.
-        grid: Levels to test. If None, the levels of the hypothesis are tested.
-        shared: IDs of the databases, as in `Wealth`; if None, all of them differ.
+        grid: Levels to test. If `grid` is None, the levels of the hypothesis are tested.
+        shared: IDs of the databases, as in `Wealth`. If `shared` is None, all databases differ.
 
     Raises:
-        ValueError: When the error is not strictly between 0 and 1, a level is not positive, or a
-            number is not a positive integer.
+        ValueError: When the error is not strictly between 0 and 1, when a level is not positive, or
+            when `pairs` or `cells` is not a positive integer.
     """
     validate.open_unit(error=error)
     validate.positive_int(pairs=pairs, cells=cells)
@@ -208,19 +207,19 @@ def _own(pairs: int) -> NDArray[np.int64]:
 
 
 def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
-    """Return the state after one more block.
+    """Return the state after one more block of draws.
 
     The number of draws of each pair and side must have been chosen before the block was drawn.
 
     Args:
         state: State before the block.
-        x: Whole numbers [pairs, cells], counts of this block at the database; a pair without draws
+        x: Whole numbers [pairs, cells], counts of the block at the database. A pair without draws
             at one of its sides places no bet.
-        y: Whole numbers [pairs, cells], counts of this block at the neighbor.
+        y: Whole numbers [pairs, cells], counts of the block at the neighbor.
 
     Raises:
-        ValueError: When counts are not whole numbers >= 0, or their shape differs from that of the
-            state's counts.
+        ValueError: When counts are not whole numbers >= 0, or when their shape differs from the
+            shape of the counts in the state.
     """
     validate.counts(x=x, y=y)
     x, y = np.asarray(x, np.int64), np.asarray(y, np.int64)
@@ -249,16 +248,16 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 def recounted(
     state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
 ) -> Wealth:
-    """Return the state after its draws were counted in other cells, for later bets.
+    """Return the state with all earlier draws counted in other cells, for later bets.
 
     Args:
         state: State whose draws are counted again.
         first: Whole numbers [pairs, other cells], counts of all draws so far at the database.
         second: Whole numbers [pairs, other cells], counts of all draws so far at the neighbor.
-        shared: IDs of the databases, as in `Wealth`; if None, all of them differ.
+        shared: IDs of the databases, as in `Wealth`. If `shared` is None, all databases differ.
 
     Raises:
-        ValueError: When the numbers of draws differ from those of the state.
+        ValueError: When the numbers of draws differ from the numbers of draws in the state.
     """
     validate.counts(first=first, second=second)
     after = replace(

@@ -27,8 +27,8 @@ class Method(Dataclass, Protocol):
     """A frozen dataclass of options that turns a source into findings.
 
     Attributes:
-        name: Name on the command line, in recipes and in sweeps.
-        bounded: Whether the method states a bound. A method that states no bound runs only in
+        name: Name of the method on the command line, in recipes and in sweeps.
+        bounded: Whether the method states a lower bound. A method without a bound runs only in
             sweeps.
     """
 
@@ -36,7 +36,7 @@ class Method(Dataclass, Protocol):
     bounded: ClassVar[bool]
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited and what would work, or None if it can."""
+        """Return why a source cannot be audited and what would work, or None if it can be."""
         ...
 
     def run(self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32]) -> Findings:
@@ -63,4 +63,4 @@ METHODS: dict[str, type[Method]] = {
         Guesses,
     )
 }
-"""Methods by their name on the command line, in recipes and in sweeps."""
+"""Methods, by their names on the command line, in recipes and in sweeps."""

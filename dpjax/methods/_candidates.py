@@ -22,8 +22,8 @@ class Candidate(NamedTuple):
     """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Event that bounds the audit's notion; None if the notion needs a chain.
-        chain: Chain of sets that bounds every notion; None if only an event is counted.
+        event: Event that bounds the audit's notion, or None if the notion needs a chain.
+        chain: Chain of sets that bounds every notion, or None if only an event is counted.
         predicted: Expected lower bound.
         tie: Score that breaks ties between pairs with equal predicted bounds.
     """
@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
     def marks(self) -> NDArray[np.int64]:
         """Mark of each cell, int64 [cells].
 
-        The counts of the event and of the chain follow from the number of draws per mark.
+        Cells with equal marks are counted together.
         """
         if self.chain is None:
             assert self.event is not None
@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
     def sizes(self, num_confirm: int) -> NDArray[np.int64]:
         """Return the numbers of fresh outputs at the database and at its neighbor.
 
-        They add up to `2 * num_confirm`. If only a chain is counted, both are equal.
+        The two numbers add up to `2 * num_confirm`. If only a chain is counted, they are equal.
         """
         if self.event is None:
             return np.full(2, num_confirm, np.int64)
@@ -56,9 +56,9 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Assign cells without outputs so that the event or chain is simple to describe.
+        """Assign cells without outputs, so that the event or the chain has a simple description.
 
-        Call this before the confirmation, so that description and counts refer to the same event.
+        The assignment must precede the confirmation, which counts the described event.
         """
         partition, allowed, event, chain = search.partition, search.allowed, self.event, self.chain
         if event is not None:
@@ -75,8 +75,8 @@ class Candidate(NamedTuple):
         """Return the evidence that follows from counts of fresh outputs.
 
         Args:
-            counts: Outputs per mark at the database and at its neighbor, int64 [2, marks]. Marks
-                that the candidate does not use are ignored.
+            counts: Numbers of outputs with each mark at the database and at its neighbor, int64 [2,
+                marks].
         """
         trials = int(counts[0].sum()), int(counts[1].sum())
         size = 1 if self.chain is None else self.chain.num_sets + 1
@@ -93,22 +93,22 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of marks that a candidate for this notion can have.
+    """Return the largest number of marks of any candidate of the same kind.
 
-    With this number, all runs share a compiled program.
+    Arrays of this length let all runs share a compiled program.
     """
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 
 
 def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list[Candidate]:
-    """Return one pair's candidate in each run.
+    """Return the candidates of one pair, one for each run.
 
     Args:
         search: Search set of the pair, with halves [runs, 2, 2, cells].
         terms: Terms of the audit.
         budget: Number of fresh outputs, confidence, and number of rival pairs.
-        also: Whether to count a chain in addition to an event that bounds the notion.
+        also: Whether to count a chain, in addition to an event that bounds the notion.
     """
     notion, events = terms.notion, [None] * len(search.halves)
     if notion.hypothesis() is not None:
@@ -133,15 +133,15 @@ def promised(
     num_confirm: int,
     num_partitions: int = 1,
 ) -> float:
-    """Return the bound that a pilot's counts promise for a partition of the outputs into cells.
+    """Return the expected bound for a partition of the outputs, computed from a pilot's counts.
 
-    The partition with the largest expected bound is used. If many partitions are compared, some
-    look good by chance; the more there are, the more their ratios are shrunk.
+    The partition with the largest expected bound is used. If more partitions are compared,
+    estimated ratios are shrunk more.
 
     Args:
         terms: Terms of the audit.
         cells: The partition.
-        halves: Counts of the pilot, int64 [2 halves, 2 sides, cells].
+        halves: Counts of the pilot, int64 [half, side, cells].
         num_confirm: Fresh outputs per side.
         num_partitions: Number of partitions that are compared.
     """

@@ -1,7 +1,7 @@
-"""Audit by events: the search set chooses an event or a chain, the confirmation set counts it.
+"""Audit by events, which are chosen in the search set and counted in the confirmation set.
 
-The bound uses only whether each output lies in the event. The method therefore works for every kind
-of output, and the bound holds at every sample size and without assumptions. Notions that need more
+The bound depends only on the counts of an event. The method therefore works for every kind of
+output, and the bound holds at every sample size and without assumptions. Notions that need more
 than one event are bounded by a chain of nested sets.
 
 References:
@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""The last pair of the second round is chosen as if draws were this many times as numerous."""
+"""One pair of the second round is chosen as if there were this many times as many draws."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -52,31 +52,34 @@ _FEWEST = 10
 class Events:
     """Lower bound from an event's counts, at every sample size and for every kind of output.
 
-    The search chooses the event with the largest expected bound, and counts of fresh draws give
-    the bound. With more than two pairs, the search has two rounds. The first round uses 5/11 of the
-    search draws for all pairs. The second round uses the rest for the best quarter of the pairs,
-    but for at least two. The second round also includes the pair whose bound would be largest if
-    there were more draws with the same shares. Several pairs may contain the same database. If they
-    also count its outputs in the same cells, as for a finite set of outcomes, then all search draws
-    at that database are used for each of these pairs. The numbers of draws below do not apply to
-    recorded outputs: their source divides them into search and confirmation set.
+    The search chooses the event with the largest expected bound, and counts of fresh draws give the
+    bound. With more than two pairs, the search has two rounds. The first round uses 5/11 of the
+    search draws for all pairs. The second round uses the other search draws for the best quarter of
+    the pairs, but for at least two pairs. The second round also includes the pair whose bound would
+    be largest if there were more draws with the same shares. If several pairs contain the same
+    database, and its outputs are counted in the same cells, each of the pairs uses all search draws
+    at this database. For recorded outputs, the source determines the sizes of the search set and
+    the confirmation set.
 
     Attributes:
-        num_samples: n, search draws per side of a pair, averaged over the pairs; 20,000 if None.
-        num_confirm: N, fresh draws of the chosen pair, per side on average; 50,000 if None. The
-            side on which the event is rare gets up to eight times as many draws as the other side.
-        region: Outputs that the event may contain: (low, high) for numbers and vectors, a list of
-            outcomes for a finite space. If None, it may contain all outputs.
-        num_draws: Total draws per side, in place of `num_samples` and `num_confirm`. The search
-            uses 44% of them if there are several pairs, and 2/7 if there is one pair. If none of
-            the three numbers is given, the total is 20,000 times the number of pairs plus 50,000.
+        num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If
+            `num_samples` is None, n is 20,000.
+        num_confirm: N, the number of fresh draws of the chosen pair, averaged over both sides. If
+            `num_confirm` is None, N is 50,000. The side on which the event is rare gets up to eight
+            times as many draws as the other side.
+        region: Outputs that the event may contain: (low, high) for numbers and vectors, or a list
+            of outcomes for a finite space. If `region` is None, the event may contain all outputs.
+        num_draws: Total number of draws per side, instead of `num_samples` and `num_confirm`. The
+            search uses 44% of the draws if there are several pairs, and 2/7 of the draws if there
+            is one pair. If no number of draws is given, the total is 20,000 times the number of
+            pairs plus 50,000.
         also: Whether to count a chain of sets in addition to the event, if one event bounds the
-            notion. The event and the chain each use half of the error, and `AuditResult.bound` then
-            answers for every notion.
+            notion. The event and the chain each use half of the error probability. With a chain,
+            `AuditResult.bound` works for every notion.
 
     Raises:
-        TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or `num_draws`
-            is combined with `num_samples` or `num_confirm`.
+        TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or when
+            `num_draws` is given together with `num_samples` or `num_confirm`.
 
     References:
         Karnin, Koren, Somekh (2013): sequential halving.
@@ -144,7 +147,7 @@ class Events:
         return rounds_within(num_pairs, self.num_draws)
 
     def accepts(self, source: Source) -> str | None:
-        """Return None: events can be counted for every kind of output."""
+        """Return None, because events can be counted for every kind of output."""
         return None
 
     def run(
@@ -159,7 +162,8 @@ class Events:
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When the region does not fit the outputs, or contains none of them.
+            ValueError: When the region does not fit the outputs, or when it contains no output of
+                the search set.
         """
         request = Request(
             self.rounds,
@@ -207,7 +211,7 @@ class Events:
         terms: Terms,
         opened: Opened,
     ) -> list["_Chosen"]:
-        """Return, for each run, the pair with the largest expected bound and its candidate."""
+        """Return the pair with the largest expected bound in each run, with its candidate."""
         pooled = pools.pooled(searches)
         num_runs, num_kept = ranks.kept.shape
         budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
@@ -238,8 +242,8 @@ class _Ranks(NamedTuple):
     """Ranking of the pairs after the two rounds of the search.
 
     Attributes:
-        promised: Expected bounds [pairs, runs] after the first round; [0, runs] if there
-            was only one round.
+        promised: Expected bounds [pairs, runs] after the first round. If there was only one round,
+            the array has shape [0, runs].
         kept: Indices of the pairs that were searched in every round, int64 [runs, kept], in
             decreasing order of expected bound.
     """
@@ -252,7 +256,7 @@ class _Chosen(NamedTuple):
     """Pair and candidate that one run confirms.
 
     Attributes:
-        search: Search set of the chosen pair; its halves [2, 2, cells] count only its own draws.
+        search: Search set of the chosen pair, which only counts draws that were made for this pair.
         candidate: Event or chain to count for the pair.
         pair: Index of the chosen pair.
         scores: Index and score of every ranked pair, best first.
@@ -272,7 +276,7 @@ def _searched_again(
     rounds: Rounds,
     num_runs: int,
 ) -> _Ranks:
-    """Draw the second round at the most promising pairs; add its counts to those of the first."""
+    """Draw the second round at the most promising pairs, and add up the counts of both rounds."""
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
@@ -296,11 +300,10 @@ def _searched_again(
 def _kept(
     promised: NDArray[np.float64], hoped: NDArray[np.float64], num_kept: int
 ) -> NDArray[np.int64]:
-    """Return the pairs to keep: the most promising, and one that more draws may show to be best.
+    """Return the pairs for the second round of the search.
 
-    An expected bound is small if its event occurred in few draws. The last place therefore goes to
-    the pair whose bound would be largest if more draws had the same shares; otherwise, similar
-    pairs could take all places.
+    The pairs with the largest expected bounds are kept, and the pair whose bound would be largest
+    if more draws had the same shares.
 
     Args:
         promised: Expected bounds [runs, pairs].
@@ -318,7 +321,7 @@ def _kept(
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
-    """Raise an error if the region contains no search output, since every bound would be 0."""
+    """Raise an error if the region contains no output of the search set."""
     for search in searches:
         if search.allowed is None or search.halves[..., search.allowed].any():
             return
@@ -329,7 +332,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """Return each run's row in a sweep; bound all runs with equal numbers of draws in one call."""
+    """Return the row of each run in a sweep."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None

@@ -22,7 +22,8 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Approximate total number of pairs in the first rung, and least number of pairs per member."""
+"""The first rung of a search has about _PAIRS pairs in total, and at least _FEWEST_PAIRS pairs for
+each member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
@@ -33,7 +34,7 @@ class Placed(NamedTuple):
 
     Attributes:
         member: Index of the member.
-        database: Database in the member's own form.
+        database: Database, in the form that the member takes.
     """
 
     member: int
@@ -41,12 +42,12 @@ class Placed(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Source and pairs to audit in place of a family.
+    """Source and pairs to audit instead of a family.
 
     Attributes:
-        source: The source, or the chosen member of a family.
-        pairs: The pairs, or the best pairs found for a family.
-        notes: Notes on the search.
+        source: The source of the audit, or the chosen member of a family.
+        pairs: The pairs of the audit, or the best pairs that were found for a family.
+        notes: Notes about the search.
     """
 
     source: Source
@@ -57,16 +58,18 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Find the member of a family whose expected bound exceeds its claim by most.
+    """Find the member of a family whose expected bound exceeds its claim most.
 
     Args:
-        source: Source of the audit; returned unchanged unless it is a family.
-        pairs: Pairs in any form that `dpjax.audit` takes; if None, each member's own pairs.
-        asked: Notion and claim for all members; if both are None, those of each member.
-        terms: Terms of the audit. The search uses none of the audit's draws.
+        source: Source of the audit. The result contains the same source, unless it is a family.
+        pairs: Pairs in any form that `dpjax.audit` takes. If `pairs` is None, each member's own
+            pairs are used.
+        asked: Notion and claim for all members. If both are None, each member's own notion and
+            claim are used.
+        terms: Terms of the audit. The search draws separately from the audit.
 
     Raises:
-        ValueError: When no member can be created, or a member has no pairs or no claim.
+        ValueError: When no member can be created, or when a member has no pairs or no claim.
         TypeError: When a claim is not a number.
     """
     family = family_of(source)
@@ -104,7 +107,7 @@ class _Together(OnHost):
 
     Attributes:
         made: Members of the family, including those that the search adds.
-        used: Seconds of each member's time limit that are already used.
+        used: Number of seconds of each member's time limit that are already used.
     """
 
     made: list[Member]
@@ -122,7 +125,7 @@ class _Together(OnHost):
         return getattr(self.made[0], name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """See `Source`; the time counts against the limit of every member."""
+        """See `Source`. The time counts against the time limit of every member."""
         return replace(self, used=self.used + seconds)
 
     def encoder(self) -> Encoder:
@@ -150,13 +153,14 @@ class _Members(Space):
 
     Args:
         family: Family to search.
-        pairs: Pairs for all members; if None, each member's own pairs are used.
-        asked: Notion and claim for all members; if both are None, those of each member.
+        pairs: Pairs for all members. If `pairs` is None, each member's own pairs are used.
+        asked: Notion and claim for all members. If both are None, each member's own notion and
+            claim are used.
 
     Attributes:
-        made: Members so far.
-        failed: Number of parameter combinations that the function refused.
-        last: Error of the last refused combination.
+        made: Members created so far.
+        failed: Number of combinations of parameters that the function refused.
+        last: Error message of the last refused combination.
     """
 
     def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
@@ -199,18 +203,18 @@ class _Members(Space):
         return notion, claimed
 
     def label_of(self, pair: Proposed) -> str:
-        """Return the label of a pair without its member's parameters."""
+        """Return the label of a pair without the parameters of its member."""
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """Return pairs of all members in alternation; see `Space`."""
+        """Return the pairs of all members in alternation; see `Space`."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """Return a pair with one parameter changed or with other databases; see `Space`."""
+        """Return a variation of a pair, with one changed parameter or with other databases."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
         if rng.integers(2):
@@ -234,9 +238,9 @@ class _Members(Space):
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
     def _number(self, chosen: dict[str, object]) -> int | None:
-        """Return the index of the member with these parameters, or None if they were refused.
+        """Return the index of the member with given parameters, or None if they were refused.
 
-        The member is created if it does not exist yet.
+        A member that does not exist yet is created.
         """
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:

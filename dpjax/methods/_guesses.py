@@ -1,10 +1,10 @@
 """Guess from scores which canaries one run included, and count the correct guesses.
 
-By default, two sets of guesses are made, and each uses a part of the error. The size of the planned
-set depends only on the number of canaries. This set is judged on all canaries, and its bound is
-exact. For the chosen set, the coins of a random part of the canaries are revealed, and these coins
-determine the size. This set is judged on the remaining canaries. The set with the larger bound is
-reported.
+By default, two sets of guesses are made, and each set uses a part of the error probability. The
+size of the planned set depends only on the number of canaries. The planned set is judged on all
+canaries, and its bound is exact. The size of the chosen set is determined by revealing the coins of
+a random part of the canaries. The chosen set is judged on the remaining canaries. The set with the
+larger bound is reported.
 """
 
 import math
@@ -31,26 +31,27 @@ from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
 _PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
-"""Shares of the error that the planned guesses get, in general and for mu; the chosen guesses get
-the rest. A small share lowers a bound from chosen guesses less for mu than for epsilon."""
+"""Share of the error probability for the planned guesses: _PLANNED_ERROR_FOR_MU for mu, and
+_PLANNED_ERROR for other notions. The chosen guesses get the rest."""
 
 _PLANNED_FACTOR = 2.5
-"""Planned guesses at each end of the scores, divided by the square root of the number of canaries.
+"""Number of planned guesses at each end of the scores, divided by the square root of the number of
+canaries.
 
-The value suits Gaussian canaries: `benchmarks/one_run.py` compares it with the best number of
-guesses under a known distribution.
+The factor is chosen for Gaussian canaries; see `benchmarks/one_run.py`.
 """
 
 _ORDER, _REVEALED = 1, 2
-"""Stages of the random numbers: _ORDER to order equal scores, and _REVEALED to reveal coins."""
+"""Stages of random numbers: _ORDER is for the order of equal scores, and _REVEALED is for the
+revealed coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""_SIZES is the number of sizes of the chosen set to try. Sizes range from _LEAST_SHARE to
-_LARGEST_SHARE of the canaries, but a size is at least _LEAST_GUESSES."""
+"""The search tries _SIZES sizes of the chosen set, from the share _LEAST_SHARE to the share
+_LARGEST_SHARE of the canaries, but at least _LEAST_GUESSES guesses."""
 
 
 class _Numbers(NamedTuple):
-    """Numbers of guesses that a canary was in (highest scores) and out (lowest scores)."""
+    """Numbers of guesses that a canary was included, and that a canary was left out."""
 
     inside: int
     outside: int
@@ -60,24 +61,24 @@ class _Numbers(NamedTuple):
 class Guesses:
     """Lower bound from guesses of who was included in one run, for every mechanism.
 
-    The canaries with the highest scores are guessed to be in, and those with the lowest to be out.
-    The guesses may depend on each other in any way.
+    Canaries with the highest scores are guessed to be included, and canaries with the lowest scores
+    are guessed to be left out. The guesses may depend on each other in any way.
 
-    If neither `num_in` nor `num_out` is given, two sets of guesses share the error, and the one
-    with the larger bound is reported. The planned set guesses about 2.5 sqrt(n) of n canaries at
-    each end of the scores. For the chosen set, the coins of some canaries are revealed to find the
-    numbers of guesses with the largest expected bound. The chosen set guesses only the coins of the
-    remaining canaries.
+    If neither `num_in` nor `num_out` is given, two sets of guesses share the error probability, and
+    the set with the larger bound is reported. The planned set guesses about 2.5 sqrt(n) of n
+    canaries at each end of the scores. For the chosen set, the coins of some canaries are revealed
+    to find the numbers of guesses with the largest expected bound. The chosen set guesses only the
+    coins of the remaining canaries.
 
     Attributes:
-        num_in: Number of guesses that a canary was in.
-        num_out: Number of guesses that a canary was out.
+        num_in: Number of guesses that a canary was included.
+        num_out: Number of guesses that a canary was left out.
         reveal_fraction: Share of the canaries whose coins are revealed for the chosen set.
 
     Raises:
         TypeError: When a number of guesses is not an integer.
-        ValueError: When a number of guesses is negative, both are 0, or the share is outside
-            (0, 1).
+        ValueError: When a number of guesses is negative, when both numbers are 0, or when
+            `reveal_fraction` is outside of (0, 1).
 
     References:
         Steinke, Nasr, Jagielski (2023), Algorithm 1.
@@ -112,7 +113,7 @@ class Guesses:
         return _Numbers(self.num_in or 0, self.num_out or 0)
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited, or None if it can."""
+        """Return why a source cannot be audited, or None if it can be audited."""
         if source.has_canaries:
             return None
         return Sentence(
@@ -129,7 +130,7 @@ class Guesses:
             source: A source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
-            runs: Numbers of the runs; a recorded run is run 0.
+            runs: Indices of the runs. A recorded run has the index 0.
 
         Raises:
             ValueError: When pairs or a distance are given, when guesses do not bound the notion,
@@ -167,7 +168,7 @@ class Guesses:
 def _in_order(
     scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return the coins in decreasing order of score, with ties in random order."""
+    """Return the coins of canaries in decreasing order of score, with ties in random order."""
     shuffled = generator.permutation(len(scores))
     return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
 
@@ -187,26 +188,26 @@ def _count(
 
 
 def _planned_error(notion: Notion) -> float:
-    """Return the share of the error that the planned guesses get."""
+    """Return the share of the error probability for the planned guesses."""
     return _PLANNED_ERROR_FOR_MU if isinstance(notion, Gdp) else _PLANNED_ERROR
 
 
 def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Count the planned guesses, whose number depends only on how many canaries there are."""
+    """Count correct guesses of the planned set, whose size depends on the number of canaries."""
     most = math.floor(_LARGEST_SHARE * len(coins))
     size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
     return _count(coins, _Numbers(size, size), share=_planned_error(terms.notion))
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose numbers of guesses from the revealed coins, and count guesses of the other coins."""
+    """Choose numbers of guesses from revealed coins, and count correct guesses of other coins."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))
 
 
 def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCounts:
-    """Return the set of guesses with the larger bound; both hold jointly, so either is allowed."""
+    """Return the set of guesses with the larger bound. The two bounds hold jointly."""
     notion = _searched_for(terms.notion)
     bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
     # The bound for numbers fixed in advance is larger than that for chosen ones, and faster.
@@ -217,11 +218,11 @@ def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCou
 
 
 def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Numbers:
-    """Return the numbers of guesses with the largest expected bound for the unrevealed canaries.
+    """Return the numbers of guesses with the largest expected bound.
 
     Args:
         revealed: Revealed coins, in decreasing order of score.
-        judged: Number of canaries that are not revealed, on which the guesses are judged.
+        judged: Number of canaries whose coins are not revealed.
         terms: Notion, claim and confidence of the audit.
     """
     notion = terms.notion
@@ -252,7 +253,7 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion to compare sets of guesses by: `Gdp`, unless the notion is epsilon."""
+    """Return the notion by whose bound sets of guesses are compared."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
@@ -274,7 +275,7 @@ def _cautious(right: NDArray[np.bool_], tried: int) -> float:
 
 
 def _direction(counted: GuessCounts) -> list[str]:
-    """Return a note if so few guesses are correct that the scores likely have the wrong sign."""
+    """Return a note if the scores probably have the wrong sign."""
     _, made, right = counted.guessed
     if right >= made / 2 - 4 * math.sqrt(made / 4):
         return []

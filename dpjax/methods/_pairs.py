@@ -1,9 +1,9 @@
-"""Search of a large space of pairs by successive halving, with few draws for poor pairs.
+"""Search of a large space of pairs by successive halving.
 
 Each rung estimates the privacy loss of every remaining pair from fresh draws, by the DPL algorithm.
-It keeps the best part of the pairs for the next rung, which makes more draws at each pair. The
-search does not lower the confidence, because the bound rests on other draws: `dpjax.audit` never
-uses the keys of a rung, even if both get the same seed.
+The best pairs remain for the next rung, which makes more draws at each pair. The search does not
+lower the confidence of an audit, because `dpjax.audit` makes other draws, even if the search and
+the audit have the same seed.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from dpjax.sources.streams import DrawnStreams
 _STAGE, _BEFORE = "search of pairs", "pairs of an audit"
 _FEWEST = 128
 _BUDGET = 1_000_000
-"""Default budget for a JAX mechanism: draws on both sides of all pairs together."""
+"""Default budget for a JAX mechanism: the total number of draws on both sides of all pairs."""
 
 _CONFIDENCE = 0.999
 TIME_SHARE = 0.35
@@ -45,8 +45,9 @@ class FoundPairs:
 
     Attributes:
         pairs: Best pairs in decreasing order, in a form that `dpjax.audit` takes.
-        estimates: Estimated losses in the last rung; for host sources, the expected bounds.
-        rungs: (number of pairs, draws per side of a pair) of every rung.
+        estimates: Estimated losses of the pairs in the last rung, or expected bounds for host
+            sources.
+        rungs: (number of pairs, draws per side of each pair) for every rung.
     """
 
     pairs: Pairs | AnyPairs
@@ -69,7 +70,7 @@ class FoundPairs:
         ]
 
     def __str__(self) -> str:
-        """Return a title and a line for each pair, cut to the width of a terminal."""
+        """Return a title and a line for each pair, shortened to the width of a terminal."""
         lines = [self._title(), "  loss    pair", *(f"  {a}  {b}" for a, b in self.rows())]
         lines = [neutral(line) for line in lines]
         return "\n".join(
@@ -77,7 +78,7 @@ class FoundPairs:
         )
 
     def _repr_html_(self) -> str:
-        """Show the pairs in a notebook."""
+        """Show the found pairs in a notebook."""
         return html_titled(self._title(), self.rows())
 
     def _title(self) -> str:
@@ -103,33 +104,32 @@ def search_pairs(
 ) -> FoundPairs:
     """Find the pairs with the largest estimated loss, by successive halving.
 
-    The local method ranks the pairs of JAX mechanisms; the expected bound of an event ranks the
-    pairs of all other sources. The search also varies the best pairs of `dpjax.neighbors`.
+    Pairs of JAX mechanisms are ranked by the loss that the local method estimates. Pairs of all
+    other sources are ranked by the expected bound of an event. If `pairs` is made by
+    `dpjax.neighbors`, the search also tries variations of the best pairs.
 
     Args:
-        subject: As in `dpjax.audit`. Python functions, programs and objects of libraries are
-            accepted, too.
+        subject: Subject of the search, in any form that `dpjax.audit` takes.
         pairs: `dpjax.Pairs`, a list of (database, neighbor) of any length, or `dpjax.neighbors`;
-            `dpjax.databases` generates pairs. If None, the search uses the standard pairs of a
-            built-in mechanism, or the neighbors that a library's object states.
-        budget: Largest number of draws on both sides of all pairs together, divided equally among
-            the rungs. If None, it is 1,000,000 for JAX mechanisms, and about 12,000 per rung for
-            other sources.
+            `dpjax.databases` generates pairs. If `pairs` is None, the search uses the standard
+            pairs of a built-in mechanism, or the neighbors that a library's object states.
+        budget: Largest total number of draws on both sides of all pairs, which is divided equally
+            among the rungs. If `budget` is None, the number is 1,000,000 for JAX mechanisms, and
+            about 12,000 per rung for other sources.
         keep: Number of pairs to return.
         factor: Every rung keeps one in `factor` of its pairs for the next rung, but at least
             `keep` pairs.
-        region: Region of outputs, as in the methods of `dpjax.audit`. A search has no pilot that
-            could determine the region, so give it for a function whose outputs are not 0 ..
-            num_outcomes - 1.
-        key: Integer seed or typed key; the audit may use the same one.
+        region: Region of outputs, as in the methods of `dpjax.audit`. A region is required for a
+            function whose outputs are not 0 .. num_outcomes - 1.
+        key: Integer seed or typed key. The audit may use the same key.
         execution: Execution options, which never change the result.
 
     Returns:
-        The best pairs, in a form that `dpjax.audit` takes. The audit makes fresh draws.
+        The best pairs, in a form that `dpjax.audit` takes.
 
     Raises:
-        ValueError: When an argument is out of range, or the budget is below 128 draws per side of
-            every pair in the first rung.
+        ValueError: When an argument is out of range, or when the budget is below 128 draws per side
+            of every pair in the first rung.
         TypeError: When an argument has the wrong type.
 
     References:
@@ -202,7 +202,7 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
     Args:
         source: Source of the audit.
         pairs: Pairs in any form that `dpjax.audit` takes, a space of `dpjax.neighbors`, or None.
-        terms: Terms of the audit. The search uses none of the audit's draws.
+        terms: Terms of the audit. The search draws separately from the audit.
 
     Raises:
         ValueError: When no pair of the space is allowed.
@@ -238,7 +238,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Return the number of pairs in each rung; the last rung has at most `keep * factor`."""
+    """Return the number of pairs in each rung, at most `keep * factor` in the last rung."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

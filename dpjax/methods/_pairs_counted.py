@@ -1,9 +1,8 @@
-"""Search of many pairs of a host source: every pair gets few draws, and the best get more.
+"""Search of many pairs of a host source, with more draws for the best pairs.
 
-The first rung draws a few dozen outputs at every pair. Each further rung keeps one in `factor`
-pairs and, if the space of pairs is known, adds variations of the best pairs. It makes more draws at
-each pair, so that all rungs cost about the same. No rung uses the draws of another one, and the
-chosen pairs are audited with fresh draws.
+The first rung draws a few dozen outputs at every pair. Each later rung keeps one in `factor` pairs
+and, if the space of pairs is known, adds variations of the best pairs. All rungs have about the
+same total number of draws. Each rung makes fresh draws, and so does the audit of the chosen pairs.
 """
 
 import time
@@ -28,13 +27,13 @@ _FEWEST = 24
 """Minimum number of draws per side of every pair in the first rung."""
 
 _RUNG_DRAWS = 12_000
-"""Default number of draws in a rung, on both sides of all pairs together."""
+"""Default total number of draws in a rung, on both sides of all pairs."""
 
 _WITHOUT_SMALL = 2
-"""If `keep` is at most this number, no place is reserved for a pair of small databases."""
+"""If a search keeps at most this many pairs, no place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
-"""Number of variations that a further rung adds per kept pair."""
+"""Number of variations per kept pair that a later rung adds."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
 """Expected bounds assume at most _PLANNED confirmation draws per side. If the time allows fewer
@@ -45,15 +44,15 @@ _AUDIT_SHARE = 1.5
 """Assumed time of the audit, as a multiple of the search's time."""
 
 _PARTS = 4
-"""Number of parts into which a rung with workers and a time limit is split."""
+"""Number of parts into which a rung is divided if a source with workers has a time limit."""
 
 _WORTH = 300
-"""The search keeps so few pairs that the audit has time for this many draws per side of each
-pair."""
+"""The search keeps only as many pairs as leave time for this many draws per side of each pair in
+the audit."""
 
 _SLOWER = 4.0
-"""A pair is not audited if it takes more than this many times as long per output as the best
-pair."""
+"""A pair is not audited if an output takes more than this many times as long as an output at the
+best pair."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,12 @@ class Ladder:
     """Plan of a search.
 
     Attributes:
-        budget: Total draws on both sides of all pairs in all rungs; None for the default.
-        seconds: Time limit for all rungs in seconds; None for no limit.
+        budget: Total number of draws on both sides of all pairs in all rungs, or None for the
+            default.
+        seconds: Time limit for all rungs in seconds, or None for no limit.
         keep: Number of pairs to find.
-        factor: Ratio of the number of pairs in a rung to the number that it keeps.
+        factor: Ratio of the number of pairs in a rung to the number of pairs that are kept for the
+            next rung.
     """
 
     budget: int | None
@@ -98,8 +99,9 @@ class _Ranked(NamedTuple):
     """Scores of the pairs of a rung.
 
     Attributes:
-        scores: Expected bounds, float64 [pairs]; -infinity if a pair was not reached or too slow.
-        paces: Seconds per output, float64 [pairs]; 0 without a time limit.
+        scores: Expected bounds, float64 [pairs], which are -infinity for pairs that are too slow or
+            were not reached.
+        paces: Seconds per output, float64 [pairs], or 0 without a time limit.
         drawn: Total number of outputs on both sides of all pairs.
     """
 
@@ -108,14 +110,14 @@ class _Ranked(NamedTuple):
     drawn: int
 
     def best(self, count: int) -> list[int]:
-        """Return the indices of the most promising pairs with a finite score, best first."""
+        """Return the indices of the pairs with the largest finite scores, best first."""
         order = np.argsort(-self.scores, kind="stable")[:count].tolist()
         # If every pair is too slow, return the first; its audit reports this.
         return [place for place in order if self.scores[place] > -np.inf] or [0]
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Function from a pair to its notion and the claimed level that its bound should exceed."""
+"""Function that maps a pair to its notion and to the claimed level that its bound should exceed."""
 
 
 def search_counted(
@@ -134,14 +136,14 @@ def search_counted(
         pairs: Pairs as the caller gave them, or a space of neighbors.
         ladder: Plan of the search.
         terms: Claim, confidence and notion of the audit for which the pairs are searched.
-        region: Outputs that events may contain; None for all.
-        root: Typed key from which the rungs' keys are folded.
-        asked: Function that returns the notion of a pair and the level that its bound should
-            exceed; if None, all pairs have the notion of `terms` and level 0.
+        region: Region of the outputs that events may contain, or None for all outputs.
+        root: Typed key from which the keys of the rungs are folded.
+        asked: Function that returns the notion of a pair, and the level that its bound should
+            exceed. If `asked` is None, all pairs have the notion of `terms` and the level 0.
 
     Returns:
-        The best pairs, best first; for each of them, its expected bound minus its level; and
-        (number of pairs, draws per side) of every rung.
+        The best pairs, best first; the expected bound of each pair minus its level; and (number of
+        pairs, draws per side) for every rung.
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
@@ -190,7 +192,7 @@ def _next(
     space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
-    """Return the next rung's pairs: the best, their variations, and pairs of small databases."""
+    """Return the pairs of the next rung."""
     number, size = rung
     kept = max(ladder.keep, -(-len(alive) // ladder.factor))
     best = [alive[place] for place in ranked.best(kept)]
@@ -206,7 +208,7 @@ def _next(
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the indices of some pairs, compared by `is` because databases may not support ==."""
+    """Return the indices of some pairs, found by identity."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
@@ -218,10 +220,10 @@ class _Rung:
     Attributes:
         source: Source of the outputs.
         alive: Remaining pairs.
-        draws: Draws per side of each pair.
+        draws: Number of draws per side of each pair.
         terms: Claim, confidence and notion of the audit for which the pairs are searched.
-        region: Outputs that events may contain; None for all.
-        key: Typed key of this rung alone.
+        region: Region of the outputs that events may contain, or None for all outputs.
+        key: Typed key of the draws in the rung.
         asked: Function that returns each pair's notion and level.
         began: Value of `time.perf_counter()` at the start of the search.
     """
@@ -239,9 +241,9 @@ class _Rung:
         """Return the expected bounds of the pairs.
 
         Args:
-            seconds: Time limit of the rung; None for no limit. With a limit, outputs are drawn at
-                one pair after another, each within its share of the remaining time. Pairs that are
-                not reached or are too slow to be audited get the score -infinity.
+            seconds: Time limit of the rung in seconds, or None for no limit. With a limit, outputs
+                are drawn at one pair after another, each within its share of the remaining time.
+                Pairs that are not reached, or are too slow to be audited, get the score -infinity.
             whole: Time limit of all rungs in seconds.
         """
         count = len(self.alive)
@@ -280,7 +282,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return the search sets of some pairs, drawn for `each` seconds per side of each pair."""
+        """Return the search sets of some pairs, drawn for at most `each` seconds per side."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(

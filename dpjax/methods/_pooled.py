@@ -9,12 +9,11 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 
 
 class Pools:
-    """Groups of sides of different pairs that have the same database and use the same cells.
+    """Groups of sides of different pairs that have the same database and the same cells.
 
-    Many designs compare one database with several neighbors. All search draws at that database
-    estimate the probability of an event there, whichever pair they were drawn for. If all pairs
-    with this database use all of these draws, fewer draws suffice to rank neighbors that differ
-    little.
+    Many designs compare one database with several neighbors. The search draws at a database that
+    were made for one pair also serve the other pairs with this database. Pooled draws rank the
+    pairs more precisely.
     """
 
     def __init__(self, searches: Sequence[Search], pairs: AnyPairs):
@@ -31,7 +30,8 @@ class Pools:
         """Return the search sets of all pairs, with counts at shared databases added up.
 
         Args:
-            searches: Search sets of all pairs, each with counts of its own draws; not modified.
+            searches: Search sets of all pairs, each with counts of its own draws, which are not
+                modified.
         """
         found = list(searches)
         for sides in self._shared:

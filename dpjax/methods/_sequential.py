@@ -23,10 +23,10 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""Draws are treated as expensive if their total number is at most this number."""
+"""If the total number of draws is at most this number, draws are treated as expensive."""
 
 _BLOCK = 4096
-"""Draws per block of a mechanism in JAX."""
+"""Number of draws per block of a JAX mechanism."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Sequential:
     """Lower bound that holds after every block of draws, so that an audit stops early.
 
     Attributes:
-        num_draws: Draws per side, summed over all pairs, after which the audit ends; 250,000 if
-            None.
-        seconds: Time in seconds after which the audit ends; None for no limit.
+        num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
+            `num_draws` is None, the number is 250,000.
+        seconds: Time in seconds after which the audit ends, or None for no limit.
 
     Raises:
         TypeError, ValueError: When a number has the wrong type or is too small.
@@ -57,23 +57,23 @@ class Sequential:
             validate.positive(seconds=self.seconds)
 
     def longer(self, more: int) -> "Sequential":
-        """Return the same audit with more draws per side."""
+        """Return the method with more draws per side."""
         return replace(
             self, num_draws=(_DRAWS if self.num_draws is None else self.num_draws) + more
         )
 
     def accepts(self, source: Source) -> str | None:
-        """Return None: every source can be audited; recorded outputs are read in their order."""
+        """Return None, because every source can be audited."""
         return None
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Audit a batch of runs, one after the other; arguments as in `Events.run`.
+        """Audit a batch of runs, one after the other; see `Events.run` for the arguments.
 
         Raises:
-            ValueError: When no single event bounds the notion, the source has a time limit of its
-                own, or there are too few draws to construct the cells.
+            ValueError: When no single event bounds the notion, when the source has a time limit of
+                its own, or when there are too few draws to construct the cells.
         """
         if terms.notion.hypothesis() is None:
             raise BadValue(
@@ -120,7 +120,7 @@ class Sequential:
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:
-        """Return the largest number of draws per side; by default, all outputs of a recording."""
+        """Return the largest number of draws per side, by default all outputs of a recording."""
         if self.num_draws is not None:
             return self.num_draws
         return _DRAWS if self.seconds is None and source.takes_pairs else ENDLESS

@@ -28,19 +28,19 @@ _OTHER_WORDS = {
     "rng": "write key=..., an integer",
     "alpha": "write confidence=1 - alpha",
 }
-"""Names that users expect, with their replacements in `dpjax.audit`."""
+"""Argument names that users expect, with the arguments of `dpjax.audit` to use instead."""
 
 _PLACES = (
     ("method=", "", [method for method in METHODS.values() if method.bounded]),
     ("notion=", "", [*NOTIONS.values()]),
     ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
-"""For each place of options: the text before a suggested call, the text after it, and the classes
-whose calls are suggested."""
+"""Places of options in a call of `dpjax.audit`: the text before a suggested call, the text after
+it, and the classes whose calls are suggested."""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
-    """Reject arguments that a function does not have.
+    """Raise an error for arguments that a function does not have.
 
     Args:
         function: Name of the function, for the message.
@@ -48,8 +48,8 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
         accepted: Names of the function's arguments.
 
     Raises:
-        TypeError: When a name is not accepted; the message says where it belongs or suggests the
-            nearest name.
+        TypeError: When a name is not accepted. The message says where the argument belongs, or
+            suggests the nearest name.
     """
     for name in given:
         if name not in accepted:

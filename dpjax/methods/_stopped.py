@@ -14,9 +14,10 @@ class SoFar:
     """State of an audit when an interrupt arrives.
 
     Attributes:
-        tally: Running counts of the source.
-        evidence: Function from confirmation counts to evidence. It is None until an event is
-            chosen, and always None for methods whose evidence is complete only at the end.
+        tally: Counts of the source so far.
+        evidence: Function from confirmation counts to evidence. The attribute is None until an
+            event is chosen, and remains None for methods whose evidence is complete only at the
+            end.
     """
 
     def __init__(self, tally: Tally):
@@ -26,10 +27,10 @@ class SoFar:
 
 @contextmanager
 def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
-    """Return a context manager that turns an interrupt into `Stopped` with a message.
+    """Return a context manager that raises `Stopped` with a message after an interrupt.
 
     Args:
-        tally: Running counts of the source.
+        tally: Counts of the source so far.
         terms: Notion, claim and confidence of the audit.
     """
     so_far = SoFar(tally)

@@ -1,12 +1,11 @@
-"""One sequential audit in progress: draws, bets, and cells that are renewed as draws accumulate.
+"""One sequential audit in progress: its draws, its bets and its cells.
 
 The first draws determine the cells and are not bet on. Each later block is drawn at the most
 promising pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time.
-An audit may therefore end once the claim is refuted, the draws or the time are spent, or the user
-stops it. While draws are few, the cells are determined again, from all draws so far, each time the
-number of draws has grown by half. Without a claim, part of the error is kept for the planned look:
-one exact bound, whose event is fixed before the draws that are counted for it.
-
+An audit may therefore end when the claim is refuted, when the draws or the time are spent, or when
+the user stops it. While draws are few, the cells are determined again each time the number of draws
+has grown by half. Without a claim, part of the error probability is kept for the planned look: one
+exact bound from an event, which is fixed before its draws are made.
 
 References:
     Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the
@@ -47,17 +46,16 @@ ENDLESS = 2**31 - 1
 """Limit on draws per side that means "no limit"."""
 
 _GROWTH, _GROWTH_COMPILED, _LEAST = 0.12, 0.5, 40
-"""If there is no claim, a block has _GROWTH times all draws so far, but at least _LEAST per side.
-For a compiled mechanism, the share is _GROWTH_COMPILED, since its draws take less time than the
-bets on small blocks."""
+"""If there is no claim, the number of draws of a block is _GROWTH times the number of all draws so
+far, or _GROWTH_COMPILED times for a compiled mechanism. A block has at least _LEAST draws per
+side."""
 
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
-"""With a claim, an audit bets only on the claim itself, on every fourth level of the grid between
-these multiples of the claim, and on every sixteenth other level: a look costs as much as its
-levels."""
+"""With a claim, an audit bets on the claim, on every level number k * _FINE of the grid between the
+multiples _AROUND of the claim, and on every other level number k * _COARSE."""
 
 _TINY = 1e-9
-"""Level that is bet on in place of a claim of 0; if this level is refuted, so is 0."""
+"""Level that bets test instead of a claim of 0."""
 
 
 class Walk:
@@ -65,13 +63,12 @@ class Walk:
 
     Args:
         opened: Source of the draws.
-        terms: Terms of the audit, with the evidence of an earlier audit that it continues.
+        terms: Terms of the audit, with the evidence of the earlier audit that is continued, if any.
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
         redraws: Whether a block that a limit cut short can be drawn again in full.
-        compiles: Whether the first count includes compilation, so that its time says nothing about
-            later counts.
+        compiles: Whether the time of the first count includes compilation.
 
     Attributes:
         ended: Reason for the end of the audit, in words.
@@ -140,7 +137,7 @@ class Walk:
         return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
 
     def _shared(self) -> NDArray[np.int64]:
-        """Return IDs, int64 [pairs, 2]: sides with equal IDs share their counts, see `Wealth`."""
+        """Return the IDs of databases, int64 [pairs, 2]; see `shared` of `Wealth`."""
         seen: dict[object, int] = {}
         found = np.empty((len(self._searches), 2), np.int64)
         for (pair, side), number in np.ndenumerate(self._numbers):
@@ -158,7 +155,7 @@ class Walk:
         return self._state.draws[:, 0] - self._first
 
     def _searched(self) -> NDArray[np.int64]:
-        """Return the counts, int64 [2, pairs, cells], of the draws that determined the cells."""
+        """Return counts, int64 [2, pairs, cells], of the draws that determined the cells."""
         counts = np.zeros((2, len(self._searches), self._size), np.int64)
         for pair, search in enumerate(self._searches):
             counts[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
@@ -185,10 +182,11 @@ class Walk:
             )
 
     def refuse_other_outputs(self) -> None:
-        """Raise an error unless the recorded outputs begin with those of the earlier audit.
+        """Raise an error unless the recorded outputs begin with the outputs of the earlier audit.
 
         Raises:
-            ValueError: When these outputs have changed or become fewer.
+            ValueError: When the outputs of the earlier audit have changed, or when there are fewer
+                of them.
         """
         taken, laid = int(self._taken[0]), int(self._laid[0]) - self._first
         if taken <= laid:
@@ -203,7 +201,7 @@ class Walk:
             )
 
     def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
-        """Return the counts int64 [2, cells] of fresh outputs of a pair."""
+        """Return counts, int64 [2, cells], of fresh outputs of a pair."""
         began, cells = time.perf_counter(), self._searches[pair].partition.size
         marked = Marked(np.array([pair]), np.arange(cells)[None], self._size, first, size)
         counts = self._opened.count(marked)[0]
@@ -214,7 +212,7 @@ class Walk:
         return counts
 
     def go(self, deadline: float | None) -> None:
-        """Draw and bet until the audit ends, for one of the reasons in the module's docstring."""
+        """Draw and bet until the audit ends."""
         if not self._hybrid:
             while self._drawn < self._total and not self._is_over(deadline):
                 self._lay_outgrown()
@@ -254,7 +252,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Construct new cells for pairs with many new draws, and recount all of their draws.
+        """Construct new cells for pairs with many new draws, and count all of their draws again.
 
         Later bets still depend only on earlier blocks, so they stay valid.
         """
@@ -286,8 +284,8 @@ class Walk:
     def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
         """Draw the given number of outputs per side of each pair, and bet on them.
 
-        If the total or the deadline is reached, the block is cut short, and the audit ends. Returns
-        the number of draws per side.
+        If the limit on draws or the deadline is reached, the block is cut short, and the audit
+        ends. The result is the number of draws per side.
         """
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most
@@ -310,7 +308,7 @@ class Walk:
         return int(draws.sum())
 
     def _share_in_time(self, draws: NDArray[np.int64], deadline: float | None) -> float:
-        """Return the share of a block's draws that the time left allows, at the pace so far."""
+        """Return the share of a block's draws that can be made before the deadline."""
         if deadline is None:
             return 1.0
         # Pairs that were never drawn may be as slow as the slowest one.
@@ -323,7 +321,7 @@ class Walk:
         self._path.append((self._drawn, state.bound, state.log_at_claim))
 
     def finding(self) -> Finding:
-        """Return the finding; its witness is the event with the largest expected bound."""
+        """Return the finding, whose witness is the event with the largest expected bound."""
         state, pairs, terms = self._state, self._opened.pairs, self._terms
         pair = self._look.pair if self._look is not None else leader(state).pair
         cells, draws = self._searches[pair].partition, int(state.draws[pair, 0])
@@ -368,7 +366,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return the expected bound of each pair, for equally many fresh draws, best first."""
+        """Return the expected bound of each pair for equal numbers of fresh draws, best first."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted

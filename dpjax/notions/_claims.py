@@ -9,7 +9,7 @@ from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 
 Claim = float | tuple[tuple[float, float], ...]
-"""A level in the notion's unit, or points of a curve."""
+"""A claimed level in the unit of its notion, or points of a claimed curve."""
 
 _EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.arange(12, 41)])
 """Values of epsilon at which a claimed privacy profile is evaluated."""
@@ -26,7 +26,7 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""Descriptions of the values that a claimed function may return."""
+"""Descriptions of the values that a claimed curve may have, by the name of the value."""
 
 _HALVINGS = 60
 
@@ -35,14 +35,14 @@ def number(claim: object) -> float:
     """Return a claimed level as a float.
 
     Raises:
-        TypeError, ValueError: When the claim is not a number, or below 0.
+        TypeError, ValueError: When the claim is not a number, or when it is below 0.
     """
     validate.non_negative(claim=claim)
     return np.asarray(claim, np.float64).item()
 
 
 def refuse_text(claim: object) -> None:
-    """Reject a string, such as a number in quotes.
+    """Raise an error if a claim is a string, such as a number in quotes.
 
     Raises:
         TypeError: When the claim is a string.
@@ -66,7 +66,8 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
     """Return the points (epsilon, delta) of a claimed profile.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or has values out of range.
+        TypeError, ValueError: When the claim is not a curve, or when it has an epsilon below 0 or a
+            delta outside of [0, 1].
     """
     function = _delta_of(claim)
     points = (
@@ -84,10 +85,11 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
 
 
 def epsilon_at(claim: object, delta: float) -> float:
-    """Return the smallest epsilon that a claimed profile allows at one delta.
+    """Return the smallest epsilon at which a claimed profile has at most a given delta.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or allows no epsilon at this delta.
+        TypeError, ValueError: When the claim is not a curve, or when its delta is larger at every
+            epsilon.
     """
     for name in ("get_epsilon_for_delta", "epsilon"):
         if callable(asked := getattr(claim, name, None)):
@@ -120,7 +122,8 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
     """Return the points (level, error of the second kind) of a claimed trade-off curve.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or leaves the unit square.
+        TypeError, ValueError: When the claim is not a curve, or when a point is outside of the unit
+            square.
     """
     if callable(claim):
         points = [(x, _value(claim, x, "level", "error", 1.0)) for x in levels.tolist()]
@@ -133,7 +136,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
 
 def _delta_of(claim: object) -> _Function | None:
-    """Return a claimed curve as a function of epsilon; None if the claim is a list of points."""
+    """Return a claimed curve as a function of epsilon, or None if the claim is a list of points."""
     names = ("get_delta_for_epsilon", "delta")
     asked = next((found for name in names if callable(found := getattr(claim, name, None))), claim)
     if not callable(asked):
@@ -142,11 +145,11 @@ def _delta_of(claim: object) -> _Function | None:
 
 
 def _value(function: Callable[[float], object], place: float, x: str, y: str, most: float) -> float:
-    """Return the value of a claimed function at one place.
+    """Return the value of a claimed curve at one point.
 
     Raises:
         TypeError: When the value is not a number.
-        ValueError: When the value is NaN or out of range, or the function raised an exception.
+        ValueError: When the value is NaN or out of range, or when the function raised an exception.
     """
     try:
         found = function(place)

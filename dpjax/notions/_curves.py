@@ -15,11 +15,11 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing
 
 _POINTS = 101
-"""Number of points of a tabulated curve."""
+"""Number of points in the table of a curve."""
 
 
 class _Curve(Notion):
-    """A notion that is a curve; its level as one number is the total variation per record."""
+    """A notion that is a curve. Its one-number summary is the total variation per record."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -30,8 +30,8 @@ class _Curve(Notion):
 
         Args:
             band: Band of a chain.
-            claim: Points of the claimed curve, [points, 2]; the bound is evaluated at the same
-                places.
+            claim: Points of the claimed curve, [points, 2]. The bound is evaluated at the first
+                coordinate of each point.
             distance: Number of records in which the pair differs.
         """
         raise NotImplementedError
@@ -51,7 +51,7 @@ class _Curve(Notion):
 class Profile(_Curve):
     """The privacy profile: delta as a function of epsilon.
 
-    Where one number is needed, it is delta at epsilon = 0.
+    The one-number summary of a profile is delta at epsilon = 0.
 
     A claim is a curve: pairs (epsilon, delta), a function of epsilon, a privacy loss distribution
     of dp_accounting, or a privacy curve of OpenDP.
@@ -87,7 +87,7 @@ class Profile(_Curve):
         return np.stack([shown, claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return epsilons, and a bound on delta for each of the two directions of the pair."""
+        """Return epsilons, and bounds on delta for both directions of the pair."""
         top = largest(band, epsilon_of(0.0)) / distance
         epsilons = np.linspace(0, top if np.isfinite(top) else 1.0, _POINTS)
         first, second = of_one_record(band, epsilons, distance)
@@ -100,11 +100,11 @@ class Profile(_Curve):
 
 @dataclass(frozen=True)
 class TradeOff(_Curve):
-    """The trade-off curve: the error of the second kind of the best test at each level.
+    """The trade-off curve: the least error of the second kind of a test at each level.
 
-    Where one number is needed, it is the total variation: the largest difference between the power
-    and the level of a test. A claim is a curve: pairs (level, error of the second kind), or a
-    function of the level. The claim applies to tests in both directions.
+    The one-number summary of a trade-off curve is the total variation, the largest difference
+    between the power and the level of a test. A claim is a curve: pairs (level, error of the second
+    kind), or a function of the level. The claimed curve applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.
@@ -144,7 +144,7 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return a lower bound on the power and the claimed power, [2, points]."""
+        """Return lower bounds on the power of tests, and the claimed power, [2, points]."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
         # Exchanging the two errors of a test gives a test in the other direction.
@@ -152,15 +152,16 @@ class TradeOff(_Curve):
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return test levels under the neighbor, with bounds on the error of the second kind."""
+        """Return levels of tests of the neighbor, and bounds on their error of the second kind."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 
 
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-    """Bound the profile for one record, [2 directions, epsilons], from pairs k records apart.
+    """Bound the profile for one record, from pairs that differ in k records.
 
-    Group privacy gives delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1).
+    By group privacy, delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1). The result has shape
+    [2 directions, epsilons].
 
     References:
         Vadhan (2017), Lemma 2.2.

@@ -23,7 +23,7 @@ class Epsilon(Notion):
     """The smallest epsilon of (epsilon, delta)-differential privacy at a fixed delta.
 
     Attributes:
-        delta: Delta of the definition, in [0, 1): the probability that the guarantee leaves out.
+        delta: Delta of (epsilon, delta)-differential privacy, in [0, 1).
 
     Raises:
         TypeError: When delta is not a number.
@@ -50,7 +50,7 @@ class Epsilon(Notion):
 
     @property
     def symbol(self) -> str:
-        """Name of the level, with its options."""
+        """Name of the level, with its delta."""
         return f"epsilon at delta = {self.delta:g}" if self.delta else "epsilon"
 
     @property
@@ -80,7 +80,7 @@ class Epsilon(Notion):
         return low
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
-        """Return ln((p - delta) / q) per record, at least 0; infinite where q is 0."""
+        """Return ln((p - delta) / q) divided by the distance, at least 0."""
         if self.delta and distance > 1:
             shares = (np.array([[[share]] for share in np.ravel(side)]) for side in (p, q))
             bands = (Band.of(*pair, usable=(1, 1)) for pair in zip(*shares, strict=True))
@@ -91,7 +91,7 @@ class Epsilon(Notion):
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """Return a claimed number, or the epsilon that a claimed curve has at this delta."""
+        """Return a claimed number, or the epsilon of a claimed curve at the notion's delta."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

@@ -1,4 +1,4 @@
-"""Notions that are one number: Gaussian, Renyi and zero-concentrated privacy, total variation."""
+"""Notions whose level is a number: Gaussian, Renyi and zero-concentrated privacy, and others."""
 
 import math
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
-    """A notion whose level one event can bound; it grows at most linearly with distance."""
+    """A notion with a hypothesis about one event, whose level grows linearly with the distance."""
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -34,7 +34,8 @@ class _OfAnEvent(Notion):
 class Gdp(_OfAnEvent):
     """mu of Gaussian differential privacy.
 
-    No test tells a database from its neighbor better than a test tells N(0, 1) from N(mu, 1).
+    Tests distinguish neighboring databases at most as well as they distinguish N(0, 1) from N(mu,
+    1).
 
     References:
         Dong, Roth, Su (2022), Definition 2.6 and Theorem 2.14.
@@ -86,7 +87,7 @@ class TotalVariation(_OfAnEvent):
 
 @dataclass(frozen=True)
 class Renyi(Notion):
-    """The Renyi divergence of a given order, in the direction in which it is larger.
+    """The Renyi divergence of a given order, the larger of its values in both directions.
 
     Attributes:
         order: Order alpha > 1.
@@ -120,7 +121,7 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`; up to a distance of 2^c, the bound at order / 2^c, divided by 3^c."""
+        """See `Notion`. For a distance of up to 2^c, the bound at order / 2^c is divided by 3^c."""
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 
@@ -128,8 +129,8 @@ class Renyi(Notion):
         """See `Notion`.
 
         Raises:
-            ValueError: When the distance is above 1, and the order is less than 2 * 2^c, where 2^c
-                is the smallest power of two that is at least the distance.
+            ValueError: When the distance is above 1 and the order is less than 2 * 2^c. Here 2^c is
+                the smallest power of two that is at least the distance.
         """
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:

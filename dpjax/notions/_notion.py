@@ -1,7 +1,7 @@
-"""The base of all notions of privacy: a notion guides the search and turns counts into levels.
+"""The base class of notions of privacy, which guide the search and turn counts into levels.
 
-A notion bounds its level in two ways: from the counts of one event, through its hypothesis, or from
-the band of a chain of sets, which holds for all notions simultaneously.
+A notion bounds its level from the counts of one event, by its hypothesis, or from the confidence
+band of a chain of nested sets.
 """
 
 import math
@@ -38,20 +38,20 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""Cells are ordered only by their own ratios if every axis has at most this many bins."""
+"""If every axis has at most this many bins, cells are ordered only by their own ratios."""
 
 _HUGE = 1e300
 """Finite number that replaces an infinite bound when bounds are averaged."""
 
 
 class Notion:
-    """A notion of privacy; its options are the fields of a frozen dataclass.
+    """A notion of privacy, whose options are the fields of a frozen dataclass.
 
     Attributes:
-        name: Name on the command line and in recipes.
+        name: Name of the notion on the command line and in recipes.
         unit: Unit of the level, and a sentence that explains it.
-        takes_delta: Whether `delta` is an option.
-        delta: Delta of the definition: the probability that the guarantee leaves out.
+        takes_delta: Whether `delta` is an option of the notion.
+        delta: Delta of (epsilon, delta)-differential privacy, or 0 for other notions.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
@@ -80,30 +80,32 @@ class Notion:
 
         Args:
             band: Band of a chain.
-            distance: Number k of records in which the pair differs; the bound is for one record.
+            distance: Number k of records in which the databases of the pair differ. The bound is
+                for one record.
         """
         raise NotImplementedError
 
     def hypothesis(self, distance: int = 1) -> Hypothesis | None:
-        """Return the hypothesis about one event; None if the notion needs more than one event."""
+        """Return the hypothesis about one event, or None if the notion has none."""
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return scores of events with probabilities p and q; the witness has the largest score."""
+        """Return scores of events with probabilities p and q, to choose a witness."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raise an error if pairs at this distance bound nothing for one record."""
+        """Raise an error if pairs at a distance imply no bound for one record."""
 
     def point(self, place: float, shown: float) -> str:
-        """Describe in words a bound on a curve at one place."""
+        """Describe in words a bound on a curve at one point."""
         raise NotImplementedError
 
     def claimed(self, claim: object) -> Claim:
         """Convert a claim to a number in the notion's unit, or to points of a curve.
 
         Raises:
-            TypeError, ValueError: When the claim has another form, or is out of range.
+            TypeError, ValueError: When the claim is neither a number nor a curve of this notion, or
+                when it is out of range.
         """
         _claims.refuse_text(claim)
         if not _claims.is_number(claim):
@@ -111,18 +113,18 @@ class Notion:
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:
-        """Choose the event with the largest expected bound, or one that is easier to describe.
+        """Choose the event with the largest expected bound, or a nearly as good simpler event.
 
         Args:
-            search: Search set of one pair, in one or several runs. One half of it is used to make
-                sets of cells, and the other half to evaluate them.
+            search: Search set of one pair, in one or several runs. One half of the set is used to
+                make sets of cells, and the other half to evaluate them.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
-            One event per run, stacked with the leading shape of the counts.
+            One event per run, stacked along the leading axes of the counts.
 
         Raises:
-            ValueError: When the notion has no hypothesis, since it needs more than one event.
+            ValueError: When the notion has no hypothesis about one event.
         """
         partition, halves, allowed = search
         hypothesis, lines = self._of_an_event(), partition.positions()
@@ -136,21 +138,21 @@ class Notion:
         return Event.stacked(found, batch)
 
     def _of_an_event(self, distance: int = 1) -> Hypothesis:
-        """Return the hypothesis, or raise an error if the notion has none."""
+        """Return the hypothesis about one event, or raise an error if the notion has none."""
         found = self.hypothesis(distance)
         if found is None:
             raise ValueError(f"{self.symbol} cannot be bounded by the counts of one event.")
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return expected bounds of a pair, computed with few cells; they suffice to rank pairs.
+        """Return approximate expected bounds of a pair, computed with few cells, to rank pairs.
 
         Args:
             search: Search set of one pair, in one or several runs.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
-            One bound per run, with the leading shape of the counts.
+            One bound per run, along the leading axes of the counts.
         """
         merged, may, positions = merged_counts(*search)
         hypothesis, found = self.hypothesis(), []
@@ -163,14 +165,15 @@ class Notion:
         return np.array(found).reshape(merged.shape[:-3])
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain to confirm, from cells ordered by ratio, by group or by position.
+        """Choose the chain to confirm. Its cells are ordered by ratio, by group or by position.
 
         Args:
             search: Search set of one pair in one run.
             budget: Confirmation draws and confidence.
 
         Returns:
-            The chain, its expected bound, and, to break ties, its expected mu of Gaussian privacy.
+            The chain, its expected bound, and its expected mu of Gaussian privacy, which breaks
+            ties between pairs.
         """
         partition, halves, allowed = search
         num_confirm, error, ways = budget.num_confirm, 1 - budget.confidence, ways_of(partition)
@@ -202,14 +205,15 @@ class Notion:
         """Return exact lower bounds from the counts of one event.
 
         Args:
-            larger: Counts of the event, integers [...], at the side where it should be likelier.
+            larger: Counts of the event, integers [...], at the side where the event should be
+                likelier.
             smaller: Counts of the event, integers [...], at the other side.
             trials: Numbers of confirmation draws at the likelier side and at the other side.
             confidence: Confidence of each bound.
-            distance: Number of records in which the pair differs.
+            distance: Number of records in which the databases of the pair differ.
 
         Raises:
-            ValueError: When the notion has no hypothesis, since it needs more than one event.
+            ValueError: When the notion has no hypothesis about one event.
         """
         hypothesis = self._of_an_event(distance)
         return event_lower_bound(larger, smaller, *trials, confidence, hypothesis)
@@ -221,25 +225,25 @@ class Notion:
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
 
     def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
-        """Return a band's level minus a claim; for a curve, also the `Crossing`, if there is one.
+        """Return the bound minus the claim, and the point where a claimed curve is exceeded.
 
         Args:
             band: Band of a chain.
-            claim: Level or points of a curve, as `claimed` returns them.
-            distance: Number of records in which the pair differs.
+            claim: Claimed level, or points of a claimed curve, as `claimed` returns them.
+            distance: Number of records in which the databases of the pair differ.
         """
         assert isinstance(claim, float)
         return self.of_band(band, distance) - claim, None
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]] | None:
-        """Return the columns of a table of the curve, by name; None if the notion is a number."""
+        """Return the columns of a table of the curve by name, or None if the notion is a number."""
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
         """Return the event of a chain with the largest `value`, for display.
 
         Args:
-            chain: Chain, with the place of each cell in it.
+            chain: Chain of nested sets of cells.
             band: Band of the chain, from the confirmation set.
         """
         found = of_sets(band, self.value)
@@ -251,7 +255,7 @@ class Notion:
 
 
 def _fresh(budget: Budget) -> int | Shared:
-    """Return the number of confirmation draws; it is `Shared` if events may divide it unequally."""
+    """Return the number of confirmation draws, as a `Shared` if its division is free."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
@@ -281,12 +285,12 @@ def _chosen(
 def merged_counts(
     partition: Partition, halves: NDArray[np.int64], allowed: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, list[NDArray[np.float64]]]:
-    """Return counts of merged cells, a mask of the merged cells that are allowed, and positions.
+    """Return counts of merged cells, whether each merged cell is allowed, and positions.
 
     Args:
         partition: Partition of the cells.
         halves: int64 [..., cells], counts of the two halves of the search set.
-        allowed: bool [cells], the cells that are allowed in events; None for all cells.
+        allowed: bool [cells], the cells that are allowed in events, or None for all cells.
     """
     group, positions = partition.merged(allowed)
     order = np.argsort(group, kind="stable")
@@ -296,7 +300,7 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Return the ways to order cells: by ratio and, for many cells, by group and by position."""
+    """Return ways to order cells: by ratio, and for many cells also by group and by position."""
     if max(partition.shape) <= _FEW_BINS:
         # With few cells, ratios are estimated well, and adjacent cells may differ a lot.
         return [Way()]

@@ -9,7 +9,7 @@ from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
-"""Smallest error that is reported for a refutation, even if a smaller error would also refute."""
+"""Smallest error probability that is reported for a refutation."""
 
 _PRECISION = 0.01
 """Relative precision to which `smallest_error` is computed."""
@@ -17,14 +17,14 @@ _PRECISION = 0.01
 _NORMAL = NormalDist()
 
 Crossing = tuple[float, float, float]
-"""A point of a curve: its place, the bound at this place, and the claim at this place."""
+"""A point where a bound on a curve exceeds the claim: the abscissa, the bound and the claim."""
 
 
 class _OnDemand:
     """Descriptor of a dataclass field that defaults to None and may be set to a function.
 
     The function is called when the field is first read, under NumPy's default error settings.
-    `vars(instance)` holds the function until then.
+    Before the call, `vars(instance)` contains the function.
     """
 
     def __set_name__(self, owner: type, name: str):
@@ -54,21 +54,23 @@ class Statement:
     """Bounds and estimates of a level of privacy that follow from evidence.
 
     Attributes:
-        lower_bound: Lower bound on the level, at the confidence of the audit; 0 for a
+        lower_bound: Lower bound on the level, at the confidence of the audit. The bound is 0 for a
             histogram that gives no estimate.
-        estimate: Level estimated from the confirmation set; None if it is infinite or unknown.
+        estimate: Level estimated from the confirmation set, or None if the estimate is infinite or
+            unknown.
         basis: Basis of the bound: "exact binomial" or "simultaneous band" (at any sample
             size), "normal" (asymptotic) or "histogram".
-        upper_bound: Upper bound on the level under an assumption; None without one.
-        standard_error: Standard error of the estimate; None if the bound does not use a standard
+        upper_bound: Upper bound on the level under an assumption, or None without an assumption.
+        standard_error: Standard error of the estimate, or None if the bound does not use a standard
             error.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
-            least 1e-12; None without a claim, or if no error below 1/2 refutes the claim. It may be
-            given as a function without arguments, which is called when the field is first read.
-        curve: Table of the curve, as columns by name, for a notion that is a curve; all bounds of
+            least 1e-12. The value is None without a claim, or if no error below 1/2 refutes the
+            claim. A function without arguments may be given instead, which is called when the field
+            is first read.
+        curve: Table of the curve, as columns by name, for a notion that is a curve. All bounds of
             the table hold jointly.
-        crossing: (place, shown, claimed) where a curve most exceeds the claim; None if the curve
-            nowhere exceeds the claim.
+        crossing: Point where the bound on a curve exceeds the claim most, as (abscissa, bound,
+            claim), or None if the bound nowhere exceeds the claim.
     """
 
     lower_bound: float
@@ -102,7 +104,7 @@ class Statement:
         return rows
 
     def _repr_html_(self) -> str:
-        """Show the numbers in a notebook."""
+        """Show the statement in a notebook."""
         return html_titled(type(self).__name__, self._lines())
 
 
@@ -114,10 +116,10 @@ def smallest_error(
     Args:
         bound: Lower bound as a decreasing function of the confidence.
         claim: Claimed level, to which the bound is compared.
-        known: A confidence above 1/2 and its lower bound, if already computed; it saves calls.
+        known: A confidence above 1/2 and its lower bound, if they are already computed.
 
     Returns:
-        The error, with a relative precision of 0.01; None if it is above 1/2.
+        The error, with a relative precision of 0.01, or None if the error is above 1/2.
 
     References:
         Dowell, Jarratt (1971): the Illinois form of the rule of false position.

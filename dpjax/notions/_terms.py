@@ -16,21 +16,21 @@ from dpjax.notions.evidence._wealth import BetWealth
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms that every step of an audit shares.
+    """Notion, claim, confidence and other terms that every step of an audit shares.
 
     Attributes:
         notion: Notion whose level is bounded.
-        claim: Claim as the caller gave it, or None; `claimed` converts it.
+        claim: Claim as the caller gave it, or None. The property `claimed` is the converted claim.
         confidence: Confidence of the statements of all `num_claims` audits together.
         num_claims: Number of audits whose statements hold jointly.
         key: Integer seed or typed key, as the caller gave it.
-        execution: Execution options; the backend's default if None.
+        execution: Execution options, or None for the default of the backend.
         distance: Number of records in which the databases of each pair differ.
-        earlier: Bets of an audit that this one continues, or None.
-        kept: Storage in which a source keeps values for later batches of the same runs.
+        earlier: Bets of an earlier audit, if the audit continues one, or None.
+        kept: Dictionary in which a source stores values for later batches of the same runs.
 
     Raises:
-        TypeError, ValueError: When an entry is of the wrong kind or out of range.
+        TypeError, ValueError: When an attribute is of the wrong type or out of range.
     """
 
     notion: Notion
@@ -71,7 +71,7 @@ class Terms:
 
     @property
     def level(self) -> float | None:
-        """Claimed level, for a notion whose level is one number; None without a claim."""
+        """Claimed level, for a notion whose level is one number, or None without a claim."""
         claim = self.claimed
         assert not isinstance(claim, tuple)
         return claim
@@ -80,7 +80,8 @@ class Terms:
         """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
 
         Args:
-            what: What the method uses instead of events, such as "a histogram", for the message.
+            what: What the method uses instead of events, such as "a histogram", for the error
+                message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
@@ -96,12 +97,12 @@ class Terms:
 
     @cached_property
     def root(self) -> Array:
-        """Typed key of all draws."""
+        """Typed key from which the keys of all draws are derived."""
         return random.as_key(self.key)
 
     @property
     def own_confidence(self) -> float:
-        """Confidence that this statement alone needs so that all hold jointly (Bonferroni)."""
+        """Confidence of a single statement for which all statements hold jointly (Bonferroni)."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims
@@ -112,7 +113,7 @@ class Terms:
         return self.execution or default_execution()
 
     def notes(self) -> list[str]:
-        """Return notes to the reader if there are several claims."""
+        """Return notes about the joint confidence, if there are several claims."""
         if self.num_claims == 1:
             return []
         error = (1 - self.confidence) / self.num_claims

@@ -1,35 +1,33 @@
-"""Assignment of values to bins, by a grid of buckets instead of a binary search."""
+"""Assignment of values to bins, by a grid of equally wide buckets instead of a binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BUCKETS = 4096
-"""Number of buckets in the grid; its tables then fit in a processor's first-level cache."""
+"""Number of equally wide buckets, whose tables fit in a processor's first-level cache."""
 
 _MOST_EDGES = 4
-"""Largest number of edges in one bucket; with more, a binary search is used."""
+"""If a bucket contains more bin edges than this, a binary search is used instead."""
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
-"""With at most this many edges, or this many values, binary search is as fast and is used
-instead."""
+"""With at most _FEW_EDGES bin edges, or at most _FEW_VALUES values, a binary search is used."""
 
 _FEWEST_EDGES = 4
-"""With at most this many edges, comparisons with all of them are fastest."""
+"""With at most this many bin edges, values are compared with all edges."""
 
 
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Compute `np.searchsorted(edges, values, side="right")`, several times faster.
 
-    The bucket index never decreases as the value grows. Edges in lower buckets are therefore at
-    most the value, and edges in higher buckets exceed it. The value is compared only with the
-    edges in its own bucket.
+    A value is compared only with the edges in its own bucket, because edges in lower buckets are at
+    most the value, and edges in higher buckets exceed the value.
 
     Args:
         edges: float64 [edges], increasing.
         values: float64 [n], none of them NaN.
 
     Returns:
-        int64 [n]; for each value, the number of edges less than or equal to it.
+        int64 [n], for each value the number of edges that are at most the value.
     """
     if len(edges) <= _FEWEST_EDGES:
         found = np.zeros(len(values), np.int8)

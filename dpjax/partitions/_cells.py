@@ -1,4 +1,4 @@
-"""The cells of a partition: how they are numbered, and which intervals of numbers they contain."""
+"""The numbering of the cells of a partition, and the intervals of numbers in each cell."""
 
 import math
 from collections.abc import Hashable
@@ -11,23 +11,23 @@ import numpy as np
 class Cells:
     """The numbered cells into which a partition divides `Outputs`.
 
-    The cells are numbered as follows. First comes one cell for each label of the pilot, for outputs
-    without numeric entries; then one cell for all labels that the pilot did not see. Last come, for
-    each label that had numeric entries in the pilot, the boxes of these entries (products of bins),
-    in C order.
+    The first cells contain outputs without numeric entries: one cell for each label of the pilot,
+    and one cell for all labels that did not occur in the pilot. The other cells contain outputs
+    with numeric entries: for each label that had numeric entries in the pilot, the boxes (products
+    of bins), in C order.
 
     Attributes:
-        names: Names of the labels of the pilot. Everywhere else, a label is given by its index in
-            `names`.
-        edges: For each numeric entry of an output, increasing float64 edges. A bin contains its
-            lower edge but not its upper edge.
-        atoms: For each numeric entry, the values that have a bin of their own.
-        boxed: Indices of the labels that had numeric entries in the pilot.
+        names: Names of the labels of the pilot. Other attributes contain indices of `names` as
+            labels.
+        edges: For each numeric entry of an output, increasing float64 edges of bins. A bin contains
+            its lower edge but not its upper edge.
+        atoms: For each numeric entry of an output, the values that have a bin of their own.
+        boxed: Labels that had numeric entries in the pilot.
         whole: Whether all entries have an integer dtype.
-        ordered: Whether neighboring numbers have similar probabilities; False if the numbers are
-            codes of categories.
-        parts: Path of each numeric entry in a nested output, such as "['count']"; empty for
-            vectors.
+        ordered: Whether adjacent numbers have similar probabilities. The value is False if numbers
+            are codes of categories.
+        parts: Path of each numeric entry in a nested output, such as "['count']". The tuple is
+            empty for vectors.
     """
 
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Cells:
 
     @property
     def key(self) -> Hashable:
-        """Hashable content; partitions with equal keys put every output into the same cell."""
+        """Hashable key. Partitions with equal keys put every output into the same cell."""
         numbers = (self.edges, self.atoms, (self.boxed,))
         content = (tuple(part.tobytes() for part in parts) for parts in numbers)
         return type(self), self.names, self.whole, self.ordered, self.parts, *content
@@ -66,13 +66,13 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return lower and upper ends of one entry's bins, [bins] each; equal for an atom."""
+        """Return the lower and upper ends of one entry's bins, which are equal for an atom."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return an array's entries for boxes, from an array [size], as [len(boxed), *shape]."""
+        """Return the values of boxes, [len(boxed), *shape], from the values of all cells."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:
@@ -85,7 +85,7 @@ class Cells:
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return an entry's path in a nested output (a single key has no brackets), or its index."""
+    """Return an entry's path in a nested output, or the index of the entry."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

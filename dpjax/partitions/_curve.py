@@ -10,7 +10,8 @@ from dpjax.core.numerics import finite_or_none
 _LABELS, _NUMBERS = 60, 2000
 """Maximum numbers of labels and of numeric cells in a plot.
 
-If there are more, the plot shows the labels with the largest losses and the most frequent cells.
+A plot with more cells shows only the labels with the largest losses and the most frequent numeric
+cells.
 """
 
 
@@ -23,9 +24,10 @@ def curve_of(
     """Return probabilities and losses of the cells that contain outputs of the search set.
 
     Args:
-        counts: Integers [2, cells], at the database and at its neighbor.
+        counts: Integers [2, cells], counts at the database and at its neighbor.
         event: bool [cells], the event that was counted.
-        bounds: [cells, 2], ends of each cell's interval, equal for an atom; NaN for labels.
+        bounds: [cells, 2], ends of each cell's interval, which are equal for an atom and NaN for a
+            label.
         name_of: Function that maps a label's cell to its name.
 
     Returns:
@@ -63,12 +65,12 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
     """Place boxes on a line, in decreasing order of P(database) / P(neighbor).
 
     Args:
-        counts: Integers [2, cells], at the database and at its neighbor.
-        num_alone: Number of labels; they are the first cells.
+        counts: Integers [2, cells], counts at the database and at its neighbor.
+        num_alone: Number of labels, which are the first cells.
 
     Returns:
-        [cells, 2]; for each box, the share of outputs in the boxes before it, and the share up to
-        its end; NaN for labels.
+        [cells, 2], for each box the shares of outputs before its begin and before its end; NaN for
+        labels.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Distinct labels of an array, by hashing instead of sorting, and arrays of labels from codes."""
+"""The distinct labels of an array, found by hashing, and arrays of labels from codes."""
 
 from collections.abc import Sequence
 
@@ -9,24 +9,24 @@ _TURNS = 3
 """Number of hash tables to try before the remaining labels are sorted."""
 
 _SAMPLED, _FEW = 4096, 1024
-"""Number of labels that are sampled to choose the size of the tables, and the number of distinct
-labels in the sample up to which the tables are small."""
+"""The size of hash tables is chosen from a sample of _SAMPLED labels. Hash tables are small if the
+sample has at most _FEW distinct labels."""
 
 _SMALL, _LARGE = 16, 22
-"""Bits of the index of a small table and of a large one."""
+"""Numbers of bits in the index of a small and of a large hash table."""
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""Odd factor that changes the slots of all hashes after each turn."""
+"""Odd factor of all hashes, which changes their slots from one hash table to the next."""
 
 _WIDE = 2**24
-"""Number of characters, including padding, up to which a string array of labels is not wide."""
+"""Number of characters, including padding, above which a string array of labels is wide."""
 
 
 def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels, ascending, and the place of each label among them.
 
-    The result is that of `np.unique(labels, return_inverse=True)`. Each label is compared with the
-    label that represents its slot of a hash table, so colliding hashes cannot merge two labels.
+    The result equals `np.unique(labels, return_inverse=True)`. Colliding hashes cannot merge two
+    labels, because labels in the same slot of a hash table are compared.
 
     Args:
         labels: Strings or bytes, [n].
@@ -68,12 +68,14 @@ def labels_at(
 
     Args:
         kinds: Strings [k].
-        places: Index of each label in `kinds`, integers [n]; by default, each string is a label.
-        spare: Largest size of a wide string array, as a multiple of the characters of its labels.
+        places: Index of each label in `kinds`, integers [n]. If `places` is None, each string is a
+            label.
+        spare: Largest size of a wide string array, as a multiple of the number of characters in its
+            labels.
 
     Returns:
-        A string array [n]; or an array of objects [n], if a string array would drop NULs at the end
-        of labels, or be too large because of padding.
+        A string array [n], or an array of objects [n] if a string array would be too large because
+        of padding, or would drop NUL characters at the end of labels.
     """
     lengths = np.fromiter(map(len, kinds), np.int64, len(kinds))
     every = lengths if places is None else lengths[places]

@@ -1,4 +1,4 @@
-"""Features of outputs that have several numbers and labels; scores are fitted to them."""
+"""Features of outputs with several numbers and labels, from which scores are computed."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,19 @@ _CLIP = 10.0
 """Bound to which standardized values are clipped."""
 
 _SOFT = 0.5
-"""Clipping bound of the features of the kinds "common" and "clipped", which resemble the log
-density ratio of Laplace noise."""
+"""Bound to which features of the kinds "common" and "clipped" are clipped, as the log density ratio
+of Laplace noise is."""
 
 _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
-"""Maximum number of label indicators; minimum share of outputs that makes a value an atom; maximum
-number of atoms per entry."""
+"""_MAX_LABELS is the maximum number of label indicators. _ATOM_SHARE is the least share of outputs
+that makes a value an atom. _MAX_ATOMS is the maximum number of atoms per entry."""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""A column has _KNOTS hinges, or _FEW_KNOTS if there are more than _MANY_COLUMNS columns. A column
-with at most _FEW_VALUES distinct values has hinges at all of them but the first and the last, so
-that each value can have a score of its own."""
+"""A column has _KNOTS hinges, or _FEW_KNOTS hinges if there are more than _MANY_COLUMNS columns. A
+column with at most _FEW_VALUES distinct values has a hinge at each inner value."""
 
 _SQUARE = 25.0
 """Bound to which squares and products of standardized values are clipped."""
@@ -37,10 +36,11 @@ class Columns:
     """Standardized columns of outputs: numeric entries, then indicators of labels and atoms.
 
     Attributes:
-        centre: [d], medians of the numeric entries, without atoms.
-        scale: [d], robust standard deviations, without atoms; 1 for a constant entry.
+        centre: [d], medians of the numeric entries, computed without atoms.
+        scale: [d], robust standard deviations of the numeric entries, computed without atoms; 1 for
+            a constant entry.
         labels: Labels with an indicator.
-        atoms: For each entry, the frequent values that have an indicator.
+        atoms: For each numeric entry, the frequent values that have an indicator.
     """
 
     centre: np.ndarray
@@ -76,7 +76,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Return standardized entries [n, d]; 0 for atoms and for outputs without numbers."""
+        """Return standardized entries [n, d], 0 for atoms and for outputs without numbers."""
         found = outputs.values - self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
@@ -117,7 +117,8 @@ class Features:
     Attributes:
         kind: "linear", "common", "clipped", "additive" or "products".
         columns: Standardized columns.
-        knots: For each entry, the points at which its hinges begin; only for kind "additive".
+        knots: For each numeric entry, the points at which its hinges begin. Only features of the
+            kind "additive" have knots.
     """
 
     kind: str
@@ -140,7 +141,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return the entry of each feature, int [features]; -1 for indicators and for products."""
+        """Return the entry of each feature, int [features], or -1 for indicators and products."""
         numbers = np.arange(len(self.columns.centre))
         parts = [
             numbers if self.kind != "common" else np.full(1, -1),
@@ -155,7 +156,7 @@ class Features:
         return np.concatenate(parts)
 
     def __call__(self, outputs: Outputs) -> np.ndarray:
-        """Return features [n, features]: the standardized entries (or their sum) and others."""
+        """Return the features of outputs, [n, features]."""
         found = np.empty((len(outputs.labels), len(self.owners())))
         for start in range(0, len(found), BLOCK):
             rows, place = slice(start, start + BLOCK), 0
@@ -165,7 +166,7 @@ class Features:
         return found
 
     def _parts(self, outputs: Outputs) -> list[np.ndarray]:
-        """Return the features in parts, each [n, ...]."""
+        """Return the features as a list of arrays, each with n rows."""
         z = self.columns.numbers(outputs)
         if self.kind in ("common", "clipped"):
             np.clip(z, -_SOFT, _SOFT, out=z)

@@ -1,8 +1,7 @@
 """Construction of a partition from a pilot, the first outputs of the search set.
 
 A frequent value is an atom with a cell of its own. Between atoms lie intervals whose ends are
-quantiles of both sides, with finer steps in the tails. All outcomes of a small finite space are
-atoms.
+quantiles of the outputs at both sides. All outcomes of a small finite space are atoms.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from dpjax.partitions._region import Box, Region
 from dpjax.partitions.outputs import Outputs
 
 PILOT = 2**16
-"""Largest size of a pilot, in outputs per side."""
+"""Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
 """Maximum number of labels in a partition, which is the number of outputs in two pilots."""
@@ -32,9 +31,8 @@ _MAX_OUTCOMES = 4096
 """Maximum number of atoms for single integers and for finite output spaces."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""For each dimension of the outputs, the numbers of evenly spaced quantile levels and tail levels.
-
-In each tail, every further level is half of the level before it.
+"""Numbers of quantile levels by dimension of the outputs: _QUANTILES evenly spaced levels, and
+_TAILS levels in each tail. In a tail, each level is half of the previous level.
 """
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
@@ -60,16 +58,17 @@ def lay(
     Args:
         pilot: Outputs at the database and at its neighbor.
         names: Names of all labels in the pilot.
-        discrete: True to count every distinct number as an outcome, False for no atoms, None to
-            detect atoms.
-        outcomes: Size of a finite space 0, ..., outcomes - 1; None if the space is not finite.
-        ordered: Whether neighboring numbers have similar probabilities; see `Cells`.
+        discrete: Whether every distinct number is an atom. If False, there are no atoms. If None,
+            frequent values are atoms.
+        outcomes: Number of outcomes of a finite space 0, ..., outcomes - 1, or None if the space is
+            not finite.
+        ordered: Whether adjacent numbers have similar probabilities; see `Cells`.
         whole: Whether all numbers have an integer dtype.
-        region: Region whose ends become ends of cells; None for all outputs.
+        region: Region whose ends become ends of cells, or None for all outputs.
 
     Raises:
         ValueError: When there are too many labels or numeric entries, when `discrete` is True but
-            no value occurs twice, or when the region's dimension differs from the outputs'.
+            no value occurs twice, or when the region and the outputs differ in dimension.
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(
@@ -104,7 +103,7 @@ def lay(
 
 
 def is_fixed(outcomes: int | None) -> bool:
-    """Return whether the partition of a finite space of this size is the same for every pilot."""
+    """Return whether a finite space is so small that each outcome has its own cell."""
     return outcomes is not None and outcomes <= _MAX_OUTCOMES
 
 
@@ -117,7 +116,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge until there are few enough cells; atoms keep both edges."""
+    """Drop every second edge until there are few enough cells. Atoms keep both of their edges."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -135,7 +134,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the values that get their own cells: all values if they are few, or frequent ones."""
+    """Return the values that get their own cells: all of a few values, or frequent values."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -168,12 +167,12 @@ def _edges(
 
 @lru_cache(maxsize=64)
 def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
-    """Return the places of quantiles among sorted values; sorting is faster than `np.quantile`."""
+    """Return the indices of quantiles in a sorted array."""
     return np.quantile(np.arange(size), levels, method="nearest")
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return edges for one entry at the region's lower ends and just above its upper ends."""
+    """Return edges for one entry, at the region's lower ends and just above the upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

@@ -1,7 +1,7 @@
 """Cells of drawn outputs, computed on a device and equal to those that NumPy computes on the host.
 
-Drawn outputs are numeric arrays. NaN, infinities and, in mixed outputs, missing numbers get codes,
-and a table maps each code to its cells.
+Drawn outputs are numeric arrays. NaN and infinities have codes, and a table maps each code to its
+cells. Mixed outputs also have a code for a missing number.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
-"""Example value for each code of the line above, except _ZERO, which only mixed outputs have."""
+"""Example values of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
 
 _COMPARED = 32
-"""Number of edges that are compared with every output before a binary search."""
+"""Number of bin edges that are compared with every output before a binary search."""
 
 
 def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:
@@ -60,15 +60,16 @@ class Lookup:
     """A partition, or a stack of partitions with a leading axis, as arrays on a device.
 
     Attributes:
-        edges: For each entry, increasing edges in the outputs' dtype, padded with the largest value
-            of the dtype.
+        edges: For each entry, increasing bin edges in the dtype of the outputs, padded with the
+            largest value of the dtype.
         bins: int32 [entries], the number of bins of each entry.
         base: int32 [codes], the first cell of outputs with each code.
-        boxed: int32 [codes], 1 if outputs with this code also have a number that selects a cell.
+        boxed: int32 [codes], 1 for each code whose outputs also have a number that determines the
+            cell, and 0 for the others.
         size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
-        num_labels: Number of labels of mixed outputs; 0 for other outputs.
-        consecutive: Whether all edges of all entries are successive integers, as for the outcomes
-            of a finite space; a subtraction then replaces comparisons.
+        num_labels: Number of labels of mixed outputs, or 0 for other outputs.
+        consecutive: Whether all bin edges of all entries are successive integers, as for the
+            outcomes of a finite space. If True, a subtraction replaces comparisons.
     """
 
     edges: tuple[AnyArray, ...]
@@ -106,7 +107,7 @@ class Lookup:
 
 
 def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike) -> Lookup:
-    """Stack the partitions of several pairs' drawn outputs as one `Lookup`.
+    """Stack the partitions of several pairs, for outputs drawn on a device, as one `Lookup`.
 
     Args:
         partitions: One partition for each pair.
@@ -149,12 +150,12 @@ def _is_consecutive(cells: Partition) -> bool:
 
 
 def _padded(size: int) -> int:
-    """Round up to a power of 2, so that partitions of similar sizes share a compiled program."""
+    """Round up to a power of 2. Partitions of equal rounded sizes share a compiled program."""
     return 1 << (max(size, 1) - 1).bit_length()
 
 
 def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each code's first cell, and 1 or 0 for whether its cell also depends on a number."""
+    """Return the first cell of each code, and whether the cell also depends on a number."""
     known = {name: number for number, name in enumerate(cells.names)}
     boxes = int(np.prod(cells.shape))
     base, boxed = np.full(len(codes), len(cells.names)), np.zeros(len(codes), np.int64)
@@ -169,7 +170,7 @@ def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray
 
 
 def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool]]:
-    """Return, for each code, the name of its label and whether the label comes with a number."""
+    """Return the name of the label of each code, and whether the label comes with a number."""
     if dtype.kind in "iu":
         return [("a number", True)]
     if isinstance(space, MixedSpace):
@@ -190,7 +191,7 @@ def _mixed_name(label: int, space: MixedSpace) -> str:
 
 
 def _label_code(column: AnyArray, space: MixedSpace, xp: ModuleType) -> AnyArray:
-    """Return the label as an integer, or `num_labels` if the value is not a label."""
+    """Return labels as integers, and `num_labels` for values that are not labels."""
     is_label = (column >= 0) & (column < space.num_labels) & (column == xp.floor(column))
     return xp.where(is_label, column, space.num_labels).astype(np.int32)
 
@@ -214,7 +215,7 @@ def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _edges_up_to(edges: AnyArray, values: Array) -> Array:
-    """Count the edges (2^k of them, increasing) at or below each value, int32 [n]."""
+    """Count the edges at or below each value, int32 [n]. The number of edges is a power of 2."""
     size = edges.shape[0]
     step = max(size // _COMPARED, 1)
     # XLA vectorizes these comparisons; the binary search below needs gathers, which are slower.

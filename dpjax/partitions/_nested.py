@@ -1,4 +1,4 @@
-"""Classification of one output; nested dicts and lists are split into numbers and a label."""
+"""Classification of an output, and separation of nested outputs into numbers and a label."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from dpjax.partitions.missing import Raised, entries, missing
 Key = TypeVar("Key")
 
 LARGEST = 2**53
-"""float64 represents every integer up to this one exactly."""
+"""Largest integer up to which float64 represents every integer exactly."""
 
 
 class Nested(NamedTuple):
@@ -38,7 +38,7 @@ class Nested(NamedTuple):
         """Separate the numbers of an output from its structure.
 
         Raises:
-            TypeError: When a part is neither a number nor a label.
+            TypeError: When a part of the output is neither a number nor a label.
         """
         numbers: list[float] = []
         paths: list[str] = []
@@ -75,11 +75,11 @@ class Label(NamedTuple):
 
 
 def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
-    """Classify an output as missing, a label, the entries of a number or a vector, or nested.
+    """Classify an output as missing, a label, a number or vector, or nested.
 
     Raises:
         BadValue: When the output is a vector with integers that float64 cannot represent exactly.
-        TypeError: When the output is neither a number nor a label, nor made of these.
+        TypeError: When the output is neither a number nor a label, nor made of numbers and labels.
         Exception: When a method of the output, such as `__hash__`, raises an exception.
     """
     if isinstance(item, np.ndarray):

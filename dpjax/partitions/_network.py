@@ -15,14 +15,14 @@ from dpjax.partitions._scores import FOLDS
 from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
-"""Units per hidden layer; batch size; maximum number of epochs; epochs without improvement after
-which training stops."""
+"""_WIDTH is the number of units per hidden layer. _BATCH is the batch size. _EPOCHS is the maximum
+number of epochs. Training stops after _PATIENCE epochs without improvement."""
 
 _RATE = 3e-3
-"""Initial learning rate of Adam; it decreases linearly to 0."""
+"""Initial learning rate of Adam, which decreases linearly to 0."""
 
 _HELD_OUT = 6
-"""One in this many outputs is held out to decide when to stop."""
+"""One in this many outputs is held out to decide when to stop a training."""
 
 _SEED = 0
 """Seed of initial weights and of the order of batches."""
@@ -32,14 +32,14 @@ _Weights = list[tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class Network:
-    """A score by five networks, each trained without one fold.
+    """A score from five networks, each of which is trained without one fold of the search set.
 
-    Fresh outputs get the mean of all networks. Outputs of the search set get the score of the
-    network that was not trained on them.
+    Fresh outputs get the mean score of all networks. An output of the search set gets the score of
+    the network that was trained without its fold.
 
     Attributes:
         columns: Standardized inputs.
-        weights: Weight matrix and bias of each layer, with a leading axis of folds.
+        weights: Weight matrix and bias of each layer, stacked over folds on a leading axis.
     """
 
     columns: Columns
@@ -56,11 +56,11 @@ class Network:
         return blake2b(whole, digest_size=4).hexdigest()
 
     def plain(self) -> Plain:
-        """Return size and digest, without the weights, because a rerun fits the network again."""
+        """Return the size and a digest of the network, without the weights."""
         return {"kind": "network", "width": _WIDTH, "digest": self.digest}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return the scores, float32 [n]; see `Score`."""
+        """Return the scores of outputs, float32 [n]; see `Score`."""
         table = _table(self.columns, outputs)
         if fold is None:
             scores = np.asarray(_every(self.weights, table))
@@ -82,7 +82,7 @@ def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.n
     Args:
         columns: Columns of the outputs.
         outputs: The outputs of both sides together, n in all.
-        side: int [n], 0 or 1.
+        side: int [n], the side of each output, 0 or 1.
         fold: int [n], the fold of each output.
     """
     table, sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0).astype(np.float32)
@@ -120,7 +120,7 @@ def _fit(tables: Array, signs: Array, keys: Array) -> _Weights:
 
 
 def _fit_one(table: Array, sign: Array, key: Array) -> _Weights:
-    """Train by Adam; return the weights of the epoch with the least loss on held-out outputs."""
+    """Train by Adam, and return the weights with the least loss on held-out outputs."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
     widths = [inputs, _WIDTH, _WIDTH, 1]

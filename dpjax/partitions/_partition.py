@@ -1,8 +1,8 @@
 """A partition of outputs of any kind into finitely many cells.
 
-Mapping an output to its cell is post-processing, so the probability ratio of an event made of cells
-is at most e^epsilon for all kinds of outputs. No output is dropped: labels that the pilot did not
-see share a cell, and the outermost bins extend to infinity.
+The map from an output to its cell is post-processing. Therefore, an event made of cells has a
+probability ratio of at most e^epsilon. No output is dropped: labels that did not occur in the pilot
+share a cell, and the outermost bins extend to infinity.
 """
 
 from dataclasses import dataclass, replace
@@ -21,10 +21,10 @@ RANK = "share of outputs, likelier at the database first"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of neighboring bins that a search merges into one bin."""
+"""Numbers of adjacent bins that a search merges into one bin."""
 
 _MANY_BINS = 64
-"""With more bins than this for one entry, a first search merges neighboring bins."""
+"""If an entry has more bins than this, a first search merges adjacent bins."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,20 @@ class Partition(Cells):
         return cell
 
     def _box(self, place: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return box indices for values [n, d], given the index in `boxed` of their labels."""
+        """Return the index of the box of each output, given the index in `boxed` of its label."""
         for column, edges in enumerate(self.edges):
             place = place * (len(edges) + 1) + bins_of(edges, values[:, column])
         return place
 
     def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Drop edges that separate only cells with equal marks, to count outputs by mark faster.
+        """Drop edges that only separate cells with equal marks, so that outputs are counted faster.
 
         Args:
             marks: Integers [size], a mark for each cell.
 
         Returns:
-            A partition with fewer edges, and the marks of its cells. Use only the method `index` of
-            this partition.
+            A partition with fewer edges, of which only the method `index` may be used, and the
+            marks of its cells.
         """
         boxes, kept = self.boxes(marks), []
         for column, edges in enumerate(self.edges):
@@ -81,11 +81,11 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return the cell of each output, int [n]; see `values` of `Score` for the folds."""
+        """Return the cell of each output, int [n], by a score fitted without the output's fold."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
-        """Merge every `width` neighboring bins, except atoms and labels.
+        """Merge every `width` adjacent bins, except atoms and labels.
 
         Returns:
             int64 [size], the coarser cell of each cell, numbered from 0 without gaps.
@@ -103,15 +103,15 @@ class Partition(Cells):
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """Return the coarser partitions that a search tries, in the form of `groups`."""
+        """Return the coarser partitions that a search tries, as the results of `groups`."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
-        """Return coordinates that order the boxes: each entry's bin and, for vectors, the bin sum.
+        """Return coordinates that order the boxes: the bin of each entry, and the sum of the bins.
 
         Returns:
-            Arrays [size], one per coordinate, with NaN for labels without numbers; an empty list if
-            no label has numbers.
+            Arrays [size], one per coordinate, with NaN for labels without numbers. The list is
+            empty if no label has numbers.
         """
         if not len(self.boxed):
             return []
@@ -121,14 +121,14 @@ class Partition(Cells):
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
 
     def merged(self, allowed: np.ndarray | None) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Merge neighboring bins for a first search if there are many bins.
+        """Merge adjacent bins for a first search if there are many bins.
 
         Args:
-            allowed: bool [size], the cells of a region, which are merged only with each other; or
-                None.
+            allowed: bool [size], the cells of a region, or None. Cells of the region are merged
+                only with cells of the region.
 
         Returns:
-            int64 [size], the coarse cell of each cell, numbered from 0 without gaps; and the mean
+            The coarse cell of each cell, int64 [size], numbered from 0 without gaps, and the mean
             of `positions` in each coarse cell.
         """
         group = np.arange(self.size)
@@ -143,10 +143,9 @@ class Partition(Cells):
         return group, [np.bincount(group, line) / sizes for line in lines]
 
     def bounds(self) -> np.ndarray:
-        """Return lower and upper ends of each cell's interval, [size, 2]; equal for an atom.
+        """Return the ends of each cell's interval, [size, 2], which are equal for an atom.
 
-        The value is NaN for every other kind of cell: a label, a label with numbers, or a box of
-        vectors.
+        The ends are NaN for a label, a label with numbers, and a box of vectors.
         """
         found = np.full((self.size, 2), np.nan)
         if len(self.edges) == 1 and self.boxed.tolist() == [0]:
@@ -154,7 +153,7 @@ class Partition(Cells):
         return found
 
     def inside(self, region: Region | None) -> np.ndarray | None:
-        """Return the cells that lie entirely in a region, bool [size]; None without a region."""
+        """Return whether each cell lies entirely in a region, or None without a region."""
         if region is None:
             return None
         box = np.ones(1, bool)
@@ -178,13 +177,13 @@ class Partition(Cells):
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """Simplify the description of an event by adding or removing cells without outputs.
 
-        An interval without outputs belongs to the event only if the nearest intervals with outputs,
-        before and after it, both do. Labels without outputs are left out, unless a description with
-        all of them is simpler.
+        An interval without outputs belongs to the new event only if the nearest intervals with
+        outputs, before and after it, both belong to the event. Labels without outputs are left out,
+        unless the description of the event with all of these labels is simpler.
 
         Args:
             mask: bool [size], the event.
-            seen: bool [size], the cells with outputs in the search.
+            seen: bool [size], the cells that contain outputs of the search set.
 
         Returns:
             bool [size], an event with the same outputs of the search set as `mask`.
@@ -202,16 +201,16 @@ class Partition(Cells):
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Place cells without outputs in a chain of nested sets, so that the sets have fewer parts.
+        """Place cells without outputs in a chain of nested sets, so that sets have fewer parts.
 
-        A bin without outputs joins the first set that contains both of the nearest bins with
-        outputs, before and after it. A label without outputs joins no set. No output
-        of the search set changes its place.
+        A bin without outputs joins the first set that contains the nearest bins with outputs before
+        and after the bin. A label without outputs joins no set. Cells with outputs keep their
+        places.
 
         Args:
             places: int64 [size], the first set of the chain that contains each cell.
-            seen: bool [size], the cells with outputs in the search set.
-            last: Value of `places` for cells that are in no set.
+            seen: bool [size], the cells that contain outputs of the search set.
+            last: Value of `places` for cells that no set contains.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
         places = np.where(never, last, places)
@@ -230,10 +229,10 @@ class Partition(Cells):
         return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
-        """Describe the event that the output lies in one of the cells of `mask`, bool [size].
+        """Describe the event that the output lies in a cell of `mask`, bool [size].
 
-        With `whole`, the text names every part with all digits, so that the event can be counted
-        again. Otherwise it names only the first few parts.
+        If `whole` is True, the text names every part of the event with all digits. If `whole` is
+        False, the text names only the first few parts.
         """
         return describe(self, mask, whole)
 
@@ -244,14 +243,14 @@ class Partition(Cells):
 
 
 def after(values: np.ndarray, whole: bool) -> np.ndarray:
-    """Return the next number after each atom, which is the upper edge of the atom's bin."""
+    """Return the upper edge of each atom's bin, which is the next number after the atom."""
     return values + 1 if whole else np.nextafter(values, np.inf)
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add bins without outputs to an event if their surroundings belong to the event.
+    """Add a bin without outputs to an event if the event contains the nearest bins with outputs.
 
-    The surroundings of a bin are the nearest bins with outputs before and after the bin.
+    The nearest bins with outputs before and after the bin must both belong to the event.
     """
     if not seen.any():
         return chosen
@@ -260,7 +259,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each bin, the values of the nearest bins that have outputs, on both sides."""
+    """Return the values of the nearest bins with outputs before and after each bin."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

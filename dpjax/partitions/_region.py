@@ -1,4 +1,4 @@
-"""The region C of outputs over which the privacy loss is maximized."""
+"""The region of outputs over which the privacy loss is maximized, C in the papers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from dpjax.core.wording import BadType, BadValue
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Outcomes:
-    """A finite set of integers within a range.
+    """A region that is a finite set of integers.
 
     Attributes:
         low: The smallest integer of the range.
@@ -39,13 +39,13 @@ class Outcomes:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Box:
-    """An interval or a box of real outputs.
+    """A region that is an interval or a box of real outputs.
 
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Grid points per axis for direct density estimates. If 0, the number is chosen by
-            the dimension.
+        num_points: Number of grid points per axis for direct density estimates. If 0, the dimension
+            determines the number.
     """
 
     # The caller passes numbers; validation replaces them with arrays.
@@ -98,7 +98,7 @@ class Box:
 
 Region = Outcomes | Box
 RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
-"""A region, its ends (low, high), or a list of outcomes."""
+"""A region, the ends (low, high) of a region, or a list of outcomes."""
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
@@ -107,7 +107,7 @@ def product_grid(low: Array, high: Array, num_points: int) -> Array:
     Args:
         low: Lower ends [d].
         high: Upper ends [d].
-        num_points: Points on each axis.
+        num_points: Number of points on each axis.
 
     Returns:
         Points, [num_points^d, d].
@@ -120,13 +120,15 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
     """Convert an argument to a region and validate it against the output space.
 
     Args:
-        region: A `Box` or `Outcomes`; (low, high) for reals, vectors and integers; a list of
-            outcomes for a finite space; None, which stands for all outcomes of a finite space.
+        region: A `Box` or `Outcomes`. For reals, vectors and integers, (low, high) is accepted as
+            well. For a finite space, a list of outcomes is accepted, and None stands for all
+            outcomes.
         space: The output space.
 
     Raises:
-        ValueError: When the region is empty, unbounded or outside the output space, has another
-            dimension than the outputs, or is None although the space is not finite.
+        ValueError: When the region is empty, unbounded or outside the output space, when its
+            dimension differs from the dimension of the outputs, or when it is None although the
+            space is not finite.
         TypeError: When `region` is not a region.
     """
     if isinstance(space, FiniteSpace):
@@ -164,15 +166,15 @@ EVERYWHERE = "all outputs"
 
 
 def region_text(region: Region | None) -> str:
-    """Describe a region; a region of None contains all outputs."""
+    """Describe a region in words, where None stands for all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 
 def as_box(region: RegionLike | None) -> Box | None:
-    """Convert (low, high), a `Box`, or None to a region when the output space is unknown.
+    """Convert (low, high), a `Box` or None to a region of an unknown output space.
 
     Raises:
-        ValueError, TypeError: When `region` has another form.
+        ValueError, TypeError: When `region` is neither (low, high) nor a `Box` nor None.
     """
     return region if region is None or isinstance(region, Box) else _box_between(region)
 

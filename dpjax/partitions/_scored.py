@@ -1,4 +1,4 @@
-"""Partitions of vector outputs by one number, which is an entry of the vector or a score."""
+"""Partitions of vector outputs by one entry, or by a score that maps a vector to a number."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -14,23 +14,24 @@ from dpjax.partitions._scores import FOLDS, Score, fit_combination
 from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
-"""Edges are quantiles at the levels k / 48, and 2^-6, ..., 2^-11 from either end."""
+"""Edges of cells are quantiles of a score at the levels k / _STEPS, and 2^-t and 1 - 2^-t for t in
+_TAILS."""
 
 _FEWEST, _MANY = 500, 5000
-"""Minimum number of outputs per side for a linear score, and for other scores."""
+"""Minimum numbers of outputs per side: _FEWEST for a linear score, and _MANY for other scores."""
 
 _MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
-"""A linear score is fitted to at most _MOST_ROWS outputs per side, which together have at most
-_ROW_NUMBERS entries. The outputs of all pairs together have at most _ALL_NUMBERS entries, since the
-time of a search with many pairs is spent on fits."""
+"""A linear score is fitted to at most _MOST_ROWS outputs per side with at most _ROW_NUMBERS entries
+altogether. The outputs of all pairs have at most _ALL_NUMBERS entries altogether."""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
-"""Maximum number of numeric entries in one output, and in all outputs together."""
+"""Maximum numbers of numeric entries: _MAX_COLUMNS in one output, and _MAX_ENTRIES in all outputs
+together."""
 
 
 @dataclass(frozen=True)
 class OneEntry(Partition):
-    """A partition by one entry of vector outputs.
+    """A partition of vector outputs by one of their entries.
 
     Attributes:
         column: Index of the entry.
@@ -68,7 +69,7 @@ class Scored(Partition):
 
     @property
     def key(self) -> Hashable:
-        """A key that no other partition has, since the score is fitted to one pair; see `Cells`."""
+        """A key that no other partition has; see `Cells`."""
         return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
@@ -110,8 +111,6 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
 def pilot_size(dimension: int, num_pairs: int = 1) -> int:
     """Return the largest pilot size, in outputs per side of each pair.
 
-    A difference that is spread over many entries shows only in a fit to many outputs.
-
     Args:
         dimension: Number of numeric entries of an output.
         num_pairs: Number of searched pairs.
@@ -123,17 +122,16 @@ def pilot_size(dimension: int, num_pairs: int = 1) -> int:
 
 
 def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:
-    """Fit each score that has enough outputs and partition by it; simple scores come first.
+    """Fit scores for which there are enough outputs, and return partitions, simple scores first.
 
-    Linear scores are fitted to all outputs, other scores to the first `PILOT` outputs per side.
-    With more than `PILOT` outputs per side there are also two scores that are linear in clipped
-    entries. They suit heavy tails such as those of Laplace noise, whose log density ratio is a sum
-    of clipped entries. The first of the two has a single weight for all entries, which suits
-    repeated releases with small losses: a weight for each entry would be mostly error.
+    Linear scores are fitted to all outputs, and other scores to the first `PILOT` outputs per side.
+    If there are more than `PILOT` outputs per side, two scores are linear in clipped entries, as
+    the log density ratio of Laplace noise is. One of these two scores has a single weight for all
+    entries, which suits repeated releases with small losses.
 
     Args:
         pilot: Vector outputs at the database and at its neighbor.
-        folds: Folds of the outputs, int [n] for each side.
+        folds: Fold of each output, int [n] for each side.
 
     Raises:
         ValueError: When the outputs have too many numeric entries.
@@ -168,7 +166,7 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
 def _together(
     sides: Sequence[Outputs], folds: Sequence[np.ndarray]
 ) -> tuple[Outputs, np.ndarray, np.ndarray]:
-    """Return the outputs of both sides in one batch, with the side and the fold of each output."""
+    """Join the outputs of both sides, and return the side and the fold of each output."""
     outputs = Outputs(*(np.concatenate(column) for column in zip(*sides, strict=True)))
     side = np.repeat([0, 1], [len(part.labels) for part in sides])
     return outputs, side, np.concatenate(folds)

@@ -1,10 +1,11 @@
-"""Scores of vector outputs, which are large where the database is likelier than its neighbor.
+"""Scores of vector outputs, which are large where outputs are likelier at the database.
 
-A score is fitted to a part of the search set, and its range is cut into cells. Computing the score
-is post-processing, so a poor score costs power but never the validity of the bound.
+A score is fitted to a part of the search set, and its range is divided into cells. The score is
+post-processing, so a poorly fitted score makes bounds smaller, but not invalid.
 
-A fit overestimates the difference on the outputs that it was fitted to. Each of five fits therefore
-leaves out one fold and scores the outputs of that fold; fresh outputs get the mean of all five.
+A fit overestimates the difference between the sides on the outputs that it was fitted to.
+Therefore, there are five fits. Each fit leaves out one fold, and gives the scores of the outputs in
+this fold. Fresh outputs get the mean score of all five fits.
 
 References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
@@ -28,29 +29,29 @@ _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "produc
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Limits of a fit.
+"""Limits of the fit of a score.
 
-A fit ends after _STEPS Newton steps, or once every coefficient changes by less than _SETTLED.
+A fit of a score ends after _STEPS Newton steps, or once every coefficient changes by less than
+_SETTLED.
 """
 
 _CURVED, _CHANGED = 2**15, 0.02
-"""The curvature (Hessian) of a fit is estimated from about _CURVED outputs. It is computed again
-once the mean variance of the predicted sides has changed by this share. An inexact curvature costs
-further steps, which are cheap, but does not change where they end."""
+"""The Hessian of a fit is estimated from about _CURVED outputs. The Hessian is computed again when
+the mean variance of the predicted sides has changed by the share _CHANGED."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
 """A short description names at most _SHOWN entries, and a short formula has at most _TERMS terms. A
-coefficient is negligible if it is below _NEGLIGIBLE times the largest one."""
+coefficient is negligible if it is below _NEGLIGIBLE times the largest coefficient."""
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers; there is one fit for each fold, which it omits."""
+    """A function from outputs to real numbers, fitted once for each fold without its outputs."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, such as "0.8 x0 - 0.2 x3".
 
         Args:
-            whole: Whether to return the complete description rather than a short one.
+            whole: Whether to return the complete description instead of a short one.
             parts: Paths of the numeric entries in an output, as in `Cells`.
         """
         ...
@@ -60,24 +61,23 @@ class Score(Protocol):
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return scores, float32 [n].
+        """Return the scores of outputs, float32 [n].
 
-        If `fold` is given, each output is scored by the fit that left out the output's fold.
+        If `fold` is given, each output gets its score from the fit that left out the output's fold.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted sum of the entries, in the units of the outputs.
+    """A score that is a weighted sum of the entries, in the units of the outputs.
 
     Attributes:
-        weights: float64 [folds, d]; row k has the weights of the fit without fold k.
-        mean: float64 [d], the weights for fresh outputs, rounded to the two digits that `words`
-            shows.
-        shift: float64 [folds], which is subtracted from the scores by each fit, so that a typical
-            output gets the same score from all fits and from `mean`. Otherwise the scores of all
-            folds, which are pooled, would differ by the errors of the fits.
+        weights: float64 [folds, d], where row k contains the weights of the fit without fold k.
+        mean: float64 [d], the weights for fresh outputs, rounded to the two digits that the
+            description shows.
+        shift: float64 [folds], number that is subtracted from the scores of each fit, so that a
+            typical output has the same score by all fits and by `mean`.
     """
 
     weights: np.ndarray
@@ -85,7 +85,7 @@ class Weighted:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the weighted sum, or its largest terms, as text; x0 is the first entry."""
+        """Return the weighted sum, or its largest terms, as text, with x0 for the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -105,7 +105,7 @@ class Weighted:
         return {"kind": "linear", "weights": self.mean.tolist()}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return scores, float32 [n]; see `Score`."""
+        """Return the scores of outputs, float32 [n]; see `Score`."""
         if fold is None:
             return np.sum(outputs.values * self.mean[None], axis=1).astype(np.float32)
         found = np.sum(outputs.values * self.weights[fold], axis=1) - self.shift[fold]
@@ -114,14 +114,15 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Combination:
-    """A linear combination of features.
+    """A score that is a linear combination of features.
 
     Attributes:
         features: Features of the outputs.
-        weights: float64 [folds, features]; row k has the weights of the fit without fold k.
+        weights: float64 [folds, features], where row k contains the weights of the fit without fold
+            k.
         entries: Indices of the most important numeric entries.
-        shift: float64 [folds], which is subtracted from the scores by each fit, so that a typical
-            output gets the score 0 from all fits.
+        shift: float64 [folds], number that is subtracted from the scores of each fit, so that a
+            typical output has the score 0 by all fits.
     """
 
     features: Features
@@ -141,7 +142,7 @@ class Combination:
         return f"the {name[self.features.kind]} score of the entries {shown}"
 
     def plain(self) -> Plain:
-        """Return centres, scales, coefficients, and the constant that is added to their sum."""
+        """Return the centres, scales, coefficients and constant of the linear combination."""
         columns = self.features.columns
         return {
             "kind": self.features.kind,
@@ -155,7 +156,7 @@ class Combination:
         }
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
-        """Return scores, float32 [n]; the low bits of a float64 sum would reveal its terms."""
+        """Return the scores of outputs, float32 [n]; see `Score`."""
         found = np.empty(len(outputs.labels), np.float32)
         for start in range(0, len(found), BLOCK):
             rows = slice(start, start + BLOCK)
@@ -176,7 +177,7 @@ def fit_combination(
     Args:
         features: Features of the outputs.
         outputs: The outputs of both sides together, n in all.
-        side: int [n], 0 or 1.
+        side: int [n], the side of each output, 0 or 1.
         fold: int [n], the fold of each output.
     """
     table, ridge = features(outputs), _RIDGE[features.kind]
@@ -215,12 +216,12 @@ class _Logistic:
     """Logistic regression with a ridge penalty on all coefficients but the intercept.
 
     Attributes:
-        weights: float64 [features + 1], coefficients for the log odds of side 1, fitted to all
-            outputs; the intercept is last.
+        weights: float64 [features + 1], coefficients of the log odds of side 1, fitted to all
+            outputs, with the intercept last.
 
     Args:
         table: Features [n, features], scaled.
-        side: int [n], 0 or 1.
+        side: int [n], the side of each output, 0 or 1.
         ridge: Ridge penalty on the coefficients.
     """
 
@@ -247,8 +248,7 @@ class _Logistic:
     def without(self, left_out: np.ndarray) -> np.ndarray:
         """Return the weights [fits, features + 1] of fits without some outputs.
 
-        The Newton steps use the curvature (Hessian) of the fit to all outputs, since leaving out
-        one fold hardly changes it.
+        The Newton steps use the Hessian of the fit to all outputs.
 
         Args:
             left_out: bool [n, fits], the outputs that each fit leaves out.
@@ -261,7 +261,7 @@ class _Logistic:
         return weights.T
 
     def _step(self, weights: np.ndarray, used: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return Newton steps [features + 1, fits] of fits to the outputs that are used."""
+        """Return the Newton steps of several fits to the outputs that each fit uses."""
         error = (scipy.special.expit(self._table @ weights) - self._side[:, None]) * used
         slope = self._table.T @ error + self._penalty[:, None] * weights
         return scipy.linalg.cho_solve(self._curvature, slope)

@@ -1,4 +1,4 @@
-"""Counts of the search set for one pair, and the budget for confirming what it finds."""
+"""Counts of the search set for one pair, and the budget of the confirmation."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ class Search(NamedTuple):
 
     Attributes:
         partition: Partition that was constructed from the first outputs.
-        halves: int64 [..., 2, 2, cells], counts of two halves of the outputs at both sides; the
-            leading axes index runs.
-        allowed: bool [cells], whether each cell lies in the region; None if all of them do.
+        halves: int64 [..., half, side, cells], counts of two halves of the outputs at both sides.
+            Leading axes index runs.
+        allowed: bool [cells], whether each cell lies in the region, or None if there is no region.
     """
 
     partition: Partition
@@ -33,15 +33,16 @@ class Search(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Number of fresh outputs that confirm the finding of a search, and confidence of the bound.
+    """The numbers on which the expected bound of a confirmation depends.
 
     Attributes:
-        num_confirm: N, the number of fresh outputs per side. If `shared`, N is the mean over both
-            sides.
+        num_confirm: N, the number of fresh outputs per side, or the mean of both sides if `shared`
+            is True.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.
         num_partitions: Number of partitions of one pair that are compared.
-        shared: Whether the event decides how fresh outputs are divided between the two sides.
+        shared: Whether fresh outputs may be divided unequally between the two sides, depending on
+            the event.
     """
 
     num_confirm: int

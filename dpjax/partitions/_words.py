@@ -8,7 +8,8 @@ import numpy as np
 from dpjax.partitions._cells import Cells
 
 _SHOWN, _BOXES_SHOWN = 4, 2
-"""Maximum number of parts named in a union of intervals, and of boxes; the rest are counted."""
+"""Maximum number of parts that a description names: _SHOWN intervals of a union, or _BOXES_SHOWN
+boxes."""
 
 _LONGER = 10
 """A description counts as simpler if it is shorter by more than this many characters."""
@@ -33,26 +34,26 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
 
 
 def is_simpler(cells: Cells, mask: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether the description of one event is much shorter than that of another."""
+    """Return whether the description of `mask` is much shorter than the description of `other`."""
     words = _Words(cells, True)
     return len(words.text(mask)) + _LONGER < len(words.text(other))
 
 
 class _Part(NamedTuple):
-    """Description of some cells of an event, and how many cells it covers."""
+    """Description of a part of an event, with its number of cells."""
 
     text: str
     cells: int = 1
 
 
 class _Words:
-    """Writer of descriptions of cells: complete if `whole`, otherwise shortened."""
+    """Writer of descriptions of cells, which are complete if `whole` is True."""
 
     def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`; pass `inverted` if the list follows "the output is not"."""
+        """List the cells of `mask`, after the words "the output is not" if `inverted` is True."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])
@@ -72,7 +73,7 @@ class _Words:
         return self.listed(parts)
 
     def _boxes(self, chosen: np.ndarray) -> "_Part":
-        """Describe the chosen boxes of one label; for vectors, entry by entry."""
+        """Describe the chosen boxes of one label, entry by entry."""
         shape = self.cells.shape
         axis = len(shape) - chosen.ndim
         entry = "" if len(shape) == 1 else f"{self.cells.entry(axis)} "
@@ -89,7 +90,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Describe the runs of neighboring bins of one numeric entry, and its atoms."""
+        """Describe the runs of adjacent bins of one numeric entry, and its atoms."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []
@@ -148,7 +149,7 @@ class _Words:
     def listed(
         self, parts: "Sequence[_Part]", joint: str = " or ", *, rest: str = "such sets"
     ) -> str:
-        """Join parts by commas and "or", and count the omitted ones."""
+        """Join parts by commas and "or", and count the parts that are omitted."""
         texts = [part.text for part in parts]
         shown = _SHOWN if joint == " or " else _BOXES_SHOWN
         if len(parts) > shown + 1 and not self.whole:

@@ -1,4 +1,4 @@
-"""Missing outputs: each kind is an outcome of its own, and no conversion may merge two kinds.
+"""Missing outputs, whose kinds are outcomes of their own that no conversion may merge.
 
 | output | outcome |
 |---|---|
@@ -23,17 +23,14 @@ class Raised(str):
 
 
 MASKED = Raised("masked")
-"""Stand-in for a masked entry, because an array of objects cannot hold `numpy.ma.masked`."""
+"""Replacement of `numpy.ma.masked`, which an array of objects cannot contain."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
-"""Outcome for each type of missing value of pandas.
-
-Types are compared by name, so that pandas need not be imported.
-"""
+"""Names of the outcomes for missing values of pandas, by the name of the value's type."""
 
 
 def missing(item: object) -> str | None:
-    """Return the name of a missing output; None if the output is not missing."""
+    """Return the name of a missing output, or None if the output is not missing."""
     if isinstance(item, Raised):
         return str(item)
     if item is None:
@@ -48,7 +45,7 @@ def missing(item: object) -> str | None:
 
 
 def unmasked(array: np.ndarray) -> np.ndarray:
-    """Return the array without its mask; masked entries become `MASKED`, as objects."""
+    """Return an array without a mask, as objects if masked entries were replaced by `MASKED`."""
     if not np.ma.is_masked(array):
         return np.asarray(array)
     found = np.ma.getdata(array).astype(object)
@@ -57,7 +54,7 @@ def unmasked(array: np.ndarray) -> np.ndarray:
 
 
 def entries(array: np.ndarray) -> object:
-    """Return the content of an array as Python objects: a number, or nested lists of them."""
+    """Return the content of an array as Python objects: a number, or nested lists of numbers."""
     return unmasked(array).tolist()
 
 
@@ -68,7 +65,7 @@ def as_array(outputs: object) -> np.ndarray:
         outputs: An array, a series or a table: an object with `__array__`.
 
     Returns:
-        An array of numbers or strings; an array of objects if outputs are missing.
+        An array of numbers or strings, or an array of objects if outputs are missing.
     """
     if isinstance(outputs, np.ndarray):
         return unmasked(outputs)
@@ -95,7 +92,7 @@ def as_objects(rows: Iterable[object]) -> np.ndarray:
 
 
 def rows_of_objects(array: np.ndarray) -> np.ndarray:
-    """Convert a matrix of objects to an array [n] of its rows as tuples; keep other arrays."""
+    """Convert a matrix of objects to an array [n] of its rows as tuples, and keep other arrays."""
     if array.dtype.kind != "O" or array.ndim < 2:
         return array
     return as_objects([tuple(row) for row in array.tolist()])

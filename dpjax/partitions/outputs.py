@@ -1,8 +1,9 @@
-"""Common form for outputs of any kind: a label and optional numbers.
+"""The common form of all outputs: a label and optional numbers.
 
 Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
-NaN, an infinity, a missing value or an exception. A crash that depends on the data leaks like any
-other output, so NaN, an infinity, a missing value and an exception are outcomes of their own.
+NaN, an infinity, a missing value or an exception. NaN, an infinity, a missing value and an
+exception are outcomes of their own, because a crash that depends on the data leaks information like
+any other output.
 """
 
 import math
@@ -24,16 +25,17 @@ from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 _REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
-"""Maximum number of characters shown of a text."""
+"""Maximum number of characters of a text in a message."""
 
 
 class Outputs(NamedTuple):
     """A batch of outputs.
 
     Attributes:
-        labels: int32 [n], indices in the `names` of an `Encoder`; 0 for outputs without a label.
-        values: float64 [n, d], finite numbers; zeros for outputs that have only a label.
-        alone: bool [n], whether the output has only a label and no numbers.
+        labels: int32 [n], indices in the `names` of an `Encoder`, which are 0 for outputs without a
+            label.
+        values: float64 [n, d], finite numbers, 0 for outputs that have only a label.
+        alone: bool [n], whether each output has only a label and no numbers.
     """
 
     labels: np.ndarray
@@ -54,8 +56,8 @@ class Encoder:
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
             "error" to reject them.
         bits: "lowest" to label floats by the position of their lowest set bit, an integer k to
-            label them by the k lowest bits of their mantissa, None for neither; "auto" is "lowest"
-            for outputs that are single floats, and None for other outputs.
+            label floats by the k lowest bits of their mantissa, or None for neither. "auto" stands
+            for "lowest" if outputs are single floats, and for None if they are not.
 
     Raises:
         ValueError: When an option is unknown.
@@ -73,22 +75,23 @@ class Encoder:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Paths of the numbers in nested outputs; empty for numbers and vectors."""
+        """Paths of the numbers in nested outputs. The tuple is empty for numbers and vectors."""
         return () if self.usual is None else self.usual.entries
 
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
-        """Encode one batch.
+        """Encode one batch of raw outputs.
 
         Args:
-            raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or
-                lists of numbers, labels, None, `Raised`, or nested dicts, lists and tuples of
-                these. The numbers of a nested output form a vector. If the structure of the output
-                is not the usual one, the structure becomes the output's label.
+            raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or lists
+                of numbers, labels, None, `Raised`, or nested dicts, lists and tuples of these. The
+                numbers of a nested output form a vector. If a nested output does not have the most
+                common structure, its structure becomes its label.
 
         Raises:
-            ValueError: When the outputs differ in length from earlier ones, or `special` is "error"
-                and an output is special.
-            TypeError: When outputs are neither numbers nor labels.
+            ValueError: When the length of outputs differs from the length of earlier outputs, or
+                when `special` is "error" and an output is NaN, an infinity, a missing value or an
+                exception.
+            TypeError: When an output is neither a number nor a label.
         """
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
@@ -184,7 +187,7 @@ class Encoder:
         rows: list[tuple[float, ...] | None],
         labels: np.ndarray,
     ) -> None:
-        """Fill in numbers and labels of nested outputs; the first batch sets their structure."""
+        """Fill in numbers and labels of nested outputs."""
         with_numbers = [one for one in nested.values() if one.numbers]
         if self.usual is None and with_numbers:
             self.usual = usual(with_numbers)
@@ -213,11 +216,11 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """Return the index of a label made by dpjax, distinct from an output with this text."""
+        """Return the index of a label made by dpjax, distinct from an output with the same text."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:
-        """Return the encoder's state as JSON values; None if JSON cannot represent the labels."""
+        """Return the state as JSON values, or None if JSON cannot represent the labels."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float, "_Special": str}
         if any(kind not in kinds for kind, _ in self._numbers):
             return None
@@ -226,10 +229,11 @@ class Encoder:
         return {"labels": labels, "dimension": self.dimension, "usual": self.usual}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the state that `to_plain` returned. Call this before any batch is encoded.
+        """Restore the state that `to_plain` returned, before any batch is encoded.
 
         Raises:
-            KeyError, ValueError, TypeError: When the content has another form.
+            KeyError, ValueError, TypeError: When the content is not a state that `to_plain`
+                returned.
         """
         for kind, label, name in plain["labels"]:
             value = _Special(label) if kind == "_Special" else label
@@ -247,7 +251,7 @@ class Encoder:
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
 
     def _numbers_of(self, kinds: Sequence[str] | Sequence[bytes]) -> np.ndarray:
-        """Return the index of each of several strings, int32 [k]."""
+        """Return the label index of each string, int32 [k]."""
         name = type(kinds[0]).__name__ if kinds else ""
         known = map(self._numbers.get, zip(repeat(name), kinds, strict=False))
         numbers = [
@@ -334,7 +338,7 @@ class _Special(str):
 
 
 def check_bits(bits: int | str | None) -> None:
-    """Validate the option `bits` of `Encoder`, with the same errors."""
+    """Validate the option `bits` of `Encoder`."""
     if isinstance(bits, str):
         validate.one_of(("lowest", "auto"), bits=bits)
     elif bits is not None:
@@ -344,11 +348,9 @@ def check_bits(bits: int | str | None) -> None:
 
 
 def lowest_set_bit(values: np.ndarray) -> np.ndarray:
-    """Return the exponent e of the largest power of two that divides each number: x = odd * 2^e.
+    """Return the exponent of the largest power of two that divides each number.
 
-    A float64 is a multiple of its unit in the last place (ulp), and a sum of two is a multiple of
-    the smaller of their ulps. The lattice on which an output lies can therefore reveal which term
-    was added.
+    The largest power of two that divides a floating-point sum can reveal which term was added.
 
     Args:
         values: float64 [n], finite and not 0.
@@ -367,7 +369,7 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
 
 
 def special_text(row: Sequence[float] | np.ndarray) -> str:
-    """Name the NaN and infinities of a number or vector; "number" stands for finite entries."""
+    """Name the NaN and infinities of a number or vector, with "number" for finite entries."""
     names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
@@ -378,7 +380,7 @@ def shortened(text: str) -> str:
 
 
 def preview(raw: object) -> str:
-    """Describe a batch in a message: its type, and its shape, length or text."""
+    """Describe a batch in a message by its type, and by its shape, length or text."""
     if isinstance(raw, np.ndarray):
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
@@ -387,7 +389,7 @@ def preview(raw: object) -> str:
 
 
 def described(item: object) -> str:
-    """Describe an output in a message: its text and its type."""
+    """Describe an output in a message by its text and its type."""
     return f"{shortened(text_of(item))} ({type(item).__name__})"
 
 

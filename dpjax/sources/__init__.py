@@ -35,7 +35,7 @@ from dpjax.sources.libraries import knows
 
 
 def as_source(subject: object) -> Source:
-    """Convert a subject to a source; mechanisms, functions and library objects are wrapped."""
+    """Convert a subject of an audit to a source."""
     if isinstance(subject, Source):
         return subject
     return LibraryMechanism(subject) if knows(subject) else Drawn(subject)
@@ -54,4 +54,4 @@ SOURCES = {
         Member,
     )
 }
-"""Map from each `kind` that a recipe may name to its class of sources."""
+"""Classes of sources, by the kinds that recipes name."""

@@ -23,12 +23,12 @@ class Chunk(NamedTuple):
     """A chunk of outputs that arrived together.
 
     Attributes:
-        name: Name for display; names sort in the order in which their chunks arrived.
-        sides: Outputs [n] or [n, d] at the database and at its neighbor; the sides may differ in n.
+        name: Name for display. The names of chunks sort in the order of arrival.
+        sides: Outputs [n] or [n, d] at the database and at its neighbor. The two sides may have
+            different n.
         hashes: Hashes of the outputs of each side, uint64 [n].
-        digests: Digest of the outputs of each side; "" if the side is empty.
-        telling: For each side, whether its sequence of outputs is too long to occur twice by
-            chance.
+        digests: Digest of the outputs of each side, or "" for an empty side.
+        telling: Whether the sequence of outputs of each side is too long to occur twice by chance.
     """
 
     name: str
@@ -43,7 +43,8 @@ class Chunk(NamedTuple):
 
         Raises:
             ValueError: When a side does not have shape [n] or [n, d].
-            TypeError: When a side holds neither numbers nor labels, or a mixture of both.
+            TypeError: When a side contains neither numbers nor labels, or a mixture of numbers and
+                labels.
         """
         sides = _side("x", name, x), _side("y", name, y)
         hashes = _hashes(sides[0]), _hashes(sides[1])
@@ -52,7 +53,7 @@ class Chunk(NamedTuple):
 
     @property
     def kinds(self) -> list[str | None]:
-        """What each nonempty side holds, in words, such as "labels"; see `kind_of`."""
+        """Kind of the outputs of each nonempty side in words, such as "labels"."""
         return [kind_of(side) for side in self.sides if len(side)]
 
 
@@ -78,11 +79,11 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """Outputs of a running system that its audit still needs: the first and the newest ones.
+    """Outputs of a running system that its audit still needs.
 
     Attributes:
-        gone: Number of outputs of each side that were counted and dropped; the first
-            `dpjax.inference.LAYING` outputs are kept.
+        gone: Number of outputs of each side that were counted and dropped. The first
+            `dpjax.inference.LAYING` outputs are never dropped.
     """
 
     gone: int = 0
@@ -91,7 +92,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse all methods but the sequential one: the others need all outputs in advance."""
+        """Refuse all methods except sequential audits, because they need all outputs in advance."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."
@@ -103,5 +104,5 @@ class Arriving(Recorded):
         yield OpenedInOrder(self, request, self.gone)
 
     def to_plain(self) -> JsonObject | None:
-        """Return None: recipes cannot name these outputs, which only a `dpjax.Watch` stores."""
+        """Return None, because recipes cannot name outputs that only a `dpjax.Watch` stores."""
         return None

@@ -1,4 +1,4 @@
-"""Calls of a user's function; each call has its own copy of the database, and a deadline."""
+"""Calls of a user's function, each with its own copy of the database and a deadline."""
 
 import inspect
 import os
@@ -29,16 +29,17 @@ def draw_batch(
     num_samples: int,
     seed: Seeds,
 ) -> Raw:
-    """Draw one batch of raw outputs, and check its length.
+    """Draw one batch of raw outputs, and validate its length.
 
     Args:
         function: Function of the user.
         catch: Whether exceptions and timeouts are outcomes instead of errors.
         deadline: Deadline of each call, or None.
-        saw: Function to call with 1 after each output, if outputs are drawn one by one; or None.
+        saw: Function that is called with 1 after each output if outputs are drawn one by one, or
+            None.
         database: Database at which to draw.
         num_samples: Number of outputs.
-        seed: Seed of the batch; if outputs are drawn one by one, the seed of each output.
+        seed: Seed of the batch, or the seeds of all outputs if outputs are drawn one by one.
 
     Raises:
         ValueError: When the function raises an exception, takes too long, or does not return
@@ -145,7 +146,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function; if it forks a process that returns here, end that process."""
+    """Call a function, and end every forked process that returns from the call."""
     process = os.getpid()
     try:
         with callers_floats():

@@ -18,7 +18,7 @@ from dpjax.sources._plain import WHERE
 from dpjax.sources._source import Trust
 
 _COINS = 3
-"""Number of the random stream for coins and seeds; the guesses use streams 1 and 2."""
+"""Number of the random stream for coins and seeds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +26,13 @@ class CanaryRuns(GuessedCanaries):
     """A function that scores canaries, for one-run audits that can be repeated in a sweep.
 
     Each run draws a fair coin for every canary and calls the function once. A sweep with
-    `Guesses()` then shows how large one-run bounds are, and how often they exceed a known level. To
+    `Guesses()` shows how large one-run bounds are, and how often bounds exceed a known level. To
     audit a run that already exists, use `OneRun`.
 
     Attributes:
         function: Function that maps (included, seed) to the scores [num_canaries] of all canaries,
-            higher where a canary is more likely to have been included. `included` holds one boolean
-            per canary, and decides only which canaries take part.
+            higher where a canary is more likely to have been included. The array `included` has one
+            boolean per canary, which decides whether the canary takes part.
         num_canaries: Number of canaries, at least 20.
 
     Raises:
@@ -70,7 +70,8 @@ class CanaryRuns(GuessedCanaries):
 
         Raises:
             TypeError: When the scores are not numbers of shape [n].
-            ValueError: When there is not one score per canary, a score is NaN, or all are equal.
+            ValueError: When there is not one score per canary, when a score is NaN, or when all
+                scores are equal.
         """
         generator = np.random.default_rng([*words, _COINS, run])
         included = generator.integers(0, 2, self.num_canaries).astype(bool)

@@ -1,4 +1,4 @@
-"""Programs as mechanisms: their standard output holds one output per line."""
+"""Programs as mechanisms, which print one output per line."""
 
 import json
 import os
@@ -29,35 +29,36 @@ from dpjax.sources._source import Trust
 from dpjax.sources.readers._entries import as_outputs
 
 Run = Callable[[str, int, int], Ended]
-"""Function that runs the program once, given a database, a number of outputs and a seed."""
+"""Function that runs a program once, given a database, a number of outputs and a seed."""
 
 
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
-    """A program as a mechanism; its standard output holds one output per line.
+    """A program as a mechanism, which prints one output per line.
 
     Each line is a number, a vector of numbers separated by commas, or a label. Labels are compared
-    byte by byte, and an empty line is an outcome too. The program runs without a shell.
+    byte by byte, and an empty line is an outcome. The program runs without a shell.
 
     Attributes:
         command: Command line, in which {database} stands for the database (a string as it is,
             anything else as JSON) and {num_samples} for the number of outputs to print. Without
-            {num_samples}, the program runs once per output; an exit code other than 0, a timeout
-            and an empty output are then outcomes of their own. With {seed}, the program gets an
-            integer seed, and the audit can be replayed; otherwise, it must draw fresh randomness in
-            every run.
+            {num_samples}, the program runs once per output, and an exit code other than 0, a
+            timeout and an empty output are outcomes of their own. With {seed}, the program gets an
+            integer seed, and the audit can be replayed. Without {seed}, the program must draw fresh
+            randomness in every run.
         workers: Number of simultaneous runs.
-        batch_size: Number of outputs per run; without {num_samples}, the number of outputs that are
-            counted together.
+        batch_size: Number of outputs per run, or the number of outputs that are counted together if
+            the program runs once per output.
         timeout: Maximum duration of one run and its children, in seconds, or None for no limit. A
-            run that takes longer is killed. A run that still goes on when the time limit of the
-            audit is over is killed, too; this is an error.
+            run that takes longer is killed. A run that has not ended when the time limit of the
+            audit is over is killed, and the audit ends with an error.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
 
     Raises:
-        ValueError: When the command is empty or lacks {database}, or an option is out of range.
+        ValueError: When the command is empty or lacks {database}, or when an option is out of
+            range.
     """
 
     command: str
@@ -218,10 +219,11 @@ class CommandMechanism(OnHost):
         num_samples: int,
         seed: int,
     ) -> Ended:
-        """Run the program once; kill it at the deadline.
+        """Run the program once, and kill the program at the deadline.
 
         Raises:
-            ValueError: When the program cannot be run, or still runs when the time limit is over.
+            ValueError: When the program cannot be run, or when it has not ended at the end of the
+                time limit.
         """
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
         words = [_filled(word, places) for word in shlex.split(self.command)]
@@ -259,7 +261,7 @@ def _saying(last: str) -> str:
 
 
 def _argument(text: str) -> str:
-    """Return a string unchanged; raise if the system cannot pass it as an argument to a program."""
+    """Return a string, or raise an error if the system cannot pass it to a program."""
     try:
         taken = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:

@@ -1,24 +1,23 @@
 """Detection of copies within one side: repeated files, doubled rows, or resamples.
 
-Bounds assume that the outputs of a side are independent. If an output has copies, they lie in the
-search set and in the confirmation set, so the confirmation repeats what the search found by chance.
-Copies are detected in four ways.
+Bounds assume that the outputs of a side are independent. If outputs have copies, the confirmation
+set may repeat chance patterns of the search set. Copies are detected in four ways.
 
 Counts: if a value occurs, its count is divisible by d >= 2 with a probability of at most 1/2,
-whatever the distribution. The reason is that counts are nearly Poisson with some mean a. Therefore,
-P(even | not 0) is at most (cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is less
-for d > 2. The evidence of many values is combined as in `_shared_draws`. For example, a recording
-is refused if all its values occur d times.
+whatever the distribution is. Proof: counts are nearly Poisson with some mean a, so P(even | not 0)
+is at most (cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is smaller for d > 2. The
+evidence from many values is combined as in `_shared_draws`. For example, a recording is refused if
+each of its values occurs d times.
 
 Order: a long sequence of outcomes does not occur twice by chance.
 
 Spacings: copies with a little noise lie close to each other; see `_spacings`.
 
-Sides: the three tests above do not detect resamples (draws from recorded outputs). But if a value
-repeats on one side because it has a large probability, it usually occurs on the other side, too,
-unless the two distributions are far apart. If many repeated values occur on one side only, a note
-says so. If these values are also spaced as irregularly as draws from a density, the note is a
-doubt, which changes the verdict.
+Sides: resamples (draws from recorded outputs) have values that repeat on one side only. A value
+that repeats because of a large probability usually occurs on the other side, too, unless the two
+distributions are far apart. If many repeated values occur on one side only, the result has a note.
+If the spacings of the repeated values are as irregular as spacings of draws from a density, the
+note is a doubt, which changes the verdict.
 """
 
 import numpy as np
@@ -27,30 +26,30 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Maximum probabilities of refusing independent outputs, and of adding a note about them.
-
-`_NOTE_CHANCE` is valid if no value is over `_RATIO` times as likely on one side as on the other.
+"""Maximum probabilities, if outputs are independent, of a refusal (_CHANCE) and of a note
+(_NOTE_CHANCE). The probability of a note is valid if no value is more than _RATIO times as likely
+on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Divisors for which counts are tested; d copies of each output make all counts divisible by d."""
+"""Divisors for which counts are tested."""
 
 _RATIO = 5.0
-"""Largest ratio of probabilities between the sides that a value may have without causing a note."""
+"""Largest ratio of a value's probabilities at the two sides for which a note is improbable."""
 
 _ONCE = "Give every output once."
 
 
 def refuse_copies(name: str, side: SideValues) -> None:
-    """Refuse a side that holds copies or a repeated sequence.
+    """Raise an error if a side contains copies or a repeated sequence.
 
     Args:
         name: Name of the recording.
         side: Values of the side.
 
     Raises:
-        ValueError: When the side holds copies or repeats a sequence. If its outputs are
-            independent, this happens with a probability below 1e-9.
+        ValueError: When the side contains copies or repeats a sequence. If outputs are independent,
+            the probability of an error is below 1e-9.
     """
     if side.again is not None:
         raise ValueError(
@@ -92,7 +91,7 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
 
 
 def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
-    """Return a note or a doubt if many values repeat on one side only, as resampled values do.
+    """Return a note or a doubt if many values repeat on one side only.
 
     Args:
         x: Values at the database.

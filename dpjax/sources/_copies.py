@@ -15,10 +15,9 @@ _CONTAINERS = frozenset((list, dict, tuple, set))
 def copier(database: object) -> Callable[[], object]:
     """Return a function that returns a fresh copy of the database at each call.
 
-    Without copies, a function that sorts or fills its argument would change the database from which
-    later outputs are drawn. Containers, arrays and objects that define how they are copied (such as
-    pandas tables) are copied. All other objects, such as strings and connections, are passed as
-    they are.
+    Copies protect the database from functions that change their argument. Containers, arrays and
+    objects that define how they are copied (such as pandas tables) are copied. All other objects,
+    such as strings and connections, are passed as they are.
 
     Args:
         database: Database of any kind.
@@ -45,7 +44,7 @@ def copier(database: object) -> Callable[[], object]:
 
 
 def _is_fixed(value: object) -> bool:
-    """Check whether a value is immutable: a number, string, read-only array, or tuple of these."""
+    """Return whether a value is an immutable number, string, array, or tuple."""
     if type(value) in _UNCHANGING:
         return True
     if type(value) is tuple:

@@ -16,8 +16,7 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 
     Args:
         cells: Partition of the outputs.
-        sides: Batches of outputs at the database and at its neighbor; batch sizes do not affect
-            the counts.
+        sides: Batches of outputs at the database and at its neighbor.
 
     Returns:
         Counts, int64 [2 halves, 2 sides, cells].
@@ -38,11 +37,11 @@ def halves_of(
     """Count the even-numbered and the odd-numbered outputs of one side, int64 [2 halves, cells].
 
     Args:
-        cells: Partition. If the partition uses a score that was learned by cross-fitting, each
-            output is assigned to a cell by the score that was fitted without the output's fold.
+        cells: Partition of the outputs. If the partition uses a cross-fitted score, the cell of an
+            output is determined by the fit without the output's fold.
         outputs: Outputs [n] of one side.
         fold: Fold of each output, int [n].
-        numbers: Number of each output, int [n].
+        numbers: Index of each output in its stream, int [n].
     """
     place = cells.index_held_out(outputs, fold) + cells.size * (numbers % 2)
     return np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
@@ -63,15 +62,15 @@ def marks_counter(
 
 
 class Tally:
-    """Counts and progress of an audit so far, which are still available after an interrupt.
+    """Counts and progress of an audit so far, which are available after an interrupt.
 
     Args:
-        progress: Function to call with (number of outputs so far, expected number), or None.
+        progress: Function that is called with (number of outputs so far, expected number), or None.
 
     Attributes:
         searched: Number of outputs of the search set so far, at both sides of all pairs.
-        confirmed: Counts of the confirmation set so far, int64 [2 sides, marks]; or None as long as
-            no output of it was counted.
+        confirmed: Counts of the confirmation set so far, int64 [2 sides, marks], or None if no
+            output of the confirmation set has been counted.
     """
 
     def __init__(self, progress: Callable[[int, int], None] | None = None):
@@ -84,7 +83,7 @@ class Tally:
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """Set how many more outputs are expected, to display the progress; 0 if unknown."""
+        """Set how many more outputs are expected for the display of progress, or 0 if unknown."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 

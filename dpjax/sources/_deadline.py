@@ -1,7 +1,7 @@
-"""Deadlines of programs, and of calls that may hang; an alarm signal ends such calls.
+"""Deadlines of programs and of function calls, which an alarm signal ends.
 
 Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
-C code that never returns to Python. A program is killed, whatever it does.
+C code that never returns to Python. Programs are killed.
 """
 
 import signal
@@ -14,18 +14,19 @@ from typing import NoReturn
 from dpjax.core.wording import BadValue
 
 _AGAIN = 0.1
-"""Seconds after which the alarm is repeated, in case a callback suppressed the exception."""
+"""Number of seconds after which the alarm is repeated, in case a callback suppressed the
+exception."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
 """Constants that determine when calls are ended because of a time limit.
 
-Calls are ended when `_OVER` times the time limit has passed. An audit that is slightly late can
-still return a result: later calls may take a little more time. In total, they may take the share
-`_LEAST_SHARE` of the time limit, but at least `_LEAST` seconds."""
+Calls are ended when _OVER times the time limit has passed. Later calls may take the share
+_LEAST_SHARE of the time limit in total, but at least _LEAST seconds, so that an audit that is
+slightly late can return a result."""
 
 
 class TookTooLong(BaseException):
-    """Exception that ends a call at its deadline; `except Exception` does not catch it."""
+    """Exception that ends a call at its deadline, and that `except Exception` does not catch."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Deadline:
     Attributes:
         timeout: Maximum duration of one call, in seconds, or None.
         end: Time, by `time.monotonic`, at which all calls end, or None.
-        least: Seconds that all calls after `end` may take together.
+        least: Total number of seconds that calls after `end` may take.
     """
 
     timeout: float | None
@@ -47,7 +48,7 @@ class Deadline:
         """Return the deadline of an audit that starts now, or None if nothing limits the audit.
 
         Raises:
-            ValueError: When a timeout is set, but this system or this thread has no alarms.
+            ValueError: When a timeout is set, but the system or the thread has no alarms.
         """
         here = threading.current_thread() is threading.main_thread()
         if not here and timeout is not None:
@@ -59,10 +60,10 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of calls in worker processes; they share the clock of this process.
+        """Return the deadline of calls in worker processes, which share the clock of this process.
 
         Raises:
-            ValueError: When a timeout is set, but this system has no alarms.
+            ValueError: When a timeout is set, but the system has no alarms.
         """
         if not hasattr(signal, "setitimer"):
             if timeout is not None:
@@ -82,14 +83,14 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether the time for all calls together has run out."""
+        """Whether the total time for all calls has run out."""
         return self.end is not None and time.monotonic() >= self.end
 
     def left(self) -> float:
         """Return the maximum duration, in seconds, of a call that starts now.
 
         Raises:
-            TookTooLong: When the time for all calls together has run out.
+            TookTooLong: When the total time for all calls has run out.
         """
         left = [self.timeout] if self.timeout is not None else []
         if self.end is not None:

@@ -29,8 +29,8 @@ class Drawn(Source):
     """Mechanism whose outputs are drawn by JAX.
 
     Attributes:
-        mechanism: A mechanism of `dpjax.mechanisms` or of your own, or a JAX function (key,
-            database) -> output that draws a single output.
+        mechanism: A mechanism, or a JAX function (key, database) -> output that draws a single
+            output.
     """
 
     mechanism: Any
@@ -58,11 +58,11 @@ class Drawn(Source):
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
         """Return the mechanism, and the pairs as arrays in a form that the mechanism accepts.
 
-        Unless the mechanism is built in, its outputs are checked at the first database.
+        The outputs of a mechanism that is not built in are validated at the first database.
 
         Raises:
-            TypeError, ValueError: When the mechanism does not accept the pairs, or the subject is
-                not a mechanism.
+            TypeError, ValueError: When the mechanism does not accept the pairs, or when the subject
+                is not a mechanism.
         """
         pairs = pairs_of(self.mechanism, pairs)
         mechanism = mechanism_at(self.mechanism, pairs)
@@ -71,7 +71,7 @@ class Drawn(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedDrawn"]:
-        """Open the mechanism at `pairs`; if None, at the standard pairs of a built-in one."""
+        """Open the mechanism at pairs, by default the standard pairs of a built-in mechanism."""
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(

@@ -1,4 +1,4 @@
-"""Draws as streams for compiled kernels, and the region in which densities are estimated."""
+"""Draws as streams for compiled kernels, with the region in which densities are estimated."""
 
 import numpy as np
 from jax import Array
@@ -16,22 +16,24 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""If the share of outputs outside the finite space is below this, it may be a rounding error."""
+"""If the share of outputs outside of the finite space is below this number, it may be a rounding
+error."""
 
 
 class DrawnArrays:
-    """Draws of a batch of runs; see `dpjax.sources.Arrays`.
+    """Draws of a batch of runs, for density estimates; see `dpjax.sources.Arrays`.
 
     Args:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
-        region: Region in the caller's form; if None, the standard region of a built-in mechanism,
-            all of a finite space, or else the range of a pilot's outputs.
+        region: Region in the caller's form. If `region` is None, the region is the standard region
+            of a built-in mechanism, all of a finite space, or otherwise the range of a pilot's
+            outputs.
         key: Typed key of all runs.
 
     Raises:
-        ValueError: When the outputs have no density, are constant or not finite, or are integers
-            outside the finite space.
+        ValueError: When the outputs have no density, when they are constant or not finite, or when
+            they are integers outside of the finite space.
     """
 
     sizes = None
@@ -58,11 +60,11 @@ class DrawnArrays:
             _refuse_lost_outcomes(pilot_outputs(mechanism, pairs, key), space.size)
 
     def relabel(self, output: object) -> object:
-        """Return the output unchanged, since draws already have the caller's form."""
+        """Return the output unchanged, because draws have the caller's form."""
         return output
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return a note on the share of outputs outside the finite space, if there are any."""
+        """Return a note on the share of outputs outside of the finite space, if there are any."""
         space, region = self._space, self.region
         if not isinstance(space, FiniteSpace) or not isinstance(region, Outcomes):
             return []
@@ -81,7 +83,7 @@ class DrawnArrays:
 
 
 def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
-    """Refuse integers outside 0, ..., size - 1, since they would not be counted."""
+    """Raise an error if there are integers outside of 0, ..., size - 1."""
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
         raise BadValue(

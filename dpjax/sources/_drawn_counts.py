@@ -1,4 +1,4 @@
-"""Counts of the draws of a JAX mechanism, by one compiled program or by NumPy."""
+"""Counts of the draws of a JAX mechanism, made by one compiled program or by NumPy."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -51,19 +51,19 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Minimum number of draws at which the streamed layout is faster, despite its long compilation."""
+"""Minimum number of draws for which the streamed layout is faster, including its compilation."""
 
 _FIRST_RUN = 0
-"""Number of the run whose first draws determine the cells of all runs."""
+"""Index of the run whose first draws determine the cells of all runs."""
 
 _BATCH = 2**22
 """Number of values (draws times dimension) in a batch that NumPy counts."""
 
 _BATCH_SECONDS = 0.5
-"""Target duration of a batch in seconds; signals and progress are handled between batches."""
+"""Target duration of a batch in seconds. Signals and progress are handled between batches."""
 
 _SLOW_BLOCK = 0.01
-"""Time to draw a block, in seconds, above which blocks are drawn by threads on all cores."""
+"""If a block takes more seconds than this, blocks are drawn by threads on all cores."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class _Laid:
         encoder: Encoder that numbers labels as the partition does.
         partition: Partition of the outputs into cells.
         first: First block of raw draws at the database.
-        pilots: Encoded draws that determined the cells, or None once they are counted.
+        pilots: Encoded draws that determined the cells, or None after they are counted.
     """
 
     encoder: Encoder
@@ -84,10 +84,10 @@ class _Laid:
 
 
 class OpenedDrawn:
-    """Draws of a batch of runs, which are counted; see `dpjax.sources.Opened`.
+    """Draws of a batch of runs, for counts in cells; see `dpjax.sources.Opened`.
 
-    The first draws of run 0 determine the cells of a pair, even if run 0 is not in the batch, so
-    that one compiled program can count all runs.
+    The first draws of run 0 determine the cells of a pair for all runs, so that one compiled
+    program can count all runs.
     """
 
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
@@ -123,7 +123,7 @@ class OpenedDrawn:
         self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
 
     def search(self) -> list[Search]:
-        """Determine the cells of every pair from first draws, and count the first search round."""
+        """Determine the cells of every pair, and count the first search round."""
         num_samples, num_pairs = self._rounds.num_samples, len(self.pairs)
         if self._streamed:
             for pair in range(num_pairs):
@@ -158,7 +158,7 @@ class OpenedDrawn:
     held = None
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine cells from this run's draws so far; see `dpjax.sources.OpenedInTurn`."""
+        """Determine cells from all draws of the run so far; see `dpjax.sources.OpenedInTurn`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
@@ -194,7 +194,7 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> _Laid:
-        """Return the cells of a pair; the first call determines them from draws of run 0."""
+        """Return the cells of a pair, which the first call determines from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
         # The pilot has whole blocks, or all draws, so that the next draws begin with a new block.
@@ -248,7 +248,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a search round at the pairs `searched` [runs, searched] by one compiled program.
+        """Count a search round at some pairs of each run by one compiled program.
 
         The result is int64 [runs, searched, 2 halves, 2 sides, cells].
         """
@@ -299,10 +299,7 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Count streams of up to `num_draws` draws in successive parts; yield each part's counts.
-
-        Several runs are counted in one part, since their sweep handles signals between batches.
-        """
+        """Count streams of up to `num_draws` draws in parts, and yield the counts of each part."""
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
             yield fetched(launch(blocks)).as_int()
@@ -315,7 +312,7 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm, compared)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Refuse a sampler that ignores its key: its search and confirmation sets begin alike."""
+        """Raise an error if the search set and the confirmation set begin with equal outputs."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
@@ -363,12 +360,12 @@ class OpenedDrawn:
         """Yield the draws `first`, ..., `num_draws` - 1 of a stream, in constant memory.
 
         Args:
-            run: Number of the run.
-            pair: Number of the pair.
+            run: Index of the run.
+            pair: Index of the pair.
             side: 0 for the database, 1 for its neighbor.
             stage: Stage of the run.
-            num_draws: Number of the last draw, plus 1.
-            first: Number of the first draw.
+            num_draws: Index of the last draw, plus 1.
+            first: Index of the first draw.
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
@@ -390,7 +387,7 @@ def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
 
     Args:
         space: Space of the outputs.
-        region: Region whose boundaries must be boundaries of cells, or None.
+        region: Region whose ends must be ends of cells, or None.
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,

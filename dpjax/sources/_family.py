@@ -1,4 +1,4 @@
-"""Families of mechanisms: functions from parameters to mechanisms, with ranges of parameters."""
+"""Families of mechanisms: functions of parameters that return mechanisms."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -21,13 +21,13 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Maximum number of members to try before parameters are varied."""
+"""Maximum number of members of a family that are tried before parameters are varied."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Interval(NamedTuple):
-    """An interval of values of a parameter; its ends and its middle are tried first."""
+    """An interval of values of a parameter."""
 
     low: float
     high: float
@@ -38,13 +38,14 @@ class _Interval(NamedTuple):
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def values(self) -> list[object]:
-        """Return both ends and the middle, which is the geometric mean of positive ends."""
+        """Return both ends and the middle of the interval."""
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> float:
         """Return the value at a fraction `share` of the way from the lower to the upper end.
 
-        The scale is logarithmic if both ends are positive; integer ends give an integer.
+        The scale is logarithmic if both ends are positive. If both ends are integers, the value is
+        an integer.
         """
         low, high = self
         value = low + share * (high - low)
@@ -57,20 +58,20 @@ class _Interval(NamedTuple):
 class Family(Source):
     """A function of parameters that returns a mechanism, searched for its worst member.
 
-    `dpjax.audit` draws a few outputs of many members at many pairs, continues with those whose
-    expected bounds exceed their claims most, and audits the best one with fresh draws. Choosing a
-    member therefore costs no confidence. Combinations of parameters for which the function raises
-    an exception are skipped.
+    `dpjax.audit` draws a few outputs of many members at many pairs, continues with the members
+    whose expected bounds exceed their claims most, and audits the best member with fresh draws. The
+    choice of a member does not lower the confidence. Combinations of parameters for which the
+    function raises an exception are skipped.
 
     Attributes:
         make: Function that takes the parameters by name, and returns an object of OpenDP,
             diffprivlib or PyDP, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
         ranges: Map from the name of each parameter to its values: a list, or an interval (low,
-            high) of numbers. If both ends are integers, the interval holds integers only.
+            high) of numbers. If both ends are integers, the interval contains only integers.
 
     Raises:
-        TypeError: When the function is not callable, or `ranges` is empty or not a mapping.
-        ValueError: When a parameter has no value, or an interval is empty.
+        TypeError: When the function is not callable, or when `ranges` is empty or not a mapping.
+        ValueError: When a parameter has no value, or when an interval is empty.
     """
 
     make: Callable[..., object]
@@ -93,7 +94,7 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return why no method audits a whole family: one of its members must be chosen first."""
+        """Return why no method audits a whole family."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."
@@ -164,7 +165,7 @@ class Member(OnHost):
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters of the member; values that JSON cannot hold are converted to strings."""
+        """Parameters of the member, as strings where JSON cannot represent a value."""
         return {
             name: value if isinstance(value, _PLAIN) else text_of(value)
             for name, value in self.chosen.items()

@@ -1,4 +1,4 @@
-"""Outputs in memory, which are validated and then read in chunks like recordings."""
+"""Outputs in memory, which are validated and read in chunks like recordings."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,14 @@ _ROWS = 2**18
 _EXACT = 2**53
 
 _SPARE = 8
-"""Largest size of an array of labels in memory, as a multiple of the characters of its labels."""
+"""Largest size of an array of labels in memory, as a multiple of the number of characters in its
+labels."""
 
 _OF_PANDAS = ("CategoricalDtype", "StringDtype")
-"""Types of columns of pandas that may hold strings and nothing else.
-
-Types are compared by name, so that pandas need not be imported.
-"""
+"""Names of the types of pandas columns that may contain only strings."""
 
 _TEXTS = ("string", "large_string")
-"""Beginnings of the names of Arrow's types of strings."""
+"""Prefixes of the names of Arrow's string types."""
 
 
 @runtime_checkable
@@ -41,19 +39,19 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Map from an identifier of each origin of the outputs, such as a file, to its name.
+        """Names of the origins of the outputs, such as files, by identifier.
 
         The recordings of the two sides must not share an origin.
         """
         ...
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """Yield all outputs in order, as arrays [n] or [n, d]; every call yields the same."""
+        """Yield all outputs in order, as arrays [n] or [n, d]."""
         ...
 
 
 class Sides(Protocol):
-    """Recorded outputs of both sides, and their options; see `dpjax.Recorded`."""
+    """Recorded outputs of both sides, with options; see `dpjax.Recorded`."""
 
     @property
     def x(self) -> object: ...
@@ -82,7 +80,7 @@ class Held:
     """A recording whose outputs are in memory.
 
     Attributes:
-        outputs: Outputs [n] or [n, d]; the dtype is object if they are of several kinds.
+        outputs: Outputs [n] or [n, d]. The dtype is object if outputs are of several kinds.
         name: Name for display.
     """
 
@@ -91,7 +89,7 @@ class Held:
 
     @property
     def origins(self) -> dict[object, str]:
-        """Empty dict, since the origin of an array is unknown."""
+        """Empty dict, because the origin of an array is unknown."""
         return {}
 
     def chunks(self) -> Iterator[np.ndarray]:
@@ -101,7 +99,7 @@ class Held:
 
 
 def held(name: str, outputs: object) -> Chunked:
-    """Return a recording unchanged; convert an array or a list to a recording.
+    """Convert an array or a list to a recording, and return a recording unchanged.
 
     Raises:
         TypeError: When the outputs are neither numbers nor labels.
@@ -115,7 +113,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
     Raises:
         TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When the outputs have another shape.
+        ValueError: When the outputs do not have shape [n] or [n, d].
     """
     if isinstance(outputs, str | os.PathLike):
         raise TypeError(
@@ -140,7 +138,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
 
 def _rows_of_mixed(outputs: object) -> object:
-    """Return the rows of a data frame with labels as dicts; return other outputs unchanged."""
+    """Return the rows of a data frame with labels as dicts, and other outputs unchanged."""
     names, kinds = getattr(outputs, "columns", None), getattr(outputs, "dtypes", None)
     if names is None or kinds is None or len(names) < 2:
         return outputs
@@ -171,10 +169,10 @@ def _array(outputs: object) -> np.ndarray:
 
 
 def _by_codes(outputs: Any) -> np.ndarray | None:
-    """Convert a column of strings of Arrow or pandas to labels by the codes of its dictionary.
+    """Convert a dictionary-encoded column of strings of Arrow or pandas to labels.
 
     Returns:
-        Labels [n]; None if the outputs are of another kind, or some are missing.
+        Labels [n], or None if the outputs are not a column of strings, or if some are missing.
     """
     if (encode := getattr(outputs, "dictionary_encode", None)) is not None:
         if not str(outputs.type).removeprefix("dictionary<values=").startswith(_TEXTS):
@@ -208,9 +206,10 @@ def _unmasked(output: object) -> object:
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
-    """Check whether NumPy may have made different outputs equal when it converted a list.
+    """Return whether NumPy may have made different outputs equal when it converted a list.
 
-    NumPy drops NULs at the end of strings, and rounds integers above 2^53 if there are floats too.
+    NumPy drops NUL characters at the end of strings, and rounds integers above 2^53 in lists with
+    floats.
     """
     if array.ndim != 1:
         return False

@@ -1,4 +1,4 @@
-"""Python functions as mechanisms, called in batches, by workers if they are slow."""
+"""Python functions as mechanisms, which are called in batches, optionally by worker processes."""
 
 import inspect
 import pickle
@@ -30,43 +30,45 @@ from dpjax.sources._workers import Workers
 class HostMechanism(OnHost):
     """A Python function as a mechanism; it may use NumPy, a library or a remote service.
 
-    `dpjax.audit` accepts it like any mechanism. Outputs may be numbers, vectors of numbers, labels,
-    or nested dicts, lists and tuples of these. The numbers in a nested output form a vector, in the
-    order of keys and positions; everything else in it forms a label in addition to the vector. NaN,
-    infinities, missing values (None, "", masked entries) and, if each call returns one output,
-    exceptions are outcomes of their own.
+    Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
+    and labels. The numbers in a nested output form a vector, in the order of keys and positions.
+    All other content of a nested output forms a label in addition to the vector. NaN, infinities
+    and missing values (None, "", masked entries) are outcomes of their own. If each call returns
+    one output, exceptions are outcomes of their own, too.
 
     Attributes:
-        function: Function (database, num_samples) -> outputs, as an array, a list, or a dict whose
-            values each hold one part of every output; or, with `batched=False`, (database) -> one
-            output. If the function has a parameter `seed` (an integer) or `rng` (a
-            `numpy.random.Generator`), dpjax provides it, and the audit can be replayed; otherwise,
-            the function must draw its own fresh randomness at every call. Every call gets its own
-            copy of the database, and may change it.
+        function: Function (database, num_samples) -> outputs, as an array, a list, or a dict of
+            columns; with `batched=False`, a function (database) -> one output. If the function has
+            a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`), dpjax provides
+            the argument, and the audit can be replayed. Without such a parameter, the function must
+            draw fresh randomness at every call. Every call gets its own copy of the database, which
+            the function may change.
         batched: Whether one call returns many outputs.
-        workers: Number of processes that call the function, each a fresh Python interpreter; 0 to
-            call it in this process. Workers need a picklable function, which is defined at the top
-            level of a module.
-        batch_size: Number of outputs per call, or per task of a worker. It affects the seeds, and
-            so the outputs.
-        special: "outcomes", or "error" to refuse NaN, infinities, missing values and exceptions.
+        workers: Number of worker processes that call the function, or 0 to call the function in
+            this process. Workers need a picklable function, which is defined at the top level of a
+            module.
+        batch_size: Number of outputs per call, or per task of a worker. The batch size affects the
+            seeds and therefore the outputs.
+        special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
+            "error" to raise an error for them.
         bits: "lowest" to observe the position of the lowest set bit of each float in addition to
-            its value, or a number k <= 8 to observe its k lowest mantissa bits. If a mechanism adds
-            floating-point noise, these bits can reveal data. -0.0 then differs from 0.0.
+            its value, or a number k <= 8 to observe the k lowest mantissa bits. If a mechanism adds
+            floating-point noise, low bits can reveal data. With "lowest" or a number, -0.0 differs
+            from 0.0.
         time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
-            First, the time per output is measured by draws that are then discarded; the numbers of
-            draws are reduced if necessary.
+            The time per output is measured by draws that are discarded. The numbers of draws of the
+            audit are reduced if necessary.
         timeout: Maximum duration of one call, in seconds, or None for no limit. A call that takes
-            longer is ended; if each call returns one output, the timeout is an outcome of its own.
-            Without a timeout, a call that still runs at the end of the time limit is an error. C
+            longer is ended. If each call returns one output, a timeout is an outcome of its own.
+            Without a timeout, a call that has not ended at the end of the time limit is an error. C
             code that never returns to Python cannot be ended.
         restart: Whether to compare the outputs of two new processes at the chosen pair. If a module
-            sets a fixed seed on import, both draw the same noise, and the verdict says so. The
-            function must then be picklable. A function that is given a seed is not compared.
+            sets a fixed seed on import, the verdict says that the noise repeats. The comparison
+            needs a picklable function. A function with a parameter `seed` or `rng` is not compared.
 
     Raises:
-        TypeError: When the function is not callable, takes other arguments, or cannot be sent to
-            workers.
+        TypeError: When the function is not callable, when it takes other arguments, or when it
+            cannot be sent to workers.
         ValueError: When an option is out of range.
     """
 

@@ -1,7 +1,4 @@
-"""First outputs of a sequential audit, which are drawn once, kept, and counted repeatedly.
-
-The audit counts them again when it determines new cells, and when it is continued later.
-"""
+"""First outputs of a sequential audit, which are drawn once and counted repeatedly."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +11,7 @@ from dpjax.partitions import Encoder, Outputs, part_of
 
 
 class _Stream(NamedTuple):
-    """Kept batches of one side of a pair, and the total number of their outputs."""
+    """Kept batches of one side of a pair, with their total number of outputs."""
 
     batches: list[Outputs]
     number: int
@@ -33,11 +30,11 @@ class Kept:
         self._streams: dict[tuple[int, int], _Stream] = {}
 
     def number(self, pair: int, side: int) -> int:
-        """Return how many outputs of one side are kept."""
+        """Return the number of kept outputs of one side."""
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep a batch that begins with output number `first`, if it follows the kept ones."""
+        """Keep a batch that begins with output number `first`, if it follows the kept outputs."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return
@@ -52,7 +49,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return the kept ones of the outputs start, ..., stop - 1, or None if none is kept."""
+        """Return the kept outputs among start, ..., stop - 1, or None if none of them is kept."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -75,7 +72,7 @@ class Kept:
         return {"encoder": encoder, "streams": streams}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the outputs from the values that `to_plain` returned; call this before any draw.
+        """Restore the outputs from the values that `to_plain` returned, before any draw.
 
         Raises:
             ValueError: When the values are damaged.
@@ -105,5 +102,5 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return `values` [n, width]; for labels without numbers, return an array of zeros."""
+    """Return `values`, or zeros [n, width] for labels without numbers."""
     return values if values.shape[1] == width else np.zeros((len(values), width))

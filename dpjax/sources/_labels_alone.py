@@ -1,4 +1,4 @@
-"""Refusal of labels that hardly ever repeat, whose probabilities cannot be compared."""
+"""Refusal of outputs whose labels hardly ever repeat."""
 
 from collections.abc import Sequence
 
@@ -11,19 +11,19 @@ _ALONE_SHARE, _RARE = 0.99, 3
 only once, unless one of the labels occurs `_RARE` times or more."""
 
 _LEAST_LOOKED_AT = 200
-"""Minimum number of outputs to check; among fewer, even common labels may occur only once."""
+"""Minimum number of outputs for which labels that occur only once are refused."""
 
 
 def refuse_labels_alone(
     pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
 ) -> None:
-    """Refuse outputs if all of them are labels and hardly any label repeats.
+    """Raise an error if all outputs are labels and hardly any label repeats.
 
     Args:
         pilots: Pilots of both sides.
         encoder: Encoder of the pilots.
         names: Plural noun for the outputs, for messages.
-        num_outputs: Total number of outputs, if the pilots are only a part of them.
+        num_outputs: Total number of outputs, if the pilots contain only a part of the outputs.
 
     Raises:
         ValueError: When hardly any label occurs twice.
@@ -35,9 +35,9 @@ def refuse_labels_alone(
 
 
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
-    """Refuse outcomes if hardly any of them occurs twice.
+    """Raise an error if hardly any outcome occurs twice.
 
-    If a single outcome repeats often, such as an error among identifiers, it can be audited.
+    Outputs are accepted if a single outcome repeats often, such as an error among identifiers.
 
     Args:
         counts: Count of each outcome, over both sides, [k].

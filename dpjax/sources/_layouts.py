@@ -1,9 +1,9 @@
 """Counts of drawn outputs, in two layouts.
 
-The streamed layout draws and counts in one kernel, which takes seconds to compile but is the
+The streamed layout draws and counts in one kernel, which takes seconds to compile and is the
 fastest. The gathered layout compiles only the sampler, gathers the draws on the host, and counts
-them by NumPy. Both draw the same blocks from the same keys, folded from (run, pair, side, stage,
-block), so their counts are equal.
+the draws by NumPy. Both layouts draw the same blocks from the same keys, folded from (run, pair,
+side, stage, block), so their counts are equal.
 """
 
 from collections.abc import Sequence
@@ -31,20 +31,19 @@ from dpjax.sources.streams import CONFIRM, NUM_STAGES, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
-"""Maximum number of draws per block, unless a side has more than `_MANY` draws."""
+"""Maximum number of draws per block, unless a side has more than _MANY draws."""
 
 _CALL = 2**16
 """Number of values (draws times dimension) that one compiled call draws in the gathered layout."""
 
 _MANY = 2**20
-"""If a side has more draws than this, a block has MAX_BLOCK draws."""
+"""If a side has more than this many draws, a block has MAX_BLOCK draws."""
 
 
 def block_size(rounds: Rounds) -> int:
     """Return the number of draws per block, a power of 2, which all blocks of an audit share.
 
-    It must depend only on the audit's numbers of draws, because it determines from which key each
-    output is drawn.
+    The block size depends only on the audit's numbers of draws.
     """
     sizes = [rounds.num_samples, rounds.num_confirm]
     sizes += [rounds.num_again] if rounds.num_kept else []
@@ -55,11 +54,11 @@ def block_size(rounds: Rounds) -> int:
 
 
 def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return each stream's number of blocks, and of draws in the last block, int32 [..., 2].
+    """Return the number of blocks of each stream, and the number of draws in the last block.
 
     Args:
         stops: Number of draws of each stream, at least 1.
-        size: Draws per block.
+        size: Number of draws in a block.
     """
     number = -(-stops // size)
     return np.stack([number, stops - (number - 1) * size], axis=-1).astype(np.int32)
@@ -70,7 +69,7 @@ def stream_words(words: np.ndarray, run: int, num_pairs: int) -> NDArray[np.uint
 
     Args:
         words: Words of the key of the batch of runs, uint32 [2].
-        run: Number of the run.
+        run: Index of the run.
         num_pairs: Number of pairs.
     """
     parts = np.ogrid[:num_pairs, :2, :NUM_STAGES]
@@ -81,7 +80,7 @@ def blocks_at_once(size: int, width: int) -> int:
     """Return the number of blocks that one compiled call draws in the gathered layout.
 
     Args:
-        size: Draws per block.
+        size: Number of draws in a block.
         width: Dimension of a draw.
     """
     return max(_CALL // (size * width), 1)
@@ -101,13 +100,13 @@ def first_draws(
     """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`.
 
     Args:
-        mechanism: Mechanism as in `sample_blocks`.
+        mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Words of the stream's key, uint32 [2].
         database: A single database.
         num_draws: Number of draws, at least 1.
-        size: Draws per block.
+        size: Number of draws in a block.
         at_once: Maximum number of blocks per compiled call.
-        first: Number of the first block.
+        first: Index of the first block.
         threads: Whether threads on all cores draw the blocks in parallel; see `side_by_side`.
     """
     number, step = -(-num_draws // size), 1 if threads else at_once
@@ -135,9 +134,9 @@ def sample_blocks(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Words of the key of each block, uint32 [most, 2].
-        number: Number of blocks to draw, int32; all other blocks of the result are zeros.
+        number: Number of blocks to draw, int32. All other blocks of the result are zeros.
         database: A single database.
-        size: Draws per block.
+        size: Number of draws in a block.
     """
 
     def draw(block: Array) -> Array:
@@ -167,14 +166,14 @@ def search_counts_runs(
         streams: Streams of all runs.
         cells: Partitions as a lookup table, stacked over the pairs.
         stage: Stage of the round, int32.
-        num_samples: Number of draws per side of each pair, as `Blocks` from `blocks_of`.
-        runs: Two arrays: the number of each run, int32 [runs], which is folded into its key; and
-            the numbers of the pairs that it searches, int32 [runs, searched].
-        execution: Layout of the computation on the machine, which does not affect the counts.
+        num_samples: Number of draws per side of each pair, as `Blocks`.
+        runs: Two arrays: the index of each run, int32 [runs], which is folded into the run's key,
+            and the indices of the pairs that the run searches, int32 [runs, searched].
+        execution: Execution options, which never change the counts.
 
     Returns:
-        Counts [runs, searched, 2 sides, 2 * cells]. On the last axis, the counts of even-numbered
-        draws in all cells come first, then those of odd-numbered draws.
+        Counts [runs, searched, 2 sides, 2 * cells]. The last axis contains the counts of
+        even-numbered draws in all cells, followed by the counts of odd-numbered draws in all cells.
     """
 
     def one_run(of_run: tuple[Array, Array]) -> WideCount:
@@ -205,12 +204,12 @@ def confirm_counts_runs(
     Args:
         streams: Streams of all runs.
         cells: Partitions as a lookup table, stacked over the pairs.
-        num_confirm: Number of draws of the longest stream, as `Blocks` from `blocks_of`.
-        runs: Four arrays: the number of each run, int32 [runs]; the pair of each run, int32 [runs];
+        num_confirm: Number of draws of the longest stream, as `Blocks`.
+        runs: Four arrays: the index of each run, int32 [runs]; the pair of each run, int32 [runs];
             the ends of each run's two streams, from `ends_of`, int32 [runs, 2 sides, 2]; and the
             mark of each cell, int32 [runs, cells]. Cells with the same mark are counted together.
         num_marks: Number of marks.
-        execution: Layout of the computation on the machine, which does not affect the counts.
+        execution: Execution options, which never change the counts.
 
     Returns:
         Counts [runs, 2 sides, num_marks].
@@ -248,12 +247,12 @@ def _counts(
 
     Args:
         streams: Streams of one run.
-        pair: Number of the pair.
+        pair: Index of the pair.
         stage: Stage of the run.
-        num_draws: Number of draws of each side, as `Blocks` from `blocks_of`.
+        num_draws: Number of draws of each side, as `Blocks`.
         cells: Partitions, stacked over the pairs.
-        marked: Mark of each cell, and the number of marks; the draws are then counted by mark. If
-            None, the draws are counted by half and cell.
+        marked: Mark of each cell, and the number of marks, if draws are counted by mark. If
+            `marked` is None, draws are counted by half and cell.
     """
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size

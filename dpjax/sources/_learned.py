@@ -1,4 +1,4 @@
-"""Choice of the cells of a pair; vectors are reduced to the score with the best expected bound."""
+"""Choice of the cells of a pair, for vectors by the score with the largest expected bound."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,8 +18,8 @@ _MOST_BOXES = 3
 """Maximum dimension of vectors that are divided into boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int], float]
-"""Function that returns the expected bound, given a partition, its counts [2 halves, 2 sides,
-cells], and the number of partitions that are compared."""
+"""Function that returns the expected bound, given a partition, counts [2 halves, 2 sides, cells],
+and the number of partitions that are compared."""
 
 
 def lay_best(
@@ -33,19 +33,19 @@ def lay_best(
     """Return the partition of a pair's outputs with (nearly) the largest expected bound.
 
     Vectors are divided by a score, or into boxes if boxes have a larger expected bound. With a
-    region, they are always divided into boxes.
+    region, vectors are always divided into boxes.
 
     Args:
         pilots: First outputs of the search set, at the database and at its neighbor.
         folds: Fold of each output of the two pilots, int [n] each.
         names: Names of all labels in the pilots.
         promise: See `Promise`.
-        parts: If outputs have several parts, the path of each number within an output; events are
-            described in words with these paths.
+        parts: Path of each number within a nested output, which the descriptions of events contain.
         options: Options of `dpjax.partitions.lay`.
 
     Raises:
-        ValueError: When `lay` refuses the outputs, or their dimension is too large to fit a score.
+        ValueError: When `lay` refuses the outputs, or when their dimension is too large to fit a
+            score.
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:

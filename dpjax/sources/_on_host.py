@@ -1,4 +1,4 @@
-"""Host mechanisms as sources; outputs are counted as they are drawn, in constant memory."""
+"""Host mechanisms as sources, whose outputs are counted as they are drawn, in constant memory."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -37,26 +37,19 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Constants of the comparison of two new runs.
-
-Each run has at most `_RESTARTED` and at least `_FEWEST_RESTARTED` outputs per side; the comparison
-may take the share `_RESTART_SHARE` of the time limit.
+"""For the comparison of two new runs of a mechanism, each run draws at most _RESTARTED and at least
+_FEWEST_RESTARTED outputs per side. The comparison may take the share _RESTART_SHARE of the time
+limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Minimum time limit, in seconds; it is used when earlier steps have used up the whole limit.
-
-It is positive, so that the audit can still measure and report how much time it needs.
-"""
+"""Time limit in seconds that remains when earlier steps have used up the whole limit."""
 
 _CUT = 1000
-"""Maximum number of outputs per batch if each output needs a call of its own.
-
-An interrupt loses at most one batch.
-"""
+"""Maximum number of outputs per batch if each output needs a call of its own."""
 
 _EVERY = 2**31 - 1
-"""Maximum number of outputs to keep if every output is kept; it exceeds any audit's outputs."""
+"""Maximum number of outputs to keep if every output is kept."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
@@ -67,9 +60,10 @@ class OnHost(Source):
     Attributes:
         name: Name for display.
         replayable: Whether the same seeds give the same outputs.
-        batched: Whether one call returns many outputs; the outputs then depend on the batch size.
+        batched: Whether one call returns many outputs. If True, the outputs depend on the batch
+            size.
         batch_size: Number of outputs per call.
-        workers: Number of simultaneous calls; 0 to call in this process.
+        workers: Number of simultaneous calls, or 0 for calls in this process.
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None.
     """
 
@@ -101,17 +95,17 @@ class OnHost(Source):
             count: Maximum number of outputs at each database.
 
         Returns:
-            A plural noun that messages use for the runs, and the raw outputs of both runs; or None
-            if the mechanism cannot be started again.
+            A plural noun for the runs in messages, and the raw outputs of both runs; or None if the
+            mechanism cannot be started again.
         """
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context whose value is a `Draw`: a function that yields batches of raw outputs.
+        """Return a context whose value is a `Draw`, which yields batches of raw outputs.
 
         If each output needs a call of its own and the span has a `cut`, a batch has at most `cut`
-        outputs. The outputs themselves depend only on the database, the numbers of the outputs
-        and the seed words.
+        outputs. The outputs depend only on the database, the indices of the outputs and the seed
+        words.
         """
         raise NotImplementedError
 
@@ -124,7 +118,7 @@ class OnHost(Source):
 
 
 class _OpenedOnHost:
-    """Draws of a host mechanism during one audit; see `dpjax.sources.Opened`."""
+    """A host mechanism that is open during one audit; see `dpjax.sources.Opened`."""
 
     lays_once = False
 
@@ -163,12 +157,12 @@ class _OpenedOnHost:
 
     @property
     def notes(self) -> list[str]:
-        """Notes for the reader of the result, so far."""
+        """Notes for the result, so far."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draw the first search round, within its share of the time limit if there is one."""
+        """Draw the first search round, within its share of a time limit."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -213,9 +207,9 @@ class _OpenedOnHost:
 
         Args:
             num_pairs: Number of pairs that the round searches.
-            wanted: Samples per side of each pair, if time allows.
-            later: Samples per side of the next search round, summed over its pairs; 0 if there is
-                no such round.
+            wanted: Number of samples per side of each pair, if time allows.
+            later: Number of samples per side of the next search round, summed over its pairs, or 0
+                if there is no next round.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
         if (seconds is not None or self._request.each) and not self._source.batched:
@@ -231,7 +225,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Plan the largest confirmation set that the remaining time allows at the search's pace."""
+        """Plan the largest confirmation set that the remaining time allows."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -283,7 +277,7 @@ class _OpenedOnHost:
         return counts
 
     def _refuse_same_runs(self, pair: int) -> None:
-        """Refuse a mechanism if two new runs have equal outputs; skip this if time is short.
+        """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
             Repeats: When both runs have the same outputs.
@@ -303,7 +297,7 @@ class _OpenedOnHost:
         """Determine the cells of a pair from the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: When an earlier audit drew the outputs, but its file could not store them.
+            ValueError: When an earlier audit drew the outputs, but did not store them in its file.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
@@ -322,10 +316,10 @@ class _OpenedOnHost:
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Yield outputs start, ..., stop - 1 of one side, numbered from the first of the search.
+        """Yield outputs start, ..., stop - 1 of one side, counted from the first search output.
 
-        Outputs that are kept are not drawn again. The requested outputs must all belong to the
-        search set, or all to the confirmation set.
+        Kept outputs are not drawn again. All requested outputs must belong to one set, the search
+        set or the confirmation set.
         """
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
@@ -352,7 +346,7 @@ class _OpenedOnHost:
         return time.perf_counter() - self._start
 
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
-        """Determine cells from the first outputs of both sides, and count all outputs in them."""
+        """Determine cells from the first outputs of both sides, and count all outputs."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
         # Encoding the first outputs has shown the dimension of an output.
         width = self._encoder.dimension or 1
@@ -370,7 +364,7 @@ class _OpenedOnHost:
 
 
 def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
+    """Split batches into one batch of the first `count` outputs, and batches of all others."""
     taken, size = [], 0
     for batch in batches:
         taken.append(batch)

@@ -1,4 +1,4 @@
-"""Scores of canaries from a single run, as a source for guessing which ones were included."""
+"""Scores of canaries from a single run, from which an audit guesses their inclusion."""
 
 import math
 from collections.abc import Sequence
@@ -19,16 +19,15 @@ FEWEST = 20
 """Minimum number of canaries of a run."""
 
 _DEVIATIONS = 5.2
-"""Largest accepted deviation of the number of included canaries, in standard deviations.
-
-Fair coins exceed it once in five million runs.
+"""Largest accepted deviation of the number of included canaries, in standard deviations. With fair
+coins, the deviation is larger once in five million runs.
 """
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class GuessedCanaries(Source):
-    """Base class of sources of canaries' scores; an audit guesses which were included."""
+    """Base class of sources that give the scores of canaries."""
 
     takes_pairs: ClassVar[bool] = False
     has_canaries: ClassVar[bool] = True
@@ -47,24 +46,24 @@ class GuessedCanaries(Source):
 
 @dataclass(frozen=True, eq=False)
 class OneRun(GuessedCanaries):
-    """Scores of canaries in the output of one run, for which fair coins chose the canaries.
+    """Scores of canaries in the output of one run, in which fair coins chose the included canaries.
 
     Every canary must have had its own coin, independent of everything else. The scores may be
     computed from the output in any way that does not use the coins, and may depend on each other.
 
     Attributes:
-        scores: Score of each canary, [n], which should be higher if it was included; or a
-            `dpjax.Recording` of a file's column.
+        scores: Score of each canary, [n], or a `dpjax.Recording` of a file's column. Scores should
+            be higher for included canaries.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
-        fair_coins: Whether the caller knows that every canary had its own coin; must be True if
-            exactly half of the canaries were included.
+        fair_coins: Whether the caller knows that every canary had its own coin. The value must be
+            True if exactly half of the canaries were included.
         name: Name of the run in the result.
 
     Raises:
-        ValueError: When there are fewer than 20 canaries, a score is NaN, all scores are equal, or
-            `included` does not look like fair coins.
-        TypeError: When `included` is not boolean, or there are scores of several runs.
+        ValueError: When there are fewer than 20 canaries, when a score is NaN, when all scores are
+            equal, or when `included` does not look like fair coins.
+        TypeError: When `included` is not boolean, or when there are scores of several runs.
 
     References:
         Steinke, Nasr, Jagielski (2023).
@@ -95,7 +94,7 @@ class OneRun(GuessedCanaries):
     def canaries(
         self, words: Sequence[int] = (), run: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the validated scores and coins; see `Source`. For errors, see the class."""
+        """Return the validated scores and coins; see `Source`."""
         scores, included = scores_of(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(
@@ -145,7 +144,7 @@ def _read(name: str, given: object) -> NDArray:
 
 
 def scores_of(found: NDArray) -> NDArray[np.float64]:
-    """Return one run's scores as numbers, after checking them."""
+    """Validate the scores of one run, and return them as numbers."""
     if found.dtype.kind not in "fiu":
         raise BadType(f"scores must be numbers, but were of type {found.dtype}.")
     if found.ndim != 1:
@@ -166,11 +165,11 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Refuse coins that look unfair, or as if a fixed number of canaries had been chosen.
+    """Raise an error if coins do not look like fair coins of the canaries.
 
     Raises:
-        ValueError: When too many or too few canaries are included; or when exactly half of them
-            are, and the caller does not know (`known`) that every canary had its own coin.
+        ValueError: When too many or too few canaries are included, or when exactly half of the
+            canaries are included and `known` is False.
     """
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:

@@ -1,4 +1,4 @@
-"""Decision whether recorded outputs are discrete outcomes or reals; numbering of outcomes."""
+"""Decision whether recorded outputs are discrete outcomes or reals, and numbering of outcomes."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ MIN_REAL = 200
 """Minimum number of samples per side for an estimate of densities."""
 
 _ATOM_SHARE = 0.05
-"""If a value makes up at least this share of a side's outputs, it counts as an atom."""
+"""A value is an atom if at least this share of a side's outputs has the value."""
 
 _SEEN = 20
 """Minimum count in the search set for a reliable ratio of an outcome's probabilities."""
@@ -34,7 +34,7 @@ def looks_discrete(
         y: Search set at the neighbor, of the same kind.
         size: Total number of samples per side.
         smoothing: Function that returns the bandwidth with which integers would be smoothed, or
-            None if they must not be smoothed.
+            None if integers must not be smoothed.
         notes: Notes of the result, to which a note on the decision is added.
     """
     if x.dtype.kind in "USO":
@@ -81,13 +81,13 @@ def looks_discrete(
 def _may_be_smoothed(
     x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, smoothing: Smoothing
 ) -> bool:
-    """Check whether integers may be smoothed to a density with the confirmation's bandwidth.
+    """Return whether integers may be smoothed to a density with the bandwidth of the confirmation.
 
-    Smoothing adds noise of the kernel's shape. It is post-processing, so the ratio of the resulting
-    densities is still at most e^epsilon. If the bandwidth spans several integers, and none of them
-    is frequent, kernel sums over integers are as close to normal as kernel sums over reals.
-    Integers are not smoothed if that would hide a difference, such as a single frequent value (an
-    error code), or a side whose values are all multiples of a larger step.
+    Smoothing adds noise with the density of the kernel. Added noise is post-processing, so the
+    ratio of the smoothed densities is at most e^epsilon. If the bandwidth spans several integers,
+    and no integer is frequent, kernel sums over integers are as close to normal as kernel sums over
+    reals. Integers are not smoothed if smoothing would hide a difference, such as a single frequent
+    value (an error code), or a side whose values are all multiples of a larger step.
     """
     count = len(x)
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
@@ -113,7 +113,7 @@ def most_often(num_outputs: int) -> float:
 
 
 def _stands_out(side: np.ndarray, step: int) -> bool:
-    """Check whether some value is far more frequent than the three values on either side of it."""
+    """Return whether some value is far more frequent than the three values below and above it."""
     values, counts = np.unique(side.astype(float), return_counts=True)
     if counts.max() > most_often(len(side)):
         return True
@@ -126,10 +126,10 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert signed and unsigned integers of the two sides to one type; keep all other outputs.
+    """Convert signed and unsigned integers of the two sides to one type, and keep other outputs.
 
     Raises:
-        ValueError: When no 64-bit type can hold all integers.
+        ValueError: When no 64-bit type can represent all integers.
     """
     if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
         return x, y
@@ -156,8 +156,8 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         order of their numbers.
 
     Raises:
-        ValueError: When there is only one outcome, there are too many, hardly any outcome repeats,
-            or outputs are vectors.
+        ValueError: When there is only one outcome, when there are too many outcomes, when hardly
+            any outcome repeats, or when outputs are vectors.
     """
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
@@ -185,6 +185,6 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def in_python(label: object) -> object:
-    """Convert a NumPy scalar to a plain Python object; return other objects unchanged."""
+    """Convert a NumPy scalar to a plain Python object, and return other objects unchanged."""
     item = getattr(label, "item", None)
     return label if item is None else item()

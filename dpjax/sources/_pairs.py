@@ -42,10 +42,10 @@ class AnyPairs(NamedTuple):
     def of(cls, pairs: Any) -> "AnyPairs":
         """Create pairs from `dpjax.Pairs`, or from a list of (database, neighbor) of any objects.
 
-        Pairs of this class are returned unchanged.
+        An `AnyPairs` is returned unchanged.
 
         Raises:
-            TypeError: When `pairs` has another form.
+            TypeError: When `pairs` is neither `dpjax.Pairs` nor a list of (database, neighbor).
             ValueError: When `pairs` is None or empty.
         """
         if pairs is None:
@@ -71,7 +71,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Return notes on pairs whose databases are equal: no audit can find anything there."""
+        """Return notes on pairs of equal databases, at which no audit can find a difference."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
@@ -80,7 +80,7 @@ class AnyPairs(NamedTuple):
 
 
 def _is_equal(database: object, neighbor: object) -> bool:
-    """Check whether two databases are equal: numbers of any type, NaN, lists, tuples, arrays."""
+    """Return whether two databases are equal. Numbers of different types may be equal."""
     try:
         return _holds_same(database, neighbor)
     except Exception:

@@ -1,9 +1,10 @@
 """Detection of passages of outputs that have arrived before, possibly in other chunks.
 
-A window is any `WINDOW` consecutive outputs of a side. Its content alone decides whether its hash
-is kept; on average, one in `_EVERY` is. If a passage arrives again, it has the same windows, so the
-same hashes are kept, whether it comes in one chunk or in several. Only windows that cannot occur
-twice by chance are used. The last outputs of each side are kept, so that windows may span chunks.
+A window is any sequence of `WINDOW` consecutive outputs of a side. The hash of a window is kept if
+its content satisfies a condition, which one in `_EVERY` windows satisfies on average. If a passage
+arrives again, in one chunk or in several, it has the same windows, so the same hashes are kept.
+Only windows that cannot occur twice by chance are used. The last outputs of each side are kept, so
+that windows may span chunks.
 
 References:
     Manber, "Finding similar files in a large file system", USENIX Winter 1994 (for keeping hashes
@@ -24,18 +25,18 @@ WINDOW = 128
 """Number of consecutive outputs in a window, a power of 2."""
 
 _EVERY = 2**8
-"""On average, one in this many windows has a hash that is kept."""
+"""Average number of windows per window whose hash is kept."""
 
 Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class Passages:
-    """The kept hashes of windows of all chunks so far, and the last outputs of both sides.
+    """The kept hashes of windows in all chunks so far, and the last outputs of both sides.
 
     Attributes:
         words: Hash of each kept window, uint64 [k], ascending.
-        chunks: Number of the chunk in which each window ended, int32 [k].
+        chunks: Index of the chunk in which each window ended, int32 [k].
         tails: Hashes of the last outputs of each side, at most `WINDOW` - 1 per side.
     """
 
@@ -50,16 +51,16 @@ class Passages:
         return cls(nothing, np.empty(0, np.int32), (nothing, nothing))
 
     def after(self, number: int, sides: tuple[Words, Words]) -> tuple[Self, int | None]:
-        """Add a chunk, and search earlier outputs for its passages.
+        """Add a chunk, and search for its passages in earlier outputs.
 
         Args:
-            number: Number of the chunk.
+            number: Index of the chunk.
             sides: Hashes of the outputs at the database and at its neighbor, uint64 [n].
 
         Returns:
-            The passages after the chunk; and the number of the first chunk that shares a passage
-            with this chunk, or None. If a chunk repeats one of its own passages, the number may be
-            that of the chunk itself.
+            The passages after the chunk, and the index of the first chunk with one of the chunk's
+            passages, or None. If a chunk repeats one of its own passages, the index may be its own
+            index.
         """
         known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
         new = np.sort(np.concatenate([_kept(side) for side in known]))
@@ -83,7 +84,7 @@ class Passages:
         """Restore passages from JSON values.
 
         Raises:
-            KeyError, TypeError, ValueError: When the values describe no passages.
+            KeyError, TypeError, ValueError: When the values do not describe passages.
         """
         words, chunks, first, second = (unpacked(array, "ui") for array in plain)
         hashes = (words, first, second)

@@ -9,10 +9,10 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Words by which error messages say where an unknown name was found."""
+"""Description in error messages of the place of an unknown name."""
 
 _OF_MACHINE = "workers"
-"""Option that affects only the speed of a source, not its outputs; recipes leave it out."""
+"""Option that only affects the speed of a source, which recipes leave out."""
 
 
 def stated_options(source: object) -> JsonObject:
@@ -25,17 +25,17 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Return a recipe's options if the class of sources has all of them.
+    """Return the options of a recipe, after checking that the class of sources has them.
 
     Raises:
-        ValueError: When the class has no option of a name.
+        ValueError: When a name is not an option of the class.
     """
     check_names(WHERE, options, tuple(_options_of(kind)))
     return options
 
 
 def _options_of(kind: type) -> JsonObject:
-    """Return the default of each option of a class; fields without a default are no options."""
+    """Return the default of each option of a class, which is a field with a default."""
     assert is_dataclass(kind)
     return {
         f.name: f.default

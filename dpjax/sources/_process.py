@@ -15,11 +15,11 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Option of prctl that sets the signal that a process receives when its parent ends."""
+"""Option of prctl for the signal that a process receives when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
-"""Maximum seconds to wait until a pipe closes after its writers were killed."""
+"""Maximum number of seconds to wait for a pipe to close after its writers were killed."""
 
 
 _GUARD = """
@@ -33,20 +33,17 @@ for number in running:
     except OSError:
         pass
 """
-"""Source code of the guard: a process that outlives this one, and kills programs left running."""
+"""Source code of the guard, a process that outlives this process and kills its programs."""
 
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
-"""Shell command that sends its own process number to the guard, and then becomes the program.
-
-If this process sent the number instead, a signal could arrive before the number is sent, and the
-program would keep running.
-"""
+"""Shell command that sends its own process number to the guard, and then becomes the program."""
 
 
 def end_with_parent() -> None:
-    """Arrange that this worker ends as soon as its parent ends, for whatever reason.
+    """Let this worker process end as soon as its parent ends, for whatever reason.
 
-    The worker ignores interrupts from the terminal: the parent handles them and ends its workers.
+    The worker ignores interrupts from the terminal, because the parent ends its workers after an
+    interrupt.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -69,7 +66,7 @@ class Ended(NamedTuple):
     """Output and exit code of a program that has ended.
 
     Attributes:
-        lines: Lines of the standard output, at most one more than requested.
+        lines: Lines of the standard output, at most one more line than requested.
         code: Exit code, or None after a timeout.
         last: Last lines of the standard error.
     """
@@ -80,11 +77,11 @@ class Ended(NamedTuple):
 
 
 class Programs:
-    """Simultaneous programs, which are killed when this process ends, for whatever reason.
+    """Programs that run simultaneously, and that are killed when this process ends.
 
-    Each program has a session of its own, which signals from the terminal do not reach. Programs
-    are therefore registered with a guard. When this process ends, the pipe to the guard closes, and
-    the guard kills all registered programs that are still running.
+    Signals from the terminal do not reach the programs, because each program has a session of its
+    own. Programs are therefore registered with a guard. When this process ends, the pipe to the
+    guard closes, and the guard kills all registered programs that have not ended.
     """
 
     def __init__(self):
@@ -94,7 +91,7 @@ class Programs:
         self._guard: subprocess.Popen | None = None
 
     def stop(self) -> None:
-        """Kill all running programs, and start no further ones."""
+        """Kill all running programs, and start no further programs."""
         with self._lock:
             self._stopped = True
             for process in self._running:
@@ -105,7 +102,7 @@ class Programs:
                 self._guard = None
 
     def _start(self, words: Sequence[str], errors: int) -> subprocess.Popen:
-        """Start a program; register it with the guard if the system has process groups."""
+        """Start a program, and register it with the guard if the system has process groups."""
         stdin: object = subprocess.DEVNULL
         # Start a missing program without the guard, so that it fails with the system's own error.
         if hasattr(os, "killpg") and shutil.which(words[0]) is not None:
@@ -134,7 +131,7 @@ class Programs:
 
         Args:
             words: Program and its arguments.
-            num_lines: Expected number of lines; if the program prints more, it is ended.
+            num_lines: Expected number of lines. A program that prints more lines is killed.
             timeout: Maximum duration, in seconds, or None.
 
         Raises:
@@ -160,7 +157,7 @@ class Programs:
 
 
 class _Tail:
-    """Reader of a program's standard error that keeps only the last lines, in constant memory."""
+    """Reader of a program's standard error that keeps only the last lines."""
 
     def __init__(self):
         self._kept = b""
@@ -179,7 +176,7 @@ class _Tail:
         return self._write
 
     def lines(self) -> list[str]:
-        """Return the last lines; call this after the program has ended."""
+        """Return the last lines of a program that has ended."""
         self._close()
         self._reader.join(_GRACE)
         last = self._kept.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
@@ -199,7 +196,7 @@ class _Tail:
 def _read(
     process: subprocess.Popen, name: str, num_lines: int, timeout: float | None
 ) -> tuple[list[str], int | None]:
-    """Return the lines that a program prints, and its exit code (None after a timeout)."""
+    """Return the lines that a program prints, and its exit code, or None after a timeout."""
     raw: list[bytes] = []
     pipe, most, size = process.stdout, validate.limit("program_bytes"), 0
     assert pipe is not None
@@ -240,7 +237,7 @@ def _read(
 
 
 def _kill(process: subprocess.Popen) -> None:
-    """Kill a program and, where the system has process groups (not on Windows), its children."""
+    """Kill a program, and also its children unless the system is Windows."""
     if not hasattr(os, "killpg"):
         process.kill()
         return

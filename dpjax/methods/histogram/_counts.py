@@ -1,7 +1,7 @@
-"""Counts of outputs in intervals: each input is sampled once, and all its pairs share the counts.
+"""Counts of outputs in intervals, which all pairs of inputs share.
 
-Counts at k inputs therefore need only k samples, whatever the number of pairs. Memory holds one
-block of draws and the counts.
+Counts at k inputs need k samples, whatever the number of pairs. Only the counts and one block of
+draws are in memory.
 """
 
 import math
@@ -45,14 +45,14 @@ def count_outputs(
         inputs: Inputs at which to draw, [k, ...].
         key: Typed key of all runs.
         interval: Ends of the output interval, or None for outputs 0..m - 1.
-        blocks: All or some of the blocks of n outputs.
-        runs: Indices of the runs, int32 [runs]; each key is folded from (run, input, block).
-        num_intervals: m, number of intervals or outputs.
+        blocks: Blocks of the n outputs, all or some of them.
+        runs: Indices of the runs, int32 [runs]. Each key is folded from (run, input, block).
+        num_intervals: m, the number of intervals or outputs.
         execution: Execution options, which never change the counts.
 
     Returns:
-        WideCount [runs, k, m + 1]. The last entry counts outputs outside the interval, and draws
-        beyond n that complete the last block.
+        WideCount [runs, k, m + 1]. The last entry counts outputs outside the interval, and surplus
+        draws of the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -79,8 +79,8 @@ def draws_per_second() -> float:
     """Measure the speed of drawing and counting on this machine, for a typical mechanism.
 
     Returns:
-        Draws per second of the truncated Laplace mechanism, counted in 100 intervals; the best of
-        three measurements, which exclude compilation.
+        Draws per second of the truncated Laplace mechanism, counted in 100 intervals: the largest
+        of three measurements without compilation.
     """
     num_samples = 2**21
     rates = []
@@ -105,7 +105,7 @@ def draws_per_second() -> float:
 def output_interval_of(
     mechanism: Mechanism, plan: Plan | Unplanned, given: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Check the plan, and return the ends of the output interval, or None for a finite space."""
+    """Validate the plan, and return the ends of the output interval, or None for a finite space."""
     space = mechanism.output_space
     finite = isinstance(space, FiniteSpace)
     if finite and plan.num_intervals != space.size:

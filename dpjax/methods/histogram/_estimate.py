@@ -17,11 +17,11 @@ from dpjax.inference import Plan
 
 @dataclass(frozen=True)
 class Unplanned:
-    """Intervals and samples chosen by hand: an estimate without a guarantee.
+    """Numbers of intervals and samples for an estimate without a guarantee.
 
     Attributes:
-        num_intervals: m, number of intervals.
-        num_samples: n, draws at each input.
+        num_intervals: m, the number of intervals.
+        num_samples: n, the number of draws at each input.
     """
 
     num_intervals: int
@@ -34,12 +34,12 @@ class Unplanned:
 
 @dataclass(frozen=True)
 class HistogramResult:
-    """Estimates of one or more runs; a failed run has no estimate.
+    """Histogram estimates of one or more runs, of which failed runs have no estimate.
 
     Attributes:
         inputs: [k, ...], sampled inputs.
         pairs: int [num_pairs, 2], indices of the two inputs of each pair.
-        levels: float64 [num_runs, num_pairs], masked for failed pairs.
+        levels: float64 [num_runs, num_pairs], level of each pair, masked for failed pairs.
         counts: int64 [num_runs, k, m], draws in each interval at each input.
         plan: Plan of the estimate, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
@@ -69,16 +69,16 @@ class HistogramResult:
 
     @property
     def status(self) -> Status:
-        """EMPTY_INTERVAL if every run failed, else OK."""
+        """EMPTY_INTERVAL if every run failed, or else OK."""
         return Status.EMPTY_INTERVAL if self.num_failed == self.num_runs else Status.OK
 
     @property
     def confidence(self) -> float | None:
-        """Least probability that a run's error is within the precision; None without a plan."""
+        """Least probability that a run's error is within the precision, or None without a plan."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the two inputs with the largest level in a run; None if the run failed."""
+        """Return the two inputs with the largest level in a run, or None if the run failed."""
         if np.ma.getmaskarray(self.estimates)[run]:
             return None
         first, second = self.pairs[int(self.levels[run].argmax())]
@@ -90,7 +90,7 @@ class HistogramResult:
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
     def to_dict(self) -> JsonObject:
-        """Return the estimates as JSON values; a failed run's estimate is None."""
+        """Return the estimates as JSON values, which are None for failed runs."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {
@@ -111,7 +111,7 @@ def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
     Args:
         low: Lower end of the interval.
         high: Upper end of the interval.
-        num_inputs: k, number of inputs.
+        num_inputs: k, the number of inputs.
 
     Returns:
         float64 [k].

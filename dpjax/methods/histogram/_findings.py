@@ -1,4 +1,4 @@
-"""Findings of histograms: an interval and the assumption on which it rests."""
+"""Findings of histograms: an interval for the level, and the assumption under which it is valid."""
 
 import numpy as np
 

@@ -39,22 +39,23 @@ def histogram_levels(
 ) -> HistogramResult:
     """Estimate the LDP epsilon or the Renyi level of a mechanism at given inputs.
 
-    The inputs decide which algorithm is run: for two inputs, Algorithm 1 (LDP) or 3 (Renyi); for
-    the midpoints of an input interval (see `midpoints`), Algorithm 2 or 4; for any other list, the
-    variant for a finite input set. The Renyi level of a pair is the larger of its two directions. A
-    pair with an empty interval fails and is skipped; a run in which every pair fails has no
-    estimate.
+    For two inputs, the function runs Algorithm 1 (LDP) or 3 (Renyi). For the midpoints of an input
+    interval (see `midpoints`), it runs Algorithm 2 or 4. For any other list of inputs, it runs the
+    variant for a finite input set. The Renyi level of a pair is the larger of the levels in its two
+    directions. A pair with an empty interval fails and is skipped. A run in which every pair fails
+    has no estimate.
 
-    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6. The
-    module of `dpjax.inference.plan` states which counts the union bound of the plan covers.
+    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6.
 
     Args:
         mechanism: Mechanism with outputs in an interval or a finite space.
         inputs: [k, ...], inputs at which to draw.
         plan: Plan made by `plan` or `plan_finite`, or `Unplanned` for no guarantee.
         key: Integer seed or typed key.
-        order: alpha > 1 of a Renyi level, or None for LDP; may be left out if the plan has one.
-        pairs: Indices (first, second) of inputs to compare; all k (k - 1) / 2 pairs if None.
+        order: alpha > 1 of a Renyi level, or None for LDP. The order may be left out if the plan
+            has an order.
+        pairs: Indices (first, second) of inputs to compare. If `pairs` is None, all k (k - 1) / 2
+            pairs are compared.
         num_runs: Number of independent runs.
         output_interval: (low, high) of the outputs, if the mechanism does not state it.
         execution: Execution options, which never change the estimates.
@@ -64,7 +65,8 @@ def histogram_levels(
 
     Raises:
         TypeError: When the output space is neither real nor finite.
-        ValueError: When an argument does not fit the plan, or outputs lie outside their interval.
+        ValueError: When an argument does not fit the plan, or when outputs lie outside of the
+            output interval.
 
     References:
         Gorla et al., Algorithms 1 to 4, Theorems 2, 4 and 6, Remark 2, eq. (17).
@@ -91,7 +93,7 @@ def counts_of_runs(
     output_interval: tuple[float, float] | None,
     execution: Execution | None,
 ) -> tuple[NDArray[np.int64], np.ndarray]:
-    """Return the counts int64 [runs, k, m] of a batch of runs, and the inputs as an array."""
+    """Return counts int64 [runs, k, m] of a batch of runs, and the inputs as an array."""
     inputs = np.asarray(inputs)
     if inputs.ndim == 0 or len(inputs) < 2:
         raise ValueError(f"inputs must hold at least two inputs, but had shape {inputs.shape}.")

@@ -1,8 +1,8 @@
 """Histograms as a method: a level with a precision that is stated before drawing.
 
-Events and the local method give a lower bound without assumptions. Histograms give a two-sided
-interval at every sample size, but assume that all densities are smooth, or that there are finitely
-many outputs and none is too rare. The assumption is part of the result, and is tested if possible.
+Histograms give a two-sided interval for a level at every sample size. The interval is valid only if
+all densities are smooth, or if there are finitely many outputs and none is too rare. The assumption
+is part of the result, and is tested if possible.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -38,19 +38,21 @@ class Histogram:
     """Interval for the LDP epsilon or a Renyi level, for densities assumed to be smooth.
 
     Attributes:
-        lipschitz: C, assumed Lipschitz constant of every density in the output; for outputs in an
+        lipschitz: C, assumed Lipschitz constant of every density in the output, for outputs in an
             interval.
-        least_probability: Assumed lower bound on the probability of every output; for a finite
+        least_probability: Assumed lower bound on the probability of every output, for a finite
             space.
-        precision: Largest error of the estimate; 0.5 if both this and `num_samples` are None.
-        num_samples: Draws at each input. If `precision` is None, this number determines the
-            precision.
-        inputs: [k, ...], inputs to compare; if None, all databases of the pairs are compared.
+        precision: Largest error of the estimate. If both `precision` and `num_samples` are None,
+            the precision is 0.5.
+        num_samples: Number of draws at each input. If `precision` is None, the number of draws
+            determines the precision.
+        inputs: [k, ...], inputs to compare. If `inputs` is None, all databases of the pairs are
+            compared.
         input_interval: (low, high), an interval of inputs, which is covered by midpoints.
-        input_lipschitz: D, assumed Lipschitz constant of every density in the input; required with
-            `input_interval`.
+        input_lipschitz: D, assumed Lipschitz constant of every density in the input, which is
+            required with `input_interval`.
         output_interval: (low, high) of the outputs, if the mechanism does not state it.
-        order: alpha of a Renyi level; LDP if None.
+        order: alpha of a Renyi level, or None for LDP.
         bound: Union bound: "all-intervals", or "published" as in the paper; see
             `dpjax.inference.plan`.
 
@@ -97,7 +99,7 @@ class Histogram:
     bounded: ClassVar[bool] = True
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited, or None if it can."""
+        """Return why a source cannot be audited, or None if it can be audited."""
         return accepts(source)
 
     def run(
@@ -107,14 +109,14 @@ class Histogram:
 
         Args:
             source: A JAX mechanism.
-            pairs: Pairs of databases. Each database in the pairs is compared with every other
-                database. If None, the standard pairs of a built-in mechanism are used.
+            pairs: Pairs of databases, whose databases are all compared with each other. If `pairs`
+                is None, the standard pairs of a built-in mechanism are used.
             terms: Notion, claim and confidence of the audit.
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When an option is missing or out of range, or outputs are outside the
-                interval.
+            ValueError: When an option is missing or out of range, or when outputs lie outside of
+                the output interval.
         """
         terms.refuse_notions("a histogram")
         inputs = self._inputs(source.sampler, pairs)
@@ -147,7 +149,7 @@ class Histogram:
         return Findings(finding, rows)
 
     def _inputs(self, mechanism: Any, pairs: Any) -> Any:
-        """Return the inputs to compare, or None if these are the midpoints of an interval."""
+        """Return the inputs to compare, or None for the midpoints of an interval."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
             raise BadValue(
@@ -253,13 +255,14 @@ class HistogramEstimate:
     """Histogram estimate at fixed sizes, without a plan and thus without a stated precision.
 
     Attributes:
-        num_intervals: m, number of intervals.
-        num_samples: n, draws at each input.
-        inputs: At least two numbers at which to draw; all pairs of them are compared.
+        num_intervals: m, the number of intervals.
+        num_samples: n, the number of draws at each input.
+        inputs: At least two numbers, which are the inputs. All pairs of inputs are compared.
         order: alpha of a Renyi level, or None for LDP.
 
     Raises:
-        ValueError, TypeError: When a number is out of range, or there are fewer than two inputs.
+        ValueError, TypeError: When a number is out of range, or when there are fewer than two
+            inputs.
 
     References:
         Gorla et al., Algorithms 1 to 4.
@@ -281,13 +284,13 @@ class HistogramEstimate:
             raise BadValue(f"order must be above 1, but was {self.order}.")
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be estimated, or None if it can."""
+        """Return why a source cannot be audited, or None if it can be audited."""
         return accepts(source)
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Estimate a batch of runs; the inputs take the place of pairs."""
+        """Estimate a batch of runs, in which inputs take the place of pairs."""
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for a histogram estimate, which compares all of its inputs."
@@ -307,7 +310,7 @@ class HistogramEstimate:
 
 
 def accepts(source: Source) -> str | None:
-    """Return why a source cannot be counted by a histogram, or None if it can."""
+    """Return why a source cannot be audited by a histogram, or None if it can be audited."""
     if source.sampler is not None:
         return None
     return Sentence(
@@ -317,7 +320,7 @@ def accepts(source: Source) -> str | None:
 
 
 def _rows(result: HistogramResult) -> list[Row]:
-    """Return each run's row in a sweep, without a bound; a failed run has no estimate."""
+    """Return the row of each run in a sweep, without a bound."""
     rows, failed = [], np.ma.getmaskarray(result.estimates)
     for run, levels in enumerate(result.levels):
         estimate = None if failed[run] else finite_or_none(float(levels.max()))

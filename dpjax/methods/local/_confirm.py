@@ -21,15 +21,15 @@ from dpjax.sources.streams import CONFIRM, Streams
 
 
 class Confirmation(NamedTuple):
-    """Sufficient statistics of the confirm stage, each of shape [2], one entry per side.
+    """Sufficient statistics of the confirm stage, with one entry per side.
 
     Attributes:
-        events: Number of draws in the witness's event. If the witness is an outcome, these are the
-            outputs equal to it. If it is a point, these are the outputs inside the region that are
-            within a bandwidth of the point on every axis.
-        kernel_sum: Fixed-point sum of the kernel k at the point; None for outcomes.
-        kernel_sum_of_squares: Fixed-point sum of k^2; None for outcomes.
-        bandwidth: Common bandwidth of both sides; 0 for outcomes.
+        events: Number of draws in the witness's event, [2]. If the witness is an outcome, the event
+            contains only this outcome. If the witness is a point, the event contains the outputs of
+            the region that are within a bandwidth of the point on every axis.
+        kernel_sum: Fixed-point sum of the kernel k at the point, [2], or None for outcomes.
+        kernel_sum_of_squares: Fixed-point sum of k^2, [2], or None for outcomes.
+        bandwidth: Common bandwidth of both sides, or 0 for outcomes.
     """
 
     events: WideCount
@@ -41,19 +41,20 @@ class Confirmation(NamedTuple):
 def confirm_pair(
     source: Streams, pair: Array, found: PairSearch, region: Region, settings: LocalOptions
 ) -> Confirmation:
-    """Compute the statistics of N fresh draws per side of the chosen pair, at its point.
+    """Compute the statistics of N fresh draws per side of the chosen pair.
 
-    Both sides share one bandwidth h, set by the search stage. Each smoothed density is then the
-    density of the output plus h times independent noise. Adding noise is post-processing, so the
-    loss of the smoothed densities never exceeds epsilon, whatever h is. With two bandwidths, the
-    loss could exceed epsilon.
+    Both sides share one bandwidth h, which the search stage determines. Each smoothed density is
+    the density of the output plus h times independent noise. Adding noise is post-processing, so
+    the privacy loss of the smoothed densities never exceeds epsilon. With two different bandwidths,
+    the privacy loss could exceed epsilon.
 
     Args:
         source: Streams of outputs.
         pair: int32, index of the chosen pair.
         found: Result of the search stage.
         region: Region C of outputs.
-        settings: Options; only N, the kernel and the bandwidth rule are used.
+        settings: Options of the local method, of which N, the kernel and the bandwidth rule are
+            used.
     """
     if isinstance(region, Outcomes):
         bandwidth = jnp.zeros(())
@@ -75,7 +76,7 @@ def confirm_pair(
 
 
 def _outcome_events(outcome: Array) -> Reducer:
-    """Return a reducer that counts an outcome; its carry is a WideCount [1]."""
+    """Return a reducer that counts an outcome, with a WideCount [1] as its carry."""
 
     def update(counts: WideCount, samples: Array, valid: Array) -> WideCount:
         return counts.add(jnp.sum((samples == outcome) & valid, dtype=jnp.int32)[None])
@@ -84,7 +85,7 @@ def _outcome_events(outcome: Array) -> Reducer:
 
 
 def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: Box) -> Reducer:
-    """Return a reducer that counts the event and sums k and k^2; its carry is a WideCount [3]."""
+    """Return a reducer of the event's count and the sums of k and k^2, with a carry [3]."""
     low = jnp.maximum(point - bandwidth, region.low)
     high = jnp.minimum(point + bandwidth, region.high)
 

@@ -27,9 +27,9 @@ def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
     """Raise an error if no sample lies in the region.
 
     Args:
-        curves: Curves of the chosen pair, with or without an axis of runs.
-        num_samples: n, draws per side in the search.
-        region: Region in the caller's words.
+        curves: Density estimates of the chosen pair, with or without an axis of runs.
+        num_samples: n, the number of draws per side in the search.
+        region: Description of the region.
     """
     allowed = np.asarray(curves.allowed)[..., None, :]
     if not np.any(np.where(allowed, curves.densities, 0)):
@@ -51,13 +51,13 @@ def bounds_of(
         confidence: Confidence of the bounds.
 
     Returns:
-        NumPy arrays with the leading shape of the runs.
+        NumPy arrays with the leading axes of `statistics`.
     """
     return _evidence(statistics, settings, region).bounds(confidence)
 
 
 def _evidence(statistics: LocalStatistics, settings: LocalOptions, region: Region) -> LocalSums:
-    """Return the sums of the confirm stage, with the leading shape of the runs."""
+    """Return the sums of the confirm stage, with the leading axes of `statistics`."""
     confirmation = statistics.confirmation
     kernel_sums = None
     sums, squares = confirmation.kernel_sum, confirmation.kernel_sum_of_squares
@@ -95,15 +95,16 @@ def finding_of(
     """Return the finding of one run.
 
     Args:
-        statistics: Statistics of this run, including curves; without an axis of runs.
+        statistics: Statistics of the run, including curves, without an axis of runs.
         settings: Options of the run.
         region: Region of the run.
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
         options: Options of the source that change the result.
         notes: Notes to add to the finding.
-        relabel: Function that maps an outcome or point of the statistics to the caller's output.
-        region_text: Region in the caller's words, if it differs from the kernels' region.
+        relabel: Function that maps an outcome or point of the statistics to an output of the
+            caller.
+        region_text: Description of the region, or None for the default description.
 
     Raises:
         ValueError: When no sample lies in the region.
@@ -178,14 +179,14 @@ def _witness(
 
 
 def _plain(point: np.ndarray) -> object:
-    """Return an outcome as an int, a point as a float or a list of floats."""
+    """Return an outcome as an int, or a point as a float or a list of floats."""
     if point.dtype.kind in "iu":
         return int(point)
     return float(point[0]) if len(point) == 1 else [float(v) for v in point]
 
 
 def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) -> dict | None:
-    """Return densities and loss of the chosen pair at some points to plot; None for vectors."""
+    """Return densities and losses of the chosen pair for a plot, or None for vectors."""
     if curves.points.ndim == 2 and curves.points.shape[1] > 1:
         return None
     index = np.flatnonzero(curves.allowed)

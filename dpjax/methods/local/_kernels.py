@@ -1,6 +1,6 @@
 """DPL and MPL for batches of runs and pairs.
 
-The stages are written for one run and one pair. This module batches them over runs and pairs.
+The functions in this module apply the stages of DPL and MPL to batches of runs and pairs.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 (DPL) and 4 (MPL).
@@ -22,13 +22,14 @@ from dpjax.sources.streams import Streams
 
 
 class LocalStatistics(NamedTuple):
-    """Statistics from which bounds are computed; every entry has a leading axis of runs.
+    """Statistics from which bounds are computed, with a leading axis of runs.
 
     Attributes:
-        pair_scores: [pairs], objective of the search: the loss, or the loss minus a penalty.
+        pair_scores: [pairs], objective of the search: the privacy loss, or the privacy loss minus a
+            penalty.
         pair: int32, index of the chosen pair.
-        found: Result of the search stage at that pair.
-        confirmation: Statistics of the fresh draws at that pair.
+        found: Result of the search stage for the chosen pair.
+        confirmation: Statistics of the fresh draws of the chosen pair.
     """
 
     pair_scores: Array
@@ -47,13 +48,13 @@ def mpl_runs(
     execution: Execution,
     with_curves: bool = False,
 ) -> LocalStatistics:
-    """Run MPL for many independent runs, and return the statistics from which bounds follow.
+    """Run MPL for many independent runs, and return statistics from which bounds follow.
 
     Args:
         streams: Outputs of all runs.
         region: Region C of outputs.
         options: Statistical options.
-        runs: Indices of the runs, int32 [runs]; each run's key is folded from its index.
+        runs: Indices of the runs, int32 [runs]. Each run's key is folded from its index.
         execution: Execution options, which never change the statistics.
         with_curves: Whether to return the densities of the chosen pair.
 
@@ -74,9 +75,9 @@ def mpl_runs(
 def dpl_runs(
     streams: Streams, region: Region, options: LocalOptions, runs: Array, *, execution: Execution
 ) -> PairSearch:
-    """Run DPL on every pair for many independent runs; results have leading axes [runs, pairs].
+    """Run DPL on every pair for many independent runs.
 
-    Arguments are those of `mpl_runs`; `options.num_confirm` only affects the penalty.
+    Arguments are the same as for `mpl_runs`. The results have leading axes [runs, pairs].
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.

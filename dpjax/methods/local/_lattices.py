@@ -1,4 +1,4 @@
-"""Refinement of lattices until they have enough nodes per bandwidth in every run."""
+"""Refinement of density lattices until every run has enough nodes per bandwidth."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,7 +16,8 @@ from dpjax.methods.local._options import LocalOptions
 Statistics = TypeVar("Statistics")
 
 _TOO_COARSE = 1e-9
-"""A run is refused if its lattice has less than this share of the nodes that the kernel needs."""
+"""A run is refused if its first lattice has less than this share of the nodes that the kernel
+needs."""
 
 
 def refined(
@@ -27,8 +28,8 @@ def refined(
 ) -> tuple[Statistics, list[LocalOptions]]:
     """Compute statistics of a batch of runs, each on a lattice with enough nodes.
 
-    The lattice of a run does not depend on the other runs of its batch. The statistics are moved to
-    the host, so that inference compiles nothing.
+    The lattice of a run does not depend on the other runs of its batch. The statistics are returned
+    as arrays on the host.
 
     Args:
         run: Function from options to the statistics of all runs, on the device.
@@ -37,7 +38,7 @@ def refined(
         refuse: Function that raises an error for a run for which no lattice is fine enough.
 
     Returns:
-        Statistics, and the options of each run.
+        The statistics, and the options of each run.
     """
     kernel = find_kernel(options.kernel)
     found = _on_host(run, options)
@@ -71,7 +72,7 @@ def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -
 
 
 def _of_each(chosen: NDArray[np.bool_], new: Statistics, old: Statistics) -> Statistics:
-    """Return the new statistics for the chosen runs and the old ones for the other runs."""
+    """Return the new statistics for the chosen runs, and the old statistics for the others."""
 
     def pick(first: NDArray, second: NDArray) -> NDArray:
         return np.where(chosen.reshape(-1, *[1] * (np.ndim(first) - 1)), first, second)

@@ -11,18 +11,19 @@ from jax import Array
 
 @jax.jit
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
-    """Return |ln f_x - ln f_x'| elementwise for densities raised to the floor; 0 if both are 0.
+    """Return |ln f_x - ln f_x'| for densities raised to the floor, or 0 if both are 0.
 
-    The derivative with respect to a density f is +1 / f or -1 / f above the floor. It is 0 below
-    the floor, and where the loss is 0. At f = 0, it is -infinity if the other density is positive.
+    The derivative of the loss with respect to a density f is +1 / f or -1 / f above the floor. The
+    derivative is 0 below the floor, and where the loss is 0. At f = 0, the derivative is -infinity
+    if the other density is positive.
 
     Args:
         density: f_x >= 0.
-        neighbor_density: f_x' >= 0, same shape.
+        neighbor_density: f_x' >= 0, of the same shape as f_x.
         floor: tau >= 0, to which smaller densities are raised.
 
     Returns:
-        Losses >= 0 (infinite where exactly one density is 0 and the floor is 0).
+        Losses >= 0, infinite where exactly one density is 0 and the floor is 0.
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
@@ -46,10 +47,10 @@ def largest_loss(
         neighbor_density: Densities at the neighbor, [points].
         floor: tau, to which smaller densities are raised.
         allowed: bool [points], the points to choose from.
-        penalty: [points] or a scalar, subtracted from the loss.
+        penalty: [points] or a scalar, number to subtract from the loss.
 
     Returns:
-        Index of the first maximum, the loss there, and the loss minus the penalty there.
+        Index of the first maximum, and the loss and the loss minus the penalty at this index.
     """
     loss = privacy_loss(density, neighbor_density, floor)
     score = jnp.where(allowed, loss - penalty, -jnp.inf)
@@ -58,7 +59,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Compute `jnp.argmax` of a vector, also with NaN, by reductions that are fast on CPU."""
+    """Compute `jnp.argmax` of a vector that may contain NaN, by reductions that are fast on CPU."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

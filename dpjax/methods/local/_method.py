@@ -1,4 +1,4 @@
-"""The local method: a bound from densities of JAX draws or of recorded arrays.
+"""The local method: a bound from estimated densities of JAX draws or of recorded arrays.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 and 4.
@@ -32,7 +32,7 @@ from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
-"""Outputs count as constant if their spread is at most this number, which allows for rounding."""
+"""Outputs are treated as constant if their spread is at most this number."""
 
 
 @jax.tree_util.register_dataclass
@@ -44,32 +44,33 @@ class Local(LocalOptions):
     program, sizes and names are static, and the floor and the bandwidth may be traced.
 
     Attributes:
-        num_samples: n, draws per side of each pair in the search stage. For recorded outputs, the
-            source determines n and N instead.
-        num_confirm: N > n, fresh draws per side of the chosen pair.
-        region: Region in which outputs are compared: (low, high) for numbers and vectors, a list of
-            outcomes for a finite space. If None, the region is the standard region of a built-in
-            mechanism, all of a finite space, or otherwise the range of a pilot's outputs.
-        bandwidth: Name of a bandwidth rule, or a number, for the search stage; the confirm stage
-            applies the rule to the mean spread of both sides. The paper uses Silverman's rule.
-            Scott's rule gives a larger bandwidth, a smaller error and a tighter bound.
-        floor: tau, to which smaller densities are raised. If None, the floor corresponds to 20
-            draws. With q = min(20 / n, 0.01), it is q for frequencies, and q / s^d for densities of
-            data with spread s in d dimensions.
+        num_samples: n, the number of draws per side of each pair in the search stage. For recorded
+            outputs, the source determines n and N instead.
+        num_confirm: N > n, the number of fresh draws per side of the chosen pair.
+        region: Region in which outputs are compared: (low, high) for numbers and vectors, or a list
+            of outcomes for a finite space. If `region` is None, the region is the standard region
+            of a built-in mechanism, all of a finite space, or otherwise the range of a pilot's
+            outputs.
+        bandwidth: Name of a bandwidth rule, or a number. The confirm stage applies the rule to the
+            mean spread of both sides. The paper uses Silverman's rule. Scott's rule gives a larger
+            bandwidth, a smaller error and a tighter bound.
+        floor: tau, to which smaller densities are raised. If `floor` is None, the floor corresponds
+            to 20 draws: with q = min(20 / n, 0.01), the floor is q for frequencies, and q / s^d for
+            densities of data with spread s in d dimensions.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (d = 1), "direct", or "auto" for the first
-            that applies.
-        num_nodes: Lattice nodes of the binned method. An audit uses more nodes if the bandwidth
-            needs them. With 512 nodes, the counts fit in a CPU's first-level cache.
-        objective: Quantity that the search maximizes: "lower-bound" for the loss minus a multiple
-            of both stages' standard errors, or "loss" for the loss alone, as in the paper. Noise
-            tends to move the maximum of the loss alone to small densities. The bound is valid for
-            both objectives, and tighter for "lower-bound".
-        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma). If None, it is
-            the smallest value that condition (C4) allows, but at least 0.02.
+            method that applies.
+        num_nodes: Number of lattice nodes of the binned method. An audit uses more nodes if the
+            bandwidth needs more.
+        objective: Quantity that the search maximizes: "lower-bound" for the privacy loss minus a
+            multiple of both stages' standard errors, or "loss" for the privacy loss alone, as in
+            the paper. The bound is valid for both objectives, and tighter for "lower-bound".
+        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma). If
+            `undersmoothing` is None, gamma is the smallest value that condition (C4) allows, but at
+            least 0.02.
 
     Raises:
-        ValueError, TypeError: When an option is out of range, or num_confirm <= num_samples.
+        ValueError, TypeError: When an option is out of range, or when num_confirm <= num_samples.
 
     References:
         Askin, Kutta, Dette (2022), Algorithms 3 and 4, conditions (C3), (C4) and (D).
@@ -79,7 +80,7 @@ class Local(LocalOptions):
     bounded: ClassVar[bool] = True
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited, or None if it can."""
+        """Return why a source cannot be audited, or None if it can be audited."""
         if source.has_arrays:
             return None
         return Sentence(
@@ -100,8 +101,9 @@ class Local(LocalOptions):
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When delta > 0, outputs have no density, or no output is in the region.
-            TypeError: When outputs are not in memory, or have several types.
+            ValueError: When delta > 0, when outputs have no density, or when no output is in the
+                region.
+            TypeError: When outputs are not in memory, or when outputs have several types.
         """
         arrays, options = self._prepared(source, pairs, terms)
         # Curves are kept only for a single audit.
@@ -131,7 +133,7 @@ class Local(LocalOptions):
         return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
-        """Return the outputs as arrays, and the options with `region` removed."""
+        """Return the outputs as arrays, and the options without the region."""
         terms.refuse_notions("a density estimate")
         # Smooth only without a region, because a list of outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
@@ -156,9 +158,9 @@ class Local(LocalOptions):
 class LocalSearch(Local):
     """DPL: the search stage of `Local` alone, for its estimate; there is no bound.
 
-    The options are those of `Local`. There is no confirm stage. `num_confirm` only affects the
-    objective "lower-bound", which subtracts a penalty for the standard error that a confirm stage
-    of this size would have.
+    The options are the same as for `Local`. There is no confirm stage. The option `num_confirm`
+    only affects the objective "lower-bound": the search subtracts a multiple of the standard error
+    that a confirm stage with `num_confirm` draws would have.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.
@@ -170,7 +172,7 @@ class LocalSearch(Local):
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Search a batch of runs; arguments and errors as in `Local.run`."""
+        """Search in a batch of runs; see `Local.run` for the arguments and errors."""
         arrays, options = self._prepared(source, pairs, terms)
 
         def launch(options: LocalOptions) -> PairSearch:
@@ -233,7 +235,7 @@ def _finding(
 
 
 def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms) -> list[Row]:
-    """Return each run's row in a sweep."""
+    """Return the row of each run in a sweep."""
     bounds = bounds_of(found, options, arrays.region, terms.own_confidence)
     return [
         Row(
@@ -252,7 +254,7 @@ def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: 
 
 
 def _searched(found: PairSearch) -> list[Row]:
-    """Return each run's row in a sweep: the estimate at the pair with the largest score."""
+    """Return the row of each run in a sweep, with the estimate at the best pair."""
     rows = []
     for run, pair in enumerate(np.argmax(found.score, axis=1)):
         on_floor = found.densities[run, pair].min() <= found.floor[run, pair]

@@ -74,7 +74,7 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """gamma: the given `undersmoothing`, or its default if None.
+        """gamma, which is `undersmoothing` or the default value.
 
         Condition (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu).
         """

@@ -1,9 +1,9 @@
-"""Penalty for noise, so that the search prefers outputs that can be confirmed.
+"""Penalty for noise in the search for the largest privacy loss.
 
-The maximum of an estimated loss tends to lie where densities are small and noise is large. At such
-outputs, the confirm stage gives only a small bound. The objective "lower-bound" therefore subtracts
-a multiple of both stages' standard errors before the loss is maximized. The bound is valid for
-every objective, because it rests only on the fresh draws of the confirm stage.
+An estimated privacy loss tends to be largest where densities are small, so that noise is large and
+the bound is small. The objective "lower-bound" therefore subtracts a multiple of both stages'
+standard errors from the privacy loss. The bound is valid for every objective, because it rests only
+on the fresh draws of the confirm stage.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,17 @@ from dpjax.densities import bandwidth_at, find_kernel
 from dpjax.methods.local._options import LocalOptions
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
-"""Numbers of standard errors of each stage to subtract, for outcomes and for kernel estimates.
+"""Numbers of standard errors of each stage that the objective "lower-bound" subtracts from the
+privacy loss: _OUTCOME_WEIGHT for outcomes, and _KERNEL_WEIGHT for kernel estimates.
 
-Both numbers were tuned on the paper's experiments. The number for kernel estimates is larger,
-because noise can peak at a continuum of points. The number for outcomes is smaller, because the
-best outcome is often rare.
+Both numbers were tuned on the experiments of Askin, Kutta, Dette (2022).
 """
 
 
 def outcome_penalty(
     densities: Array, floor: Array | float, settings: LocalOptions
 ) -> Array | float:
-    """Return the penalty of frequencies [2, outcomes], a multiple of the standard errors.
+    """Return the penalty of frequencies [2, outcomes], a multiple of standard errors.
 
     A stage of n draws has the standard error sqrt((1 / p + 1 / p' - 2) / n).
     """
@@ -37,7 +36,7 @@ def outcome_penalty(
 def kernel_penalty(
     densities: Array, floor: Array | float, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
-    """Return the penalty of densities [2, points], a multiple of the standard errors.
+    """Return the penalty of densities [2, points], a multiple of standard errors.
 
     A stage of n draws has the standard error sqrt(R (1 / f + 1 / f') / (n h^d)) with the kernel's
     roughness R.
@@ -45,8 +44,9 @@ def kernel_penalty(
     Args:
         densities: Density estimates of the search stage, [2, points].
         floor: tau, to which smaller densities are raised.
-        spread: [2], spread of each side, according to the bandwidth rule.
-        settings: Options; only the sizes, the kernel and the bandwidth rule are used.
+        spread: [2], spread of the outputs at each side, according to the bandwidth rule.
+        settings: Options of the local method, of which the sizes, the kernel and the bandwidth rule
+            are used.
         dimension: Dimension d of the outputs.
     """
     roughness = find_kernel(settings.kernel).roughness(dimension)
@@ -60,7 +60,7 @@ def kernel_penalty(
 
 
 def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> Array:
-    """Return the confirm stage's bandwidth for both sides, from the search's spreads [2]."""
+    """Return the bandwidth of the confirm stage, from the spreads [2] of the search stage."""
     return bandwidth_at(
         settings.bandwidth,
         jnp.mean(spread),
@@ -73,7 +73,7 @@ def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> 
 def _standard_errors(
     densities: Array, floor: Array | float, settings: LocalOptions, excess: float, draws: Sequence
 ) -> Array | float:
-    """Return the sum of both stages' standard errors, or 0 for the paper's objective."""
+    """Return the sum of both stages' standard errors, or 0 for the objective "loss"."""
     if settings.objective == "loss":
         return 0.0
     truncated = jnp.maximum(densities, floor)

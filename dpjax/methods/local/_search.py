@@ -1,4 +1,4 @@
-"""Search stage (DPL): estimate both densities of a pair and find the largest loss.
+"""Search stage (DPL), which estimates both densities of a pair and finds the largest loss.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 3.
@@ -32,13 +32,11 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""The default floor is _FLOOR_COUNT divided by the number of draws, but at most _LARGEST_FLOOR."""
+"""The default floor of a frequency is _FLOOR_COUNT divided by the number of draws, but at most
+_LARGEST_FLOOR."""
 
 _PILOT = 2048
-"""Number of draws that determine the bandwidth, with an error of about 2%.
-
-With this bandwidth, the error of the density is 1.001 times the error with the best bandwidth.
-"""
+"""Number of draws that determine the bandwidth of a density estimate, with an error of about 2%."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Number of points per axis of a finer grid around the best grid point, for each dimension."""
@@ -48,7 +46,8 @@ class Curves(NamedTuple):
     """Density estimates of one pair at the points where they are compared.
 
     Attributes:
-        points: Points [points] or [points, d]; outcomes for finite spaces.
+        points: Points where densities are compared, [points] or [points, d], or outcomes of a
+            finite space.
         densities: [2, points], densities at the database and at the neighbor, before truncation.
         allowed: bool [points], points that belong to the region.
     """
@@ -62,13 +61,14 @@ class PairSearch(NamedTuple):
     """Result of the search stage for one pair.
 
     Attributes:
-        score: Maximum of the objective: the loss, or the loss minus its penalty.
-        loss: Estimated loss at the maximum (DPL's estimate of epsilon for the pair).
+        score: Maximum of the objective: the privacy loss, or the privacy loss minus its penalty.
+        loss: Estimated privacy loss at the maximum (DPL's estimate of epsilon for the pair).
         point: Position of the maximum: an outcome (int32) or a point (floats [d]).
-        densities: [2], density estimates at that point, before truncation.
+        densities: [2], density estimates at the maximum, before truncation.
         floor: tau, to which smaller densities are raised.
-        spread: [2], spread of each side by the bandwidth rule (zeros for outcomes).
-        nodes_per_bandwidth: Lattice nodes per bandwidth; infinite without a lattice.
+        spread: [2], spread of the outputs at each side by the bandwidth rule, or zeros for
+            outcomes.
+        nodes_per_bandwidth: Number of lattice nodes per bandwidth, or infinity without a lattice.
         curves: Estimates at all points, or None.
     """
 
@@ -91,7 +91,8 @@ def search_pair(
         source: Streams of outputs.
         pair: int32, index of the pair.
         region: Region C of outputs.
-        settings: Options; only n and the options of the density estimate are used.
+        settings: Options of the local method, of which n and the options of the density estimate
+            are used.
         with_curves: Whether to return the densities at all points.
     """
     if isinstance(region, Outcomes):
@@ -177,7 +178,7 @@ def _direct_density(
 
 
 def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
-    """Return both sides' streams, first blocks, spreads [2] and bandwidths [2], and the floor."""
+    """Return streams and first blocks of both sides, spreads [2], bandwidths [2], and the floor."""
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
     pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])
@@ -199,9 +200,8 @@ def _floor_share(num_samples: int) -> float:
 def _rounded(values: Array) -> Array:
     """Round values to 12 significant bits.
 
-    The last bits of a mean depend on the order of summation, which depends on the layout that XLA
-    chooses for runs. Rounding makes the bandwidth, and all that follows from it, the same in every
-    layout.
+    The last bits of a mean depend on the order of summation, which XLA chooses. Rounded values are
+    the same for every order.
     """
     # A single operation, since XLA repeats it for every sample and node that uses the bandwidth.
     return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)

@@ -18,7 +18,7 @@ from dpjax.notions.evidence._evidence import Evidence, register
 
 
 class _OfSets(Evidence):
-    """Base class of counts in sets that the search chose by their expected bounds."""
+    """Base class of counts in sets that were chosen in the search set by their expected bounds."""
 
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -30,7 +30,7 @@ class EventCounts(_OfSets):
     """Counts of confirmation draws in an event, for one or several runs.
 
     Attributes:
-        event: Events, one per run, with leading shape [...].
+        event: Events, one per run, stacked along leading axes [...].
         counts: int64 [..., 2], draws in the event at the database and at its neighbor.
         trials: Number of confirmation draws at the database and at its neighbor.
     """
@@ -41,7 +41,7 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts at the side where the event should be likelier, and at the other."""
+        """Return the counts at the likelier side of the event, and at the other side."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
@@ -69,7 +69,7 @@ class EventCounts(_OfSets):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; answer only for the notion that the event was chosen for."""
+        """See `Evidence`. The answer is only for the notion that the event was chosen for."""
         if named not in (None, notion):
             raise ValueError(
                 f"this audit spent all of its error on one event for {named.symbol}, so it cannot "
@@ -87,7 +87,7 @@ class EventCounts(_OfSets):
         return replace(self, event=event, counts=inside)
 
     def to_plain(self) -> JsonObject:
-        """See `Evidence`; the JSON values do not include the cells of the event."""
+        """See `Evidence`. The JSON values do not include the cells of the event."""
         return {**super().to_plain(), "event": int(self.event.larger)}
 
     @classmethod
@@ -107,8 +107,8 @@ class ChainCounts(_OfSets):
     Attributes:
         counts: int64 [2, sets], draws in each set at the database and at its neighbor.
         trials: Number of confirmation draws at the database and at its neighbor.
-        usable: (end, start), numbers that say which sets are usable as events; see
-            `dpjax.inference.Chain`.
+        usable: (end, start): sets before `end`, and complements of the sets from `start` on, are
+            usable as events.
     """
 
     counts: NDArray[np.int64]
@@ -117,7 +117,7 @@ class ChainCounts(_OfSets):
     kind: ClassVar[str] = "chain"
 
     def band(self, confidence: float) -> Band:
-        """Return the simultaneous band of all sets at this confidence."""
+        """Return the simultaneous confidence band of all sets of the chain."""
         return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
 
     def shares(self) -> Band:
@@ -161,7 +161,7 @@ class ChainCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class EventAndChain(_OfSets):
-    """Counts of an event and of a chain, each of which uses half of the error.
+    """Counts of an event and of a chain, each of which uses half of the error probability.
 
     Attributes:
         event: Evidence of the event, for the named notion.
@@ -215,7 +215,7 @@ def _band(
 
 
 def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """Read counts [2, ...] and trials of both sides from JSON values; reject other fields."""
+    """Read the counts and trials of both sides from JSON values, and reject other fields."""
     counts, trials = content.pop("counts"), content.pop("trials")
     if content:
         raise TypeError(f"counts must have no other fields, but had {', '.join(content)}")

@@ -1,7 +1,7 @@
-"""Evidence: counts of confirmation draws in sets chosen beforehand.
+"""Evidence: counts of confirmation draws in sets that were chosen beforehand.
 
 Each class of evidence computes levels from its counts, and converts the counts to rows of text and
-to JSON values. Results, pages and files can therefore hold evidence of any class.
+to JSON values.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ class Part(NamedTuple):
         title: Heading of the section.
         rows: Names and texts of the rows.
         text: Sentence above the rows.
-        numbers: Whether the texts of the rows are numbers.
+        numbers: Whether the row texts are numbers.
     """
 
     title: str
@@ -43,8 +43,8 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: One entry per block: draws per side so far (summed over all pairs), the bound, and the
-            log wealth at the claim.
+        path: One entry for each block of draws: draws per side so far (summed over all pairs), the
+            bound, and the log wealth at the claim.
         claim: Claimed level, or None.
         refuted_from: Log wealth at which the claim is refuted.
     """
@@ -55,19 +55,19 @@ class History(NamedTuple):
 
 
 class Evidence:
-    """Evidence from confirmation draws: the base class of all kinds.
+    """The base class of all kinds of evidence from confirmation draws.
 
-    Each kind is a frozen dataclass that defines `answer` and is registered by `register`. Its
-    fields are plain values or arrays, and `from_plain` restores them.
+    Each kind of evidence is a frozen dataclass that defines `answer` and is registered by
+    `register`. The fields are plain values or arrays, which `from_plain` restores.
 
     Attributes:
         kind: Name of the kind in files.
         estimated: Name of the estimate on a page.
         scored: Name of the scores of pairs on a page.
-        chosen: Sentence on how the witness's event was chosen.
+        chosen: Sentence that says how the event of the witness was chosen.
         more: Advice on how to obtain a larger or more precise bound.
-        planned: Whether the number of outputs was fixed before any output was seen; only then do
-            binomial bounds hold for the counts of the witness.
+        planned: Whether the number of outputs was fixed before any output was seen. If False,
+            binomial bounds do not hold for the counts of the witness.
     """
 
     kind: ClassVar[str]
@@ -80,11 +80,11 @@ class Evidence:
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """Return the statement about a level, ignoring any claim; see `state` for the arguments."""
+        """Return the statement about a level without a claim; see `state` for the arguments."""
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject:
-        """Return the fields as JSON values, including the kind; see `evidence_from_plain`."""
+        """Return the kind and the fields as JSON values, for `evidence_from_plain`."""
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
@@ -92,14 +92,15 @@ class Evidence:
         """Make the evidence from plain fields after checking them.
 
         Raises:
-            KeyError, TypeError, ValueError: When the content is not evidence of this kind.
+            KeyError, TypeError, ValueError: When the content does not describe evidence of the
+                class.
         """
         return cls(**content)
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return the bound minus the claim; for a curve, also the `Crossing`, if there is one."""
+        """Return the bound minus the claim, and the point where a claimed curve is exceeded."""
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -117,13 +118,13 @@ class Evidence:
         Args:
             notion: Notion of the statement.
             confidence: Joint confidence of all statements from this evidence.
-            num_claims: Number of claims; the smallest error is multiplied by it.
-            claim: Level to compare with, as `Notion.claimed` returns it, or None.
-            distance: Number of records in which the pair differs.
-            named: Notion that the evidence was collected for; `notion` itself if None.
+            num_claims: Number of claims, by which the smallest error is multiplied.
+            claim: Claimed level or curve, as `Notion.claimed` returns it, or None.
+            distance: Number of records in which the databases of the pair differ.
+            named: Notion that the evidence was collected for, or None if it is `notion`.
 
         Raises:
-            ValueError: When the evidence cannot bound this notion; the message says what to use
+            ValueError: When the evidence cannot bound the notion. The message says what to use
                 instead.
         """
         stated = self.answer(notion, confidence, distance, named)
@@ -154,7 +155,7 @@ class Evidence:
             num_claims: As in `state`.
             claim: As in `state`, but not None.
             distance: As in `state`.
-            known: A confidence and the bound at it minus the claim, or None.
+            known: A confidence, and the bound at this confidence minus the claim; or None.
         """
         error = smallest_error(
             lambda own: self.compare(notion, own, claim, distance)[0], 0.0, known
@@ -162,7 +163,7 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return by about how many standard errors an estimate must exceed a level to refute it.
+        """Return about how many standard errors above a level an estimate must be to refute it.
 
         Args:
             error: Largest probability that a true level is refuted by chance.
@@ -171,20 +172,21 @@ class Evidence:
         return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
-        """Return the band that holds for all notions simultaneously; None if there is no band."""
+        """Return the band that holds for all notions simultaneously, or None without a band."""
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
-        """Replace the counted event; return the evidence unchanged if it counts no event.
+        """Return the evidence with another counted event, or unchanged if it counts no event.
 
         Args:
-            event: An event chosen without the confirmation set, or the complement of one.
+            event: An event that was chosen without the confirmation set, or the complement of such
+                an event.
             inside: int64 [2], draws in the event at the database and at its neighbor.
         """
         return self
 
     def rows(self, found: Statement, sure: str) -> Rows:
-        """Return the lines of a printed result: bound and estimate, and their basis.
+        """Return the lines of a printed result for the bound, the estimate and their basis.
 
         Args:
             found: Statement made from this evidence.
@@ -197,7 +199,7 @@ class Evidence:
         return [("lower bound", bound), ("estimate", estimate)]
 
     def table(self, found: Statement, sure: str) -> Rows:
-        """Return rows of a page, in the unit of the level; arguments as in `rows`."""
+        """Return the rows of a page in the unit of the level; see `rows` for the arguments."""
         return [
             (f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}"),
             (self.estimated, "infinite" if found.estimate is None else f"{found.estimate:.4f}"),
@@ -208,7 +210,7 @@ class Evidence:
         return []
 
     def history(self) -> "History | None":
-        """Return the history of a sequential audit for a figure; None for other evidence."""
+        """Return the history of a sequential audit for a figure, or None for other evidence."""
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -220,7 +222,7 @@ class Evidence:
 _Kind = TypeVar("_Kind", bound=Evidence)
 
 EVIDENCE: dict[str, type[Evidence]] = {}
-"""Evidence classes by `kind`, their name in files."""
+"""Classes of evidence, by the names of their kinds in files."""
 
 
 def register(cls: type[_Kind]) -> type[_Kind]:
@@ -233,7 +235,8 @@ def evidence_from_plain(content: JsonObject) -> Evidence:
     """Restore the evidence that `Evidence.to_plain` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: When the content is not evidence of a registered kind.
+        KeyError, TypeError, ValueError: When the content does not describe evidence of a registered
+            kind.
     """
     fields = {**content}
     validate.one_of(EVIDENCE, kind=(kind := fields.pop("kind")))
@@ -241,7 +244,7 @@ def evidence_from_plain(content: JsonObject) -> Evidence:
 
 
 def _plain(value: object) -> object:
-    """Convert a field to JSON values."""
+    """Convert a field of evidence to JSON values."""
     if isinstance(value, Evidence):
         return value.to_plain()
     if fields := getattr(value, "_fields", None):

@@ -1,4 +1,4 @@
-"""Evidence of one run: counts of right guesses about which canaries were included."""
+"""Evidence of one run: the number of right guesses which canaries were included."""
 
 import math
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ from dpjax.notions._statement import Crossing, Statement
 from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
-"""_HALVINGS is the number of bisection steps for a log p-value, and _LEAST is the smallest log
-p-value that is searched."""
+"""_HALVINGS is the number of bisection steps in the search for a log p-value. _LEAST is the
+smallest log p-value that the search considers."""
 
 _Points = tuple[tuple[float, float], ...]
 
@@ -42,8 +42,8 @@ class GuessCounts(Evidence):
     """Numbers of canaries, guesses and right guesses in one run.
 
     If the number of guesses was fixed in advance, bounds on several notions hold jointly, because
-    all of them increase with the number of right guesses. If revealed coins chose the number of
-    guesses, each bound holds only on its own.
+    they all increase with the number of right guesses. If the number of guesses was chosen by
+    revealed coins, the bounds do not hold jointly.
 
     Attributes:
         canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
@@ -51,7 +51,8 @@ class GuessCounts(Evidence):
         guessed_out: Number of guesses "left out", made for the lowest scores.
         right: Number of correct guesses.
         revealed: Number of canaries whose coins were revealed to choose the numbers of guesses.
-        share: Part of the error that these guesses may use; another set of guesses uses the rest.
+        share: Share of the error probability that the guesses may use. Another set of guesses uses
+            the rest.
     """
 
     canaries: int
@@ -79,7 +80,7 @@ class GuessCounts(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`; a claimed curve is refuted at one of its points, or as a whole."""
+        """See `Evidence`. A claimed curve is refuted at one of its points, or as a whole."""
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
         error = self.share * (1 - confidence)
@@ -159,7 +160,7 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
         chosen: Whether the revealed coins of other canaries determined the number of guesses.
 
     Raises:
-        ValueError: When guesses cannot bound this notion.
+        ValueError: When guesses in one run cannot bound the notion.
     """
     if isinstance(notion, Epsilon):
         return (epsilon_of_chosen if chosen else epsilon_of_guesses)(guessed, notion.delta, error)
@@ -174,7 +175,7 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
 
 
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
-    """Compare the bound on delta with a claimed profile, at its first point with a small delta."""
+    """Compare the bound on delta with a claimed profile, at the first point with a small delta."""
     most = max(delta_of_curves(guessed.canaries, error), min(delta for _, delta in claim))
     epsilon, claimed = min(point for point in claim if point[1] <= most)
     shown = delta_of_chosen(guessed, epsilon, error)
@@ -183,10 +184,11 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 
 @lru_cache(maxsize=64)
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
-    """Return the index and the p-value of the point of a claimed profile with the least p-value.
+    """Return the index and the value of the least p-value over the points of a claimed profile.
 
-    The p-value needs no correction for the number of points: if the claim is true, the probability
-    of so many right guesses is at most the p-value of each point.
+    The least p-value needs no correction for the number of points. If the claim is true, the
+    probability of at least the observed number of right guesses is at most the p-value at every
+    point.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))
@@ -200,7 +202,7 @@ def _of_curve(guessed: Guessed, claim: _Points) -> float:
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """Return the gain for `refutes`; each point limits an event and the event's complement."""
+        """Return the gain for `refutes`, where each point limits an event and its complement."""
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors
         return max(0.0, float(one.max()), float(other.max()))

@@ -1,4 +1,4 @@
-"""Evidence from histograms: an interval for the level, and the assumption that it rests on."""
+"""Evidence from histograms: an interval for the level, which is valid under an assumption."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -19,12 +19,12 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """Largest level over all pairs of inputs, estimated from counts per interval or per output.
+    """The largest level over all pairs of inputs, estimated from counts of intervals or outputs.
 
     Attributes:
-        estimate: Estimated level; None if an interval or output received no draw.
+        estimate: Estimated level, or None if an interval or output received no draw.
         assumed: Assumption in words.
-        p_value: P-value of the assumption, from the counts of this run (Theorem 3); None if the
+        p_value: P-value of the assumption, from the counts of the run (Theorem 3), or None if the
             assumption cannot be tested.
         status: Name of the run's `Status`.
         plan: Fields of the plan, as in `Plan.to_dict`.
@@ -56,7 +56,7 @@ class HistogramLevel(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; return the planned interval, whatever the confidence."""
+        """See `Evidence`. The interval is the planned one, whatever the confidence."""
         order = self.plan["order"]
         if notion != (Epsilon() if order is None else Renyi(order)):
             raise no_events(notion)

@@ -23,14 +23,14 @@ from dpjax.notions.evidence._evidence import Evidence, Rows, register
 @register
 @dataclass(frozen=True, eq=False)
 class LocalSums(Evidence):
-    """Counts at the witness in the confirmation set, for one or several runs.
+    """Counts of the confirmation set at the witness, for one or several runs.
 
     Attributes:
         search_densities: float64 [..., 2], density of the witness at each of the two databases,
-            estimated from the search set and not truncated.
-        floor: float64 [...], the floor tau.
+            estimated from the search set without truncation.
+        floor: float64 [...], the floor tau of the densities.
         events: int64 [..., 2], confirmation draws in the witness's event, at each database.
-        kernel: Kernel sums for real outputs; None for outcomes.
+        kernel: Kernel sums for real outputs, or None for outputs that are categories.
         num_confirm: Number N of confirmation draws per side.
     """
 
@@ -43,14 +43,14 @@ class LocalSums(Evidence):
     estimated: ClassVar[str] = "Estimate at the witness"
 
     def bounds(self, confidence: float) -> LocalBounds:
-        """Return lower bounds and estimates with the leading shape of the runs."""
+        """Return lower bounds and estimates, one for each run."""
         searched = self.search_densities, self.floor
         return local_bounds(*searched, self.events, self.kernel, self.num_confirm, confidence)
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; answer only for epsilon."""
+        """See `Evidence`. The answer is only for epsilon."""
         if notion != Epsilon():
             raise no_events(notion)
         found = self.bounds(confidence)
@@ -83,7 +83,7 @@ class LocalSums(Evidence):
 
 
 def no_events(notion: Notion) -> ValueError:
-    """Return the error for a notion that cannot be bounded, since no events were counted."""
+    """Return the error for a notion that cannot be bounded without counts of events."""
     return BadValue(
         f"this audit counted no events, so it cannot bound {notion.symbol}: use {EVENTS}."
     )

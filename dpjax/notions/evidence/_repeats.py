@@ -21,8 +21,8 @@ class RepeatedRuns(Evidence):
     Attributes:
         runs: Name of the two runs, such as "batches" or "processes".
         outputs: Number of outputs compared in each run.
-        nats: Negative logarithm of the largest probability that independent draws, from whatever
-            distribution, give these outputs.
+        nats: Negative logarithm of the largest probability, over all distributions, that
+            independent draws give the repeated outputs.
     """
 
     runs: str
@@ -32,19 +32,19 @@ class RepeatedRuns(Evidence):
 
     @property
     def chance(self) -> str:
-        """Bound on the probability that independent draws repeat these outputs, a power of ten."""
+        """Bound on the probability that independent draws repeat the outputs, as a power of ten."""
         return f"1e-{math.floor(self.nats / math.log(10))}"
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; the bound on every level is 0."""
+        """See `Evidence`. The bound on every level is 0."""
         return Statement(0.0, None, "no independent draws")
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`; there is no bound, so the result never exceeds a claim."""
+        """See `Evidence`. The difference is -infinity, because there is no bound."""
         return -math.inf, None
 
     def rows(self, found: Statement, sure: str) -> Rows:

@@ -1,4 +1,4 @@
-"""Evidence of a sequential audit: wealth of bets, and a planned look at one event."""
+"""Evidence of a sequential audit: wealth of bets, and one planned exact bound from an event."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dpjax.notions._statement import Statement
 from dpjax.notions.evidence._evidence import Evidence, History, Part, register
 
 _PSEUDO_DRAWS = 64.0
-"""Number of pseudo-draws that shrink the first bets; see `dpjax.inference._portfolio`."""
+"""Number of pseudo-draws that shrink the first bets."""
 
 _NEARLY = 1e-9
 """Two errors are treated as equal if their relative difference is at most this number."""
@@ -25,24 +25,25 @@ _NEARLY = 1e-9
 class BetWealth(Evidence):
     """Wealth of bets on all events of all pairs, after any number of blocks.
 
-    This evidence holds the whole state of the audit, so that another audit can continue it.
+    The evidence contains the whole state of the audit, so that a later audit can continue it.
 
     Attributes:
         wealth: State of the bets.
-        look: Planned look at one event, or None.
-        error: Joint error of the bets and the look.
+        look: Planned exact bound from one event, or None.
+        error: Joint error probability of the bets and of the planned exact bound.
         shown: Counts of the witness's event at the database and at its neighbor, and the number of
             draws per side.
         larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
-        path: One entry per block: draws per side so far (summed over all pairs), the bound, and the
-            log wealth at the claim.
-        laid: Digest of the draws from which the cells were made. A continued audit checks that
-            these draws still have the same digest.
+        path: One entry for each block of draws: draws per side so far (summed over all pairs), the
+            bound, and the log wealth at the claim.
+        laid: Digest of the draws from which the cells were made. A later audit that continues this
+            audit checks the digest.
         laid_by: int64 [pairs], draws per side from which the cells of each pair were made.
-        before: State before the last block, if the limit on draws cut this block short; an audit
-            that continues draws the block again in full. None if the last block was complete.
-        held: First outputs of each side, or None. They are stored if drawing them again would take
-            too long; see `dpjax.sources.OpenedInTurn`.
+        before: State before the last block, if the limit on draws cut the block short. An audit
+            that continues draws the block again in full. The value is None if the last block was
+            complete.
+        held: First outputs of each side, stored if it would take too long to draw them again, or
+            None.
     """
 
     wealth: Wealth
@@ -68,10 +69,9 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """Return the larger of two bounds: from the bets and from the look, which share the error.
+        """Return the larger of the bound from bets and the planned exact bound, if it is known.
 
-        Every refuted level is below the truth, so the bound of the bets is the next float above the
-        largest refuted level.
+        The bound from bets is the next float above the largest refuted level.
         """
         share = (1 - confidence) / self.error
         refuted = self.wealth.is_refuted
@@ -88,7 +88,7 @@ class BetWealth(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`; answer only for the notion that was bet on."""
+        """See `Evidence`. The answer is only for the notion of the bets."""
         if notion.hypothesis(distance) != self.wealth.hypothesis:
             of = "another notion" if named in (None, notion) else named.symbol
             raise ValueError(
@@ -106,7 +106,7 @@ class BetWealth(Evidence):
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """See `Evidence`; the boundary of a normal mixture, which holds at any time.
+        """See `Evidence`. The number is the boundary of a normal mixture, which holds at any time.
 
         References:
             Robbins (1970), eq. (8).
@@ -120,7 +120,7 @@ class BetWealth(Evidence):
         return History(self.path, self.wealth.claim, -math.log(self.wealth.error))
 
     def parts(self) -> list[Part]:
-        """See `Evidence`; the section shows some of the blocks, including the last one."""
+        """See `Evidence`. The section shows some of the blocks, including the last block."""
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
         text = "A bound was computed after each block; all of them hold jointly."
@@ -155,7 +155,7 @@ class BetWealth(Evidence):
 
 
 def bets_of(evidence: Evidence) -> BetWealth | None:
-    """Return the bets from which a sequential audit continues; None for other evidence."""
+    """Return the bets from which a sequential audit continues, or None for other evidence."""
     return evidence if isinstance(evidence, BetWealth) else None
 
 
