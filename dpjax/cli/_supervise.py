@@ -48,12 +48,12 @@ def is_foreign(words: Sequence[str]) -> bool:
     return not asks_help and any(word in FOREIGN for word in words)
 
 
-def supervise() -> Report:
+def supervise() -> Report | None:
     """Start a working process to run the command, and wait for it in this process.
 
     The function returns only in the working process, while the supervisor exits. A program that
     calls `dpjax.cli.main` after JAX has begun to compute is not supervised: the function then
-    returns immediately.
+    returns None immediately.
 
     Returns:
         The function by which the working process reports its exit code to the supervisor.
@@ -72,7 +72,7 @@ def supervise() -> Report:
     with suppress(OSError):
         forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
     if not forks and "jax" in sys.modules:
-        return lambda code: None
+        return None
     nonce = os.urandom(_NONCE_BYTES)
     (hear, tell), (listen, order) = _pipe(), _pipe()
     if forks:
