@@ -6,7 +6,7 @@ import sys
 import threading
 
 from dpjax.cli._progress import progress_bar as progress_bar
-from dpjax.cli._stop import Left, leave, say
+from dpjax.cli._stop import Left, finish, leave, say
 from dpjax.cli._supervise import is_foreign, supervise
 
 
@@ -28,6 +28,9 @@ def main() -> None:
         report(code)
     if left:
         leave(code)
+    if report is not None:
+        # This process exists only for the command; the caller's code goes on in the supervisor.
+        finish(code)
     sys.exit(code)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dpjax.cli._options import say_written
 from dpjax.cli._pipelines import Place, junit, sarif
+from dpjax.cli._progress import terminal
 from dpjax.cli._stop import forget_output, say
 from dpjax.cli._table import Given, options_of
 from dpjax.core.errors import neutral
@@ -99,20 +100,19 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
 
 def _print(result: "AuditResult") -> None:
     """Print a result, with its verdict in color if the output is a terminal."""
-    from rich.console import Console
-    from rich.text import Text
-
     text, verdict = str(result), f"{result.verdict.upper()}:"
-    console = Console(highlight=False)
-    if not console.is_terminal:
+    console = terminal()
+    if console is None or not console.is_terminal:
         print(text, flush=True)
         return
+    from rich.text import Text
+
     # Color the words at the start of the second line, which state the verdict. The first line may
     # contain the same words.
     start = text.index("\n  ") + 3
     shown = Text(text)
     shown.stylize(_COLORS.get(result.verdict, "bold"), start, start + len(verdict))
-    console.print(shown, soft_wrap=True)
+    console.print(shown, soft_wrap=True, highlight=False)
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":

@@ -4,8 +4,15 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import LazyLoader, find_spec, module_from_spec
 
 from dpjax.core.errors import signals_wait
+
+_LATER = ("numpy.ctypeslib", "numpy.f2py", "numpy.polynomial", "numpy.testing")
+"""Modules that are loaded at their first use.
+
+SciPy imports them with all public names of NumPy, but an audit uses none of them.
+"""
 
 
 @contextmanager
@@ -19,13 +26,29 @@ def importing() -> Iterator[None]:
 
     If jax was already imported, garbage is collected as usual.
     """
-    collects = gc.isenabled() and "jax" not in sys.modules
+    first = "jax" not in sys.modules
+    collects = gc.isenabled() and first
     if collects:
         gc.disable()
     try:
         with signals_wait():
+            if first:
+                _postpone()
             yield
     finally:
         if collects:
             gc.freeze()
             gc.enable()
+
+
+def _postpone() -> None:
+    """Replace the modules in `_LATER` by modules that load themselves at their first use."""
+    import numpy
+
+    for name in _LATER:
+        if name in sys.modules or (spec := find_spec(name)) is None or spec.loader is None:
+            continue
+        spec.loader = LazyLoader(spec.loader)
+        sys.modules[name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        setattr(numpy, name.rpartition(".")[2], module)

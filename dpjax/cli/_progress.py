@@ -123,7 +123,7 @@ def shown_by(show: Callable[..., None]) -> "Execution":
 
 @contextmanager
 def _shown(state: _State) -> Iterator[None]:
-    console = _console()
+    console = terminal(stderr=True)
     if console is None:
         with _lines(state):
             yield
@@ -143,17 +143,22 @@ def _shown(state: _State) -> Iterator[None]:
         yield
 
 
-def _console() -> "Console | None":
-    """Return a console that can show a bar, or None if standard error is a pipe or a file."""
+def terminal(*, stderr: bool = False) -> "Console | None":
+    """Return a console for a terminal or a notebook; None if the stream is a pipe or a file.
+
+    Args:
+        stderr: Whether the stream is standard error instead of standard output.
+    """
     # For speed, rich is imported only if it may find a terminal or a notebook. These environment
     # variables make rich treat a pipe as a terminal.
     forced = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"} & os.environ.keys()
-    piped = sys.stderr is None or not sys.stderr.isatty()
+    stream = sys.stderr if stderr else sys.stdout
+    piped = stream is None or not stream.isatty()
     if piped and not forced and "IPython" not in sys.modules:
         return None
     from rich.console import Console
 
-    console = Console(stderr=True)
+    console = Console(stderr=stderr)
     return console if console.is_terminal or console.is_jupyter else None
 
 

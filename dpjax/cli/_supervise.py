@@ -48,12 +48,12 @@ def is_foreign(words: Sequence[str]) -> bool:
     return not asks_help and any(word in FOREIGN for word in words)
 
 
-def supervise() -> Report:
+def supervise() -> Report | None:
     """Start a working process that runs the command, and wait for the working process.
 
     The function returns only in the working process, while the supervisor exits. If a program calls
-    `dpjax.cli.main` after JAX has begun to compute, the function returns immediately, without
-    supervision.
+    `dpjax.cli.main` after JAX has begun to compute, the function returns None immediately,
+    without supervision.
 
     Returns:
         Function with which the working process reports its exit code to the supervisor.
@@ -72,7 +72,7 @@ def supervise() -> Report:
     with suppress(OSError):
         forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
     if not forks and "jax" in sys.modules:
-        return lambda code: None
+        return None
     nonce = os.urandom(_NONCE_BYTES)
     (hear, tell), (listen, order) = _pipe(), _pipe()
     if forks:

@@ -7,30 +7,30 @@ import sys
 from pathlib import Path
 
 import dpjax
+from dpjax.cli._supervise import is_foreign
 
 # An empty package instead of dpjax, to see what the files of the command line import themselves.
 ALONE = f"""
-import json, sys, types
+import atexit, json, sys, types
 package = types.ModuleType("dpjax")
 package.__path__ = [{str(Path(dpjax.__file__).parent)!r}]
 package.__version__ = "0"
 sys.modules["dpjax"] = package
 sys.argv = ["dpjax", *sys.argv[1:]]
 from dpjax.cli import main
-try:
-    main()
-except SystemExit:
-    pass
 heavy = ("jax", "numpy", "scipy", "matplotlib", "pandas", "jinja2")
-print(json.dumps([name for name in heavy if name in sys.modules]))
+atexit.register(lambda: print(json.dumps([name for name in heavy if name in sys.modules])))
+main()
 """
 
 
 def loaded(*arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout.splitlines()[-1]), done.stdout + done.stderr
+    """Return the heavy packages that were imported by any process, and the output of all."""
+    done = subprocess.run([sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    # A supervised command has a working process, too.
+    assert len(lines) == 1 + is_foreign(arguments), done.stderr
+    return sorted({name for line in lines for name in line}), done.stdout + done.stderr
 
 
 def test_help_and_refusals_load_nothing_heavy():
@@ -52,6 +52,44 @@ for _ in range(2):
     found.append([inside, gc.isenabled(), gc.get_freeze_count() > frozen + 10_000])
 print(json.dumps(found))
 """
+
+
+LATER = """
+import sys
+from dpjax.cli._importing import _LATER, importing
+with importing():
+    import jax
+import numpy, scipy.special
+assert {*_LATER} <= {*sys.modules} and "numpy.f2py.crackfortran" not in sys.modules
+assert "unittest" not in sys.modules
+numpy.testing.assert_array_equal(numpy.polynomial.Polynomial([1, 2])(3), 7)
+from numpy.polynomial.chebyshev import chebval
+assert chebval(0.5, [0, 0, 1]) == -0.5
+assert numpy.f2py.get_include() and numpy.ctypeslib.ndpointer(float)
+print(sorted(name for name in _LATER if "Lazy" in type(sys.modules[name]).__name__))
+"""
+
+
+def test_modules_that_only_scipy_names_are_loaded_at_their_first_use():
+    assert subprocess.check_output([sys.executable, "-c", LATER], text=True) == "[]\n"
+
+
+ENDING = """
+import atexit, sys
+from dpjax.cli import main
+atexit.register(lambda: print("registered", flush=True))
+sys.argv = ["dpjax", "audit", "nothing-of-this-name"]
+try:
+    main()
+finally:
+    print("caller")
+"""
+
+
+def test_a_working_process_calls_what_is_registered_and_leaves_the_caller_to_its_parent():
+    done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True)
+    assert done.returncode == 2 and "nothing-of-this-name" in done.stderr
+    assert done.stdout.splitlines() == ["registered", "caller", "registered"]
 
 
 def test_imports_of_a_command_collect_no_garbage():
