@@ -49,18 +49,14 @@ DIRECTLY = {
     "densities._estimate._binned": ((REALS, REALS[:9], jnp.float32(0.1)), {}),
     "densities._estimate._direct": ((REALS, REALS[:9], jnp.float32(0.1)), {}),
     "methods.local._loss.privacy_loss": ((REALS, REALS), {}),
-    "partitions._network._fit": (
-        (TABLE, TABLE[..., 0], jax.random.split(jax.random.key(0), 4)),
-        {},
-    ),
+    "partitions._network._fit": ((TABLE[0], TABLE[0, :, 0], KEYS[0]), {}),
     "results.provenance._probe": ((WORDS, jnp.linspace(1.0, 2.0, 1024)), {}),
 }
 """Other kernels, with arguments."""
 
 ELSEWHERE = {
     "core.execution._split": "needs several devices, and lowers kernels of this list on each",
-    "partitions._network._every": "takes what _fit returns, and is lowered with it",
-    "partitions._network._scored": "takes a part of what _fit returns, and is lowered with it",
+    "partitions._network._scored": "takes what _fit returns, and is lowered with it",
 }
 """Kernels that are not lowered by themselves, and why."""
 
@@ -104,13 +100,7 @@ def test_kernels_by_themselves(name):
 def test_scores_of_a_network():
     network = import_module("dpjax.partitions._network")
     arguments, _ = DIRECTLY["partitions._network._fit"]
-    lowered(jax.jit(lambda *given: network._every(network._fit(*given), TABLE[0])), *arguments)
-
-    def one(*given):
-        weights = jax.tree.map(lambda part: part[0], network._fit(*given))
-        return network._scored(weights, TABLE[0])
-
-    lowered(jax.jit(one), *arguments)
+    lowered(jax.jit(lambda *given: network._scored(network._fit(*given), TABLE[0])), *arguments)
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +25,17 @@ _RATE = 3e-3
 _HELD_OUT = 6
 """One in this many outputs is held out to decide when to stop a training."""
 
+_CALL = 2**13
+"""Number of outputs per compiled call that computes scores; it is _BATCH for few outputs."""
+
+_SIGNIFICANT = 16
+"""Numbers of batches are rounded down to fewer than this, times a power of 2, so that most audits
+of equally many numbers share one compiled program."""
+
 _SEED = 0
 """Seed of initial weights and of the order of batches."""
 
-_Weights = list[tuple[Array, Array]]
+_Weights = list[tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -62,22 +70,21 @@ class Network:
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of outputs, float32 [n]; see `Score`."""
         table = _table(self.columns, outputs)
+        each = [jax.tree.map(lambda part, k=k: part[k], self.weights) for k in range(FOLDS)]
         if fold is None:
-            scores = np.asarray(_every(self.weights, table))
+            scores = np.stack([_scores(weights, table) for weights in each])
             return scores.mean(axis=0, dtype=np.float64).astype(np.float32)
         found = np.empty(len(fold), np.float32)
-        # All folds get tables of one length, so that they share a compiled program.
-        most = int(np.bincount(fold, minlength=FOLDS).max())
-        for number in range(FOLDS):
+        for number, weights in enumerate(each):
             (rows,) = np.nonzero(fold == number)
-            own = [(matrix[number], shift[number]) for matrix, shift in self.weights]
-            padded = table[np.resize(rows, most)] if len(rows) else table[:0]
-            found[rows] = np.asarray(_scored(own, padded))[: len(rows)]
+            found[rows] = _scores(weights, table[rows])
         return found
 
 
-def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> Network:
-    """Fit networks that distinguish side 0 from side 1, each without the outputs of one fold.
+class NetworkFit:
+    """Networks that distinguish side 0 from side 1, each trained without the outputs of one fold.
+
+    The first network is trained at once, the others on request.
 
     Args:
         columns: Columns of the outputs.
@@ -85,13 +92,53 @@ def fit_network(columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.n
         side: int [n], the side of each output, 0 or 1.
         fold: int [n], the fold of each output.
     """
-    table, sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0).astype(np.float32)
-    random = np.random.default_rng(_SEED)
-    # All fits use equally many outputs, so that they share one compiled program.
-    size = min(int(np.sum(fold != number)) for number in range(FOLDS)) // _BATCH * _BATCH
-    rows = [random.permutation(np.flatnonzero(fold != number))[:size] for number in range(FOLDS)]
-    keys = jax.random.split(jax.random.key(_SEED), FOLDS)
-    return Network(columns, _fit(table[np.stack(rows)], sign[np.stack(rows)], keys))
+
+    def __init__(self, columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray):
+        self._columns, self._fold = columns, fold
+        self._table, self._sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0)
+        # All fits use equally many outputs, so that they share one compiled program.
+        least = min(int(np.sum(fold != number)) for number in range(FOLDS))
+        self._size = _rounded(least // _BATCH) * _BATCH
+        random = np.random.default_rng(_SEED)
+        self._rows = [
+            random.permutation(np.flatnonzero(fold != number))[: self._size]
+            for number in range(FOLDS)
+        ]
+        self._keys = jax.random.split(jax.random.key(_SEED), FOLDS)
+        self._first = self._fitted(0)
+
+    def losses(self) -> np.ndarray:
+        """Return the log loss of the first network for each output of its fold, [n of fold 0]."""
+        held = self._fold == 0
+        return np.logaddexp(0, -self._sign[held] * _scores(self._first, self._table[held]))
+
+    def network(self) -> Network:
+        """Train the other networks, and return all of them as a score."""
+        every = [self._first, *map(self._fitted, range(1, FOLDS))]
+        return Network(self._columns, jax.tree.map(lambda *own: np.stack(own), *every))
+
+    def _fitted(self, number: int) -> _Weights:
+        """Train the network without one fold; all calls share a compiled program."""
+        rows = self._rows[number]
+        sign = self._sign[rows].astype(np.float32)
+        return jax.tree.map(np.asarray, _fit(self._table[rows], sign, self._keys[number]))
+
+
+def _rounded(count: int) -> int:
+    """Round a number of batches down; see `_SIGNIFICANT`."""
+    unit = 1 << max(count.bit_length() - _SIGNIFICANT.bit_length() + 1, 0)
+    return count // unit * unit
+
+
+def _scores(weights: _Weights, table: np.ndarray) -> np.ndarray:
+    """Return the scores of one network, float32 [n]."""
+    found = []
+    for start in range(0, len(table), _CALL):
+        part = table[start : start + _CALL]
+        padded = np.zeros((_BATCH if len(part) <= _BATCH else _CALL, part.shape[1]), part.dtype)
+        padded[: len(part)] = part
+        found.append(np.asarray(_scored(weights, padded))[: len(part)])
+    return np.concatenate(found) if found else np.empty(0, np.float32)
 
 
 def _table(columns: Columns, outputs: Outputs) -> np.ndarray:
@@ -106,20 +153,11 @@ def _forward(weights: _Weights, table: Array) -> Array:
     return (table @ matrix + shift[None])[:, 0]
 
 
-@jax.jit
-def _every(weights: _Weights, table: Array) -> Array:
-    return jax.vmap(lambda own: _forward(own, table))(weights)
-
-
 _scored = jax.jit(_forward)
 
 
 @jax.jit
-def _fit(tables: Array, signs: Array, keys: Array) -> _Weights:
-    return jax.lax.map(lambda part: _fit_one(*part), (tables, signs, keys))
-
-
-def _fit_one(table: Array, sign: Array, key: Array) -> _Weights:
+def _fit(table: Array, sign: Array, key: Array) -> _Weights:
     """Train by Adam, and return the weights with the least loss on held-out outputs."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH

@@ -20,6 +20,11 @@ _TAILS."""
 _FEWEST, _MANY = 500, 5000
 """Minimum numbers of outputs per side: _FEWEST for a linear score, and _MANY for other scores."""
 
+_SEEN, _WORSE = 2.0, 2.0
+"""Four of five networks are trained only if the first one has a log loss that is smaller than
+without any score by _SEEN standard errors, and not larger than that of the best other score by
+_WORSE standard errors. See `_may_win`."""
+
 _MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
 """A linear score is fitted to at most _MOST_ROWS outputs per side with at most _ROW_NUMBERS entries
 altogether. The outputs of all pairs have at most _ALL_NUMBERS entries altogether."""
@@ -155,12 +160,55 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
             features = Features.of(kind, columns, few[0])
             scores.append(fit_combination(features, outputs, side, fold))
     if fewest >= _MANY:
-        from dpjax.partitions._network import fit_network
-
         for kind in ("additive", "products"):
             scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
-        scores.append(fit_network(columns, *few))
-    return [_cut(score, few[0], few[2]) for score in scores]
+    found = [_cut(score, few[0], few[2]) for score in scores]
+    if fewest >= _MANY:
+        from dpjax.partitions._network import NetworkFit
+
+        fit = NetworkFit(columns, *few)
+        if _may_win(fit.losses(), found, *few):
+            found.append(_cut(fit.network(), few[0], few[2]))
+    return found
+
+
+def _may_win(
+    losses: np.ndarray,
+    others: Sequence[Scored],
+    outputs: Outputs,
+    side: np.ndarray,
+    fold: np.ndarray,
+) -> bool:
+    """Return whether a network may show more than other scores, given its log losses in fold 0.
+
+    A network that shows a difference has a smaller loss than the shares of the sides alone. One
+    that shows as much as the other scores has no larger loss than any of them.
+
+    Args:
+        losses: Log loss of the network for each output of fold 0.
+        others: Partitions by other scores.
+        outputs: The outputs of both sides together, n in all.
+        side: int [n], 0 or 1.
+        fold: int [n], the fold of each output.
+    """
+    held = fold == 0
+    shares = np.bincount(side[~held], minlength=2) / np.sum(~held)
+    gains = -np.log(shares[side[held]]) - losses
+    best = min((_losses(cells, outputs, side, fold) for cells in others), key=np.mean)
+    return _mean_in_errors(gains) > _SEEN and _mean_in_errors(losses - best) < _WORSE
+
+
+def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """Return the log loss of each output of fold 0, by the counts of other folds in its cell."""
+    place, held = cells.index_held_out(outputs, fold), fold == 0
+    number = place + cells.size * side
+    counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
+    return -np.log(counts / counts.sum(axis=0)).ravel()[number[held]]
+
+
+def _mean_in_errors(values: np.ndarray) -> float:
+    """Return the mean in units of its standard error."""
+    return float(values.mean() * np.sqrt(len(values)) / max(values.std(), 1e-300))
 
 
 def _together(
