@@ -57,8 +57,8 @@ def audit(
             scores of canaries in a single run. A measurement of OpenDP or a mechanism of
             diffprivlib states its own claim and neighbors (see `dpjax.LibraryMechanism`). The audit
             of a `dpjax.Family` first searches for the worst member of the family.
-        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is
-            `dpjax.neighbors(...)`, the audit first searches that space for its best three pairs. If
+        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a space,
+            `dpjax.neighbors(...)`, the audit first searches the space for its best three pairs. If
             `pairs` is None, the audit uses the standard pairs of a built-in mechanism, or the pairs
             that a library's object states. For recorded outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,

@@ -4,7 +4,7 @@ A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong 
 `jax.random.laplace` takes the logarithm of a uniform on a 2^-23 grid: beyond 13 times the scale,
 its draws take only a few distinct values, and none exceeds about 16. In this module, a draw uses 63
 random bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the
-float type. Tails are therefore accurate far below a probability of 1e-12.
+float type. The tails of the draws are accurate far below a probability of 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
 logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
@@ -95,7 +95,7 @@ def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
         data: Integers in [0, 2^32) to fold into the keys, broadcastable against the keys.
 
     Returns:
-        Words of the new keys, uint32 [..., 2], of the broadcast shape.
+        The two words of each new key, uint32 [..., 2]; `words` and `data` are broadcast.
     """
     # Scalars would warn of overflow, which is intended.
     numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
@@ -137,7 +137,7 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """Compute `jax.random.fold_in`, bit for bit, without the rolled loop that jax uses."""
+    """Return the same key as `jax.random.fold_in`, but compute it without a loop."""
     # A Python integer may need all 32 bits; JAX would read it as an int32.
     return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
 

@@ -60,7 +60,7 @@ class NoiseCalibration(Calibrated, Shown):
             `epsilon`.
         sensitivity: Sensitivity from which `classical_error` is computed.
         sensitivity_observed: Whether `sensitivity` is only the largest change of a result that was
-            seen in the databases. The true sensitivity may then be larger, or unbounded.
+            seen in the databases. An observed sensitivity may be smaller than the true sensitivity.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.

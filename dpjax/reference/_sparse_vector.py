@@ -4,7 +4,7 @@ A query is called positive if the mechanism reports that its noisy answer is abo
 threshold. Given the noise z of the threshold, queries are positive independently of each other. The
 probability of an outcome is therefore an integral over z of a product of Laplace distribution
 functions. The integrand has a kink at each z for which the noisy threshold equals the answer of a
-query. All outcomes share the nodes of one quadrature rule.
+query. One quadrature rule serves the integrals of all outcomes.
 """
 
 from collections.abc import Callable
@@ -214,9 +214,9 @@ def _log_integral_up_to(
     ends: np.ndarray,
     scale: float,
 ) -> np.ndarray:
-    """Return, for each end, the log of the integral of e^log_integrand from -infinity to the end.
+    """Return the logs of the integrals of e^log_integrand from -infinity to each of `ends`.
 
-    The integrals for all ends share one quadrature rule.
+    One quadrature rule serves all integrals.
     """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)

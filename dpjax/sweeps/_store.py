@@ -222,7 +222,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Return why bytes are not the given block of the store, or None if they are that block."""
+        """Return why a file's bytes are not a given block, or None if they are the block."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
