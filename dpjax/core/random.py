@@ -13,13 +13,13 @@ those of jax's generator.
 
 One Threefry call gives two words of 32 bits. The noise terms of one output, one per query, are
 called the rows of the output, and share words. Each row has a leading word of its own, for the sign
-and the first 31 bits. All rows of an output take their trailing bits from one more word. Thus k
-rows need (k + 1) / 2 calls of Threefry instead of k. When a noise term is compared with a bound,
-the trailing bits matter only if the leading words of the noise term and of the bound are equal.
-With shared trailing words, the probability that two noise terms satisfy a pair of bounds is the
-product of their probabilities to within 2^-64. Given that the uniforms of two noise terms are below
-s, the probability that one noise term exceeds the other is correct to within 2^-31 / s. Different
-outputs share no random words.
+and the first 31 bits. All rows of an output take their trailing bits from one more word. With
+shared words, k rows need (k + 1) / 2 calls of Threefry instead of k calls. When a noise term is
+compared with a bound, the trailing bits matter only if the leading words of the noise term and of
+the bound are equal. With shared trailing words, the probability that two noise terms satisfy a pair
+of bounds is the product of their probabilities to within 2^-64. Given that the uniforms of two
+noise terms are below s, the probability that one noise term exceeds the other is correct to within
+2^-31 / s. Different outputs share no random words.
 
 In the notation of this module, call (number, position) is threefry(key, (number, position)), where
 the position is the index of an output in its block. Call 0 gives the leading word of row 0 and the

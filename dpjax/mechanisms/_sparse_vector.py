@@ -185,8 +185,8 @@ class SVT3(SparseVector):
 
     A small reported number shows that the noisy threshold was at most that number, which reveals
     the earlier negative answers. For neighbors whose answers all change in the same direction, the
-    true level is therefore num_queries epsilon / 2. An output is (index of the positive, number),
-    or (num_queries, 0) if there is no positive.
+    true level is num_queries epsilon / 2. An output is (index of the positive, number), or
+    (num_queries, 0) if there is no positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
