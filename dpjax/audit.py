@@ -57,8 +57,8 @@ def audit(
             scores of canaries in a single run. A measurement of OpenDP or a mechanism of
             diffprivlib states its own claim and neighbors (see `dpjax.LibraryMechanism`). The audit
             of a `dpjax.Family` first searches for the worst member of the family.
-        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is
-            `dpjax.neighbors(...)`, the audit first searches that space for its best three pairs. If
+        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a space,
+            `dpjax.neighbors(...)`, the audit first searches the space for its best three pairs. If
             `pairs` is None, the audit uses the standard pairs of a built-in mechanism, or the pairs
             that a library's object states. For recorded outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
@@ -75,8 +75,8 @@ def audit(
             a delta, the claim may be a curve: pairs of numbers, a function, a privacy loss
             distribution of dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a
             notion is given, the audit uses the claim that a library's object states.
-        confidence: Joint confidence of the bounds of `num_claims` audits. At 0.999 and
-            `num_claims` = 1, a correct mechanism is refuted for at most one key in a thousand.
+        confidence: Joint confidence of the bounds of `num_claims` audits. If `confidence` is 0.999
+            and `num_claims` is 1, a correct mechanism is refuted for at most one key in a thousand.
         num_claims: Number of audits whose bounds hold jointly at the confidence; the bound of each
             audit may fail with probability at most (1 - confidence) / num_claims.
         distance: Number k of records in which the databases of each pair differ. The bounds of the

@@ -1,4 +1,4 @@
-"""`dpjax hunt`: audit released packages, each in an environment of its own, by given cases."""
+"""`dpjax hunt`: audit releases of packages, each release in an environment of its own."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -21,8 +21,8 @@ def importing() -> Iterator[None]:
 
     The imports of jax and dpjax create hundreds of thousands of objects that live as long as the
     process. The garbage collector would traverse all objects several times during the imports, and
-    again in every full collection of the audit. The objects are therefore frozen after the imports,
-    so that later collections skip these objects.
+    again in every full collection of the audit. The objects are frozen after the imports, so that
+    later garbage collections skip the objects.
 
     If jax was already imported, garbage is collected as usual.
     """

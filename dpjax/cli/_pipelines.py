@@ -88,8 +88,8 @@ def junit(result: "AuditResult") -> str:
 def sarif(result: "AuditResult", place: Place | None) -> str:
     """Return a SARIF 2.1.0 log of the verdict.
 
-    Code-scanning services show every SARIF result as an alert. The log therefore contains a SARIF
-    result only if the claim is violated or the audit has no valid bound.
+    Code-scanning services show every SARIF result as an alert. The log contains a SARIF result only
+    if the claim is violated or the audit has no valid bound.
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 

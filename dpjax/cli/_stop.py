@@ -48,9 +48,9 @@ class Stop:
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Within the context, record the first termination signal and continue.
+    """Within the context, record a first termination signal and continue.
 
-    A second signal is handled as if the context did not exist.
+    A second termination signal has the same effect as without the context.
     """
     stop = Stop()
 

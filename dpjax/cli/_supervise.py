@@ -1,9 +1,9 @@
 """Supervision of commands that run third-party code, so that the code cannot forge exit codes.
 
 Audited code can end its process at any time and with any exit code. The process that the caller
-waits for, the supervisor, therefore runs no audited code. The supervisor starts a working process
-and receives the exit code of the command through a private pipe. The supervisor exits with code 2
-if it receives no exit code, or if the working process ends with another exit code.
+waits for, the supervisor, runs no audited code. The supervisor starts a working process and
+receives the exit code of the command through a private pipe. The supervisor exits with code 2 if it
+receives no exit code, or if the working process ends with another exit code.
 
 The protection has a limit, because code can read all memory of its own process. A valid message
 contains a secret nonce, so code cannot forge a message by accident. However, code can forge a

@@ -34,7 +34,7 @@ class Status(enum.Enum):
 
     @property
     def sentence(self) -> str:
-        """Sentence that describes the outcome of the estimation."""
+        """Sentence that says whether an estimate is reliable, and if not, why."""
         return self.value
 
 

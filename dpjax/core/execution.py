@@ -79,7 +79,7 @@ def over_devices(
 
     Args:
         function: A compiled function whose last positional argument is the runs.
-        arguments: Arguments shared by all runs.
+        arguments: Arguments of `function` that all runs share.
         runs: Array or arrays whose leading axis indexes the runs.
         execution: Execution options, which include the devices.
         **static: Further static arguments of the kernel.

@@ -1,9 +1,9 @@
 """Exact sums: wide integer counters and fixed-point kernel sums.
 
 A float32 counter stops increasing at 2^24, and a sum of floats depends on its order. Every
-statistic accumulated over a stream is therefore an integer: a count, or a sum of kernel values in
-[0, 1] in fixed point. Integer sums are bitwise identical for any batching, number of devices and
-order of samples, and stay exact even for 1e10 samples.
+statistic accumulated over a stream is an integer: a count, or a sum of kernel values in [0, 1] in
+fixed point. Integer sums are bitwise identical for any batching, number of devices and order of
+samples, and stay exact even for 1e10 samples.
 """
 
 import math

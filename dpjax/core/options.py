@@ -1,7 +1,7 @@
 """Command-line options, declared on the fields of the dataclasses that use them.
 
 The command line parses the calls of `option` from the source files, so that its help does not
-import jax. All arguments of a call of `option` must therefore be literals.
+import jax. All arguments of a call of `option` must be literals.
 """
 
 from dataclasses import Field, field

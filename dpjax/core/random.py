@@ -4,7 +4,7 @@ A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong 
 `jax.random.laplace` takes the logarithm of a uniform on a 2^-23 grid: beyond 13 times the scale,
 its draws take only a few distinct values, and none exceeds about 16. In this module, a draw uses 63
 random bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the
-float type. Tails are therefore accurate far below a probability of 1e-12.
+float type. The tails of the draws are accurate far below a probability of 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
 logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
@@ -13,13 +13,13 @@ those of jax's generator.
 
 One Threefry call gives two words of 32 bits. The noise terms of one output, one per query, are
 called the rows of the output, and share words. Each row has a leading word of its own, for the sign
-and the first 31 bits. All rows of an output take their trailing bits from one more word. Thus k
-rows need (k + 1) / 2 calls of Threefry instead of k. When a noise term is compared with a bound,
-the trailing bits matter only if the leading words of the noise term and of the bound are equal.
-With shared trailing words, the probability that two noise terms satisfy a pair of bounds is the
-product of their probabilities to within 2^-64. Given that the uniforms of two noise terms are below
-s, the probability that one noise term exceeds the other is correct to within 2^-31 / s. Different
-outputs share no random words.
+and the first 31 bits. All rows of an output take their trailing bits from one more word. With
+shared words, k rows need (k + 1) / 2 calls of Threefry instead of k calls. When a noise term is
+compared with a bound, the trailing bits matter only if the leading words of the noise term and of
+the bound are equal. With shared trailing words, the probability that two noise terms satisfy a pair
+of bounds is the product of their probabilities to within 2^-64. Given that the uniforms of two
+noise terms are below s, the probability that one noise term exceeds the other is correct to within
+2^-31 / s. Different outputs share no random words.
 
 In the notation of this module, call (number, position) is threefry(key, (number, position)), where
 the position is the index of an output in its block. Call 0 gives the leading word of row 0 and the
@@ -95,7 +95,7 @@ def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
         data: Integers in [0, 2^32) to fold into the keys, broadcastable against the keys.
 
     Returns:
-        Words of the new keys, uint32 [..., 2], of the broadcast shape.
+        The two words of each new key, uint32 [..., 2]; `words` and `data` are broadcast.
     """
     # Scalars would warn of overflow, which is intended.
     numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
@@ -137,7 +137,7 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """Compute `jax.random.fold_in`, bit for bit, without the rolled loop that jax uses."""
+    """Return the same key as `jax.random.fold_in`, but compute it without a loop."""
     # A Python integer may need all 32 bits; JAX would read it as an int32.
     return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
 

@@ -2,9 +2,8 @@
 
 The draw happens inside the loop body, so memory holds one block for any number of samples. The key
 of a block depends only on the block's number, so a block's samples do not depend on how blocks are
-grouped, batched or spread over devices. A long stream can therefore be cut into several compiled
-calls, with signals handled between the calls; the counts of the calls add up to those of the
-stream.
+grouped, batched or spread over devices. A long stream can be cut into several compiled calls, with
+signals handled between the calls. The counts of the calls add up to the counts of the stream.
 """
 
 import threading
@@ -73,7 +72,7 @@ class Blocks:
     Attributes:
         size: Number of samples in a block.
         number: int32, number of blocks.
-        in_last: Number of valid samples in the last block; the rest of that block is padding.
+        in_last: Number of valid samples in the last block, which is otherwise padding.
         start: int32, number of the first block to draw.
         stop: int32, number of the block before which drawing stops. If `stop` is None, all blocks
             from `start` on are drawn.

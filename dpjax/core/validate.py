@@ -63,7 +63,7 @@ def within_limit(name: str, number: int, what: str) -> None:
         what: Beginning of the message, such as "outputs of too many categories".
 
     Raises:
-        ValueError: When the size exceeds the limit; the message says how to raise the limit.
+        ValueError: When `number` exceeds the limit; the message says how to raise the limit.
     """
     if number > (most := limit(name)):
         raise BadValue(

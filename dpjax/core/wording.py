@@ -1,8 +1,8 @@
 """Messages whose argument names can be shown in Python's form or as command-line options.
 
 Errors and notes use Python's names, such as `num_samples` and `method=Events()`; the command line
-uses the options `--num-samples` and `--method events`. Messages mark such words with `term`, so
-that the command line can replace exactly these words.
+uses the options `--num-samples` and `--method events`. Messages mark the names of Python with
+`term`, so that the command line can replace the names.
 """
 
 import re

@@ -25,8 +25,9 @@ def query_patterns(num_queries: int) -> Pairs:
         ValueError: When `num_queries` is below 2 or above the limit `sizes`.
 
     References:
-        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The three other pairs differ
-        in the last query, where the loss of the sparse vector technique is largest.
+        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The three pairs that are not
+        in Table I differ in the last query, at which the sparse vector technique has its largest
+        privacy loss.
     """
     validate.positive_int(at_least=2, num_queries=num_queries)
     validate.within_limit("sizes", num_queries, "num_queries is too large")

@@ -180,7 +180,7 @@ class CrossValidated(_NormalRate):
         find_kernel(self.kernel)
 
     def spread(self, pilot: Array) -> Array:
-        """Return the best bandwidth on the pilot, times num_pilot^(1/(d+4))."""
+        """Return num_pilot^(1/(d+4)) times the bandwidth of largest leave-one-out likelihood."""
         kernel = find_kernel(self.kernel)
         sample = pilot[: self.num_pilot]
         size, dimension = sample.shape

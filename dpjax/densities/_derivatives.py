@@ -1,8 +1,8 @@
 """The error raised when a density estimate is differentiated.
 
 A density estimate is computed in integers: it counts samples, or sums rounded kernel values. JAX
-takes the derivative of an integer to be 0. Without the error, the chain rule would therefore return
-a meaningless number.
+takes the derivative of an integer to be 0. Without the error, the chain rule would return a
+meaningless number.
 """
 
 import jax

@@ -35,14 +35,13 @@ def truncated_kde(
     """Estimate the density at given points by kernels, truncated below at the floor (TKDE).
 
     The error is absolute, not relative, even in float64. With the direct method, each kernel value
-    is rounded to a multiple of 2^-17. A density is therefore within 2^-18 c_d / h^d of the exact
-    sum, where h is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the
-    Gaussian and d = 1). If many samples at different distances contribute, the error is far
-    smaller. With the binned method, each sample moves by up to half a bin, which is at most 1/16 of
-    the distance between nodes, and the lattice causes the further errors that `binned_density`
-    describes. A density that is not far above the errors of its method is noise, and may be 0. The
-    floor should therefore be set above the errors, and densities that equal the floor should be
-    disregarded.
+    is rounded to a multiple of 2^-17. A density is within 2^-18 c_d / h^d of the exact sum, where h
+    is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the Gaussian and d = 1).
+    If many samples at different distances contribute, the error is far smaller. With the binned
+    method, each sample moves by up to half a bin, which is at most 1/16 of the distance between
+    nodes, and the lattice causes the further errors that `binned_density` describes. A density that
+    is not far above the errors of its method is noise, and may be 0. The floor should be above the
+    errors of the densities, and densities that equal the floor should be disregarded.
 
     Args:
         samples: Real numbers of shape [n] or [n, d].
@@ -138,10 +137,10 @@ def direct_density(
 ) -> Array:
     """Compute the direct kernel density estimate, inside or outside of `jit` and `vmap`.
 
-    Kernel values are rounded to multiples of 2^-17 and summed as integers. The error is therefore
-    absolute, not relative, even in float64: at most 2^-18 c_d / h^d, where h is the bandwidth and
-    c_d / h^d is the height of one kernel. Densities should be truncated at a floor far above the
-    error. Because kernel values are rounded, the estimate has no derivative with respect to any
+    Kernel values are rounded to multiples of 2^-17 and summed as integers. The error of a density
+    is absolute, not relative, even in float64: at most 2^-18 c_d / h^d, where h is the bandwidth
+    and c_d / h^d is the height of one kernel. Densities should be truncated at a floor far above
+    the error. Because kernel values are rounded, the estimate has no derivative with respect to any
     argument.
 
     Args:
@@ -181,14 +180,14 @@ def binned_density(
     Samples are counted in at least 2^16 bins, even if there are few nodes: the cost of the FFT
     grows with the number of nodes, while additional bins cost almost nothing.
 
-    The error is absolute, not relative, even in float64, and has three parts. First, each sample
-    moves by up to b / 2, where b is the width of a bin. For the Gaussian kernel with bandwidth h,
-    the moves change a density by up to 0.3 b / h times the height 0.4 / h of one kernel, and by far
-    less if there are many samples. Second, the division of counts between nodes changes the kernel
-    of a single sample by up to (spacing / h)^2 / 40 times the kernel's height. Third, the FFT in
-    float32 adds up to about 2^-23 of the largest density, even where there is no sample. Densities
-    should be truncated at a floor far above the sum of the three errors. The estimate has no
-    derivative with respect to any argument, because it is computed from counts.
+    The error of a density is absolute, not relative, even in float64, and has three parts. Binning
+    moves each sample by up to b / 2, where b is the width of a bin. For the Gaussian kernel with
+    bandwidth h, the moves change a density by up to 0.3 b / h times the height 0.4 / h of one
+    kernel, and by far less if there are many samples. The division of counts between nodes changes
+    the kernel of a single sample by up to (spacing / h)^2 / 40 times the kernel's height. The FFT
+    in float32 adds an error of up to about 2^-23 of the largest density, even where there is no
+    sample. Densities should be truncated at a floor far above the sum of the three errors. The
+    estimate has no derivative with respect to any argument, because it is computed from counts.
 
     Args:
         samples: Samples, floats [n] or [n, 1].

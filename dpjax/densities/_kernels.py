@@ -24,7 +24,7 @@ class Kernel:
     Attributes:
         name: Name of the kernel.
         profile: Function that maps r^2 to k(r) in [0, 1], elementwise.
-        radius: Distance beyond which k is 0 or below 2e-8.
+        radius: Distance beyond which the profile k is 0 or below 2e-8.
         moment: Function that maps (d, p) to the integral of k^p over R^d, for p = 1 and 2.
         min_nodes: Number of lattice nodes per bandwidth with which the binned estimate is within
             about 1e-3 of the direct estimate. A smooth kernel needs few nodes; a kernel with a kink
@@ -42,7 +42,7 @@ class Kernel:
     spectrum: Callable[[Array], Array] | None = None
 
     def norm(self, dimension: int) -> float:
-        """Return c_d, the height of K at 0."""
+        """Return the kernel's value at distance 0, c_d."""
         return 1 / self.moment(dimension, 1)
 
     def roughness(self, dimension: int) -> float:

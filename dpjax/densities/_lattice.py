@@ -1,14 +1,14 @@
 """The binned kernel density estimate, which counts samples on a lattice and smooths by FFT.
 
 Samples are counted in bins that are much finer than the lattice: each draw adds 1 to one bin. Each
-bin's count is then split linearly between the two nearest nodes, and the weights of the nodes are
+bin's count is split linearly between the two nearest nodes, and the weights of the nodes are
 convolved with the kernel. The split amounts to an additional smoothing by a triangle whose
 half-width is the node spacing. If the spectrum of the kernel has a closed form, this spectrum is
 divided by the spectrum of the triangle, which undoes the additional smoothing, so that few nodes
-per bandwidth are enough. The remaining error is aliasing, whose relative size is (spacing /
-bandwidth)^2 / 40 for one sample and far smaller for many samples. For kernels without a closed
-form, the error is of first order in spacing / bandwidth wherever the kernel of a sample has a kink
-or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
+per bandwidth are enough. The error of the estimate at the nodes is aliasing, whose relative size is
+(spacing / bandwidth)^2 / 40 for one sample and far smaller for many samples. For kernels without a
+closed form, the error is of first order in spacing / bandwidth wherever the kernel of a sample has
+a kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
 (`Kernel.min_nodes`).
 
 References:
@@ -160,10 +160,9 @@ def smooth_both(
     """Apply `smooth_counts` to two samples, each with its own bandwidth, by one complex transform.
 
     Let w and v be the node weights of the two samples, and let Z be the spectrum of z = w + iv. The
-    spectra of w and v are then (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If T and U are the
-    transforms of the two kernels, the smoothed z has the spectrum Z(k) (T + U) / 2 +
-    Z*(-k) (T - U) / 2, and the real and imaginary parts of its inverse transform are the two
-    densities.
+    spectra of w and v are (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If the kernels have the
+    transforms T and U, the smoothed z has the spectrum Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2. The
+    two densities are the real and imaginary parts of the smoothed z.
 
     Arguments and result are those of `smooth_counts`, with a first axis for the two samples: counts
     [2, bins + 1], bandwidths [2], densities [2, nodes].

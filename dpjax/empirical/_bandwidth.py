@@ -25,8 +25,8 @@ class VariableBandwidth:
     """A rule that sets bandwidths in proportion to the distance to the k-th nearest sample.
 
     Attributes:
-        factor: Ratio of the bandwidth to the distance. If `factor` is None, `Density.fit` chooses
-            the likeliest factor.
+        factor: Ratio of the bandwidth to the distance of the k-th nearest sample. If `factor` is
+            None, `Density.fit` chooses the likeliest factor.
         neighbor: The number k. If `neighbor` is None, k is sqrt(n), rounded, for a sample of n.
 
     References:

@@ -60,7 +60,7 @@ class NoiseCalibration(Calibrated, Shown):
             `epsilon`.
         sensitivity: Sensitivity from which `classical_error` is computed.
         sensitivity_observed: Whether `sensitivity` is only the largest change of a result that was
-            seen in the databases. The true sensitivity may then be larger, or unbounded.
+            seen in the databases. An observed sensitivity may be smaller than the true sensitivity.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -118,8 +118,7 @@ def calibrate_noise(
         epsilon: Privacy level epsilon > 0 to reach.
         noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
             For a Gaussian kernel, the deconvolution is an approximation. The log ratio of the
-            deconvolution is therefore measured, and a log ratio above epsilon + tolerance raises an
-            error.
+            deconvolution is measured, and a log ratio above epsilon + tolerance raises an error.
         rule: Rule that determines the noise scale lambda. 'wasserstein' takes W_inf / epsilon,
             which is sound for any results. 'smallest' takes the smallest scale for which no log
             ratio of the given results exceeds epsilon. 'hausdorff' takes the scale of the paper,
@@ -239,9 +238,9 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
     """Return the smallest Laplace scale that keeps every log ratio within epsilon.
 
     The largest log ratio decreases as the scale grows, because a Laplace variable is the sum of a
-    Laplace variable of smaller scale and independent noise. Bisection therefore finds the scale at
-    which the largest log ratio equals epsilon. The rows of `without` are sorted so that the first
-    block of rows usually needs the largest scale, and each later block is evaluated only once.
+    Laplace variable of smaller scale and independent noise. Bisection finds the scale at which the
+    largest log ratio equals epsilon. The rows of `without` are sorted so that the first block of
+    rows usually needs the largest scale, and each later block is evaluated only once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):

@@ -66,10 +66,10 @@ def check_independence(
     """Test whether results are independent, by their number of runs and lag-1 autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
-    order is therefore compared with 9,999 random orders. For every order, the smallest p-value of
-    all tests is computed. The adjusted p-value of a query is the share of orders whose smallest
-    p-value is at most the query's smaller p-value in the observed order. The adjusted p-value is
-    valid however the tests depend on each other.
+    order is compared with 9,999 random orders. For every order, the smallest p-value of all tests
+    is computed. The adjusted p-value of a query is the share of orders whose smallest p-value is at
+    most the query's smaller p-value in the observed order. The adjusted p-value is valid however
+    the tests depend on each other.
 
     Args:
         results: Results of d queries, [n, d], with one row per database, in the order of the

@@ -2,7 +2,7 @@
 
 In a sample of size n, every sqrt(n)-th order statistic is a knot, and the mass between two knots is
 spread evenly. If two adjacent knots coincide because of ties, the mass between the two knots is an
-atom. The density is thus constant between knots, and delta is a finite sum in closed form.
+atom. The estimated density is constant between knots, so delta is a finite sum in closed form.
 """
 
 import numpy as np

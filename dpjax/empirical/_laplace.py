@@ -3,7 +3,7 @@
 Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
 distance from the left point and h is the distance between the two points, both in bandwidths. The
 ratio of two mixtures is a Moebius function of e^2s between two adjacent points, and thus monotone,
-and is constant in the tails. The extremes of the ratio are therefore at sample points.
+and is constant in the tails. The extremes of the ratio are at sample points.
 """
 
 from dataclasses import dataclass

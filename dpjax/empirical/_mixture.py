@@ -1,11 +1,11 @@
 """Two mixtures of Gaussian or Laplace kernels, in which each kernel has a bandwidth of its own.
 
 If the bandwidths of the kernels differ, the pieces on which the log ratio of two mixtures is
-monotone have no closed form. The log ratio is therefore tabulated on a lattice with eight nodes per
-local bandwidth, and interpolated by Hermite cubics between the nodes. The extrema of the cubics
-become nodes, too. Masses come from the exact distribution functions of the mixtures. At a crossing,
-the integrand of delta is 0, so an error in the position of the crossing changes delta only to
-second order.
+monotone have no closed form. The log ratio is tabulated on a lattice with eight nodes per local
+bandwidth, and interpolated by Hermite cubics between the nodes. The extrema of the Hermite cubics
+are added to the nodes. Masses come from the exact distribution functions of the mixtures. At a
+crossing, the integrand of delta is 0, so an error in the position of the crossing changes delta
+only to second order.
 
 In the notation of this module, p and q are the mixtures, l = ln p - ln q, and
 z = (x - center) / bandwidth.

@@ -25,8 +25,8 @@ class LaplaceNoise:
     """Laplace noise, reduced by the smoothing that a Laplace kernel already provides.
 
     The noise is 0 with probability (b / lambda)^2, and otherwise Laplace of scale lambda. The sum
-    of the noise and a draw from the kernel is then exactly Laplace of scale lambda. If b = lambda,
-    the noise is always 0.
+    of the noise and a draw from the kernel is exactly Laplace of scale lambda. If b = lambda, the
+    noise is always 0.
 
     Attributes:
         scale: Scale lambda, in the unit of the query; 0 if no noise is needed.
@@ -82,8 +82,8 @@ class TaperedDeconvolution:
     Before the noise is used, its log ratio must be measured by `released_log_ratio`.
 
     No noise turns one kernel into the other exactly, because the Fourier transform of the Laplace
-    kernel divided by that of the Gaussian kernel is unbounded. The quotient of the transforms is
-    therefore tapered by a squared cosine to 0 at its minimum, transformed back, clipped at 0 and
+    kernel divided by that of the Gaussian kernel is unbounded. The quotient of the two transforms
+    is tapered by a squared cosine to 0 at its minimum, transformed back, clipped at 0 and
     renormalized. The tails of the noise need no approximation: far from 0, the convolution of a
     Laplace density with the Gaussian kernel is the Laplace density times a constant, so the noise
     density is the Laplace density divided by the constant.

@@ -188,7 +188,7 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
 def _read_csv(path: Path, keys: tuple[str, str]) -> object:
     """Read a csv file; convert the labels in the columns `keys` to numbers where possible.
 
-    If two labels of a column, such as 01 and 1, would become the same number, the labels of that
+    If two labels of a column, such as 01 and 1, would become the same number, the labels of the
     column remain strings.
     """
     pd = _pandas()

@@ -3,8 +3,8 @@
 In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
 larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, where int is the integral over all results.
 In a piece, the set where l > eps is empty, the whole piece, or one side of the point where l
-crosses eps. To compute delta, it is therefore enough to know the masses of p and q in each piece,
-and their masses to the left of each crossing.
+crosses eps. delta depends only on the masses of p and q in each piece, and on their masses to the
+left of each crossing.
 """
 
 from collections.abc import Callable
@@ -96,8 +96,8 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     Args:
         exceeds: Function that tells whether delta exceeds the tolerance at an epsilon, which is
             true up to some epsilon and false above that epsilon.
-        at_least: Smallest epsilon to consider. To find the largest result over several individuals,
-            the result for the earlier individuals is passed.
+        at_least: Smallest epsilon to consider. For the largest result of several individuals, each
+            call gets the result of the previous call.
 
     Returns:
         The smallest epsilon e at which `exceeds` is false, or a value that exceeds e by at most

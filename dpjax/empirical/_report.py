@@ -63,7 +63,7 @@ def render_empirical_report(
             has no figures.
 
     Returns:
-        The content of the file.
+        The text of the report.
 
     Raises:
         ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.

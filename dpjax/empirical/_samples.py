@@ -39,7 +39,7 @@ class Query(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class QuerySamples:
-    """Results of a query of d numbers: S = n * num_draws samples from n databases.
+    """Samples of the results of a query of d numbers; n databases give S = n * num_draws samples.
 
     Attributes:
         names: Descriptions of the d queries.

@@ -29,7 +29,7 @@ class Bisection:
     skipped: tuple[int, ...] = ()
 
     def words(self, versions: Sequence[str]) -> str:
-        """Return a sentence that describes the change.
+        """Return a sentence on the versions between which the verdict changed.
 
         Args:
             versions: All versions, from oldest to newest.

@@ -23,7 +23,7 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """Limits on the measurement of a mechanism's pace: a share of the time, and a number of draws."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Number of draws for each draw of a restarted process, and maximum number of such draws."""
+"""A process is restarted for one in `_RESTARTED` draws, and for at most `_MOST_RESTARTED` draws."""
 
 _RECORD = ".jsonl.gz"
 

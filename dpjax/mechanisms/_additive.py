@@ -99,7 +99,7 @@ class Gaussian(OfNumber):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval from 3 standard deviations below the database 0 to 3 above the database 1."""
+        """Interval [-3 sigma, 1 + 3 sigma]."""
         return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

@@ -155,7 +155,7 @@ def _ranks(first: Array, second: Array) -> Array:
     """Sort records by two random words per record; return the rank of each record, int32 [n].
 
     The record's index replaces the last bits of the record's second word, so that the index need
-    not be sorted as a third word. The remaining bits of two records are almost never equal.
+    not be sorted as a third word. Two records almost never agree in all other bits of their words.
     """
     num_records = len(first)
     numbers = jnp.arange(num_records, dtype=jnp.uint32)

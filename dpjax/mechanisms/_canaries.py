@@ -154,8 +154,8 @@ def canary_pair(
         labels: Labels of all other records, [n], 0 or 1.
         canary: Features of the canary, [d]. If `canary` is None, every record gets one more
             coordinate, which is `amplitude` for the canary and 0 for all other records. The
-            canary's gradient is then clipped in every step, always has the same direction, and is
-            orthogonal to all other gradients.
+            gradient of a canary with a coordinate of its own is clipped in every step, always has
+            the same direction, and is orthogonal to all other gradients.
         label: Label of the canary.
         amplitude: Value of the canary in the added coordinate, if `canary` is None.
 

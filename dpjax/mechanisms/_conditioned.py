@@ -34,7 +34,7 @@ class Exponential(BuiltIn):
     def rate(self) -> Array:
         """Return lambda, which solves epsilon = ln((2x^2 - 1) / (2x - 1)) for x = e^lambda.
 
-        The closed form in m = e^epsilon - 1 avoids cancellation for small epsilon.
+        Computing lambda from m = e^epsilon - 1 avoids cancellation for small epsilon.
         """
         m = jnp.expm1(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)))
         return jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)

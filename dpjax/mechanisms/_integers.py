@@ -11,7 +11,7 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum of `largest_noise`, in sigmas; larger noise has a probability below 1e-22."""
+"""Minimum of `largest_noise` / sigma; noise above 10 sigma has a probability below 1e-22."""
 
 
 @pytree
@@ -47,7 +47,7 @@ class DiscreteGaussian(OfInteger):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval from 3 sigma below the database 0 to 3 sigma above the database 1."""
+        """Interval [-3 sigma, 1 + 3 sigma], rounded outward to integers."""
         reach = math.ceil(3 * float(self.sigma))
         return (-reach, 1 + reach)
 

@@ -62,7 +62,7 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append a column of ones to a matrix, by which intercepts are multiplied."""
+    """Append a column of ones to a matrix, for the intercepts of a model."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 

@@ -19,9 +19,9 @@ class ShuffledBatches(OfNumber):
     The class models an epoch of DP-SGD with shuffled batches. The output is the largest of the
     epoch's T noisy sums of gradients. The gradients of all other records point opposite to the
     canary's gradient. Sums are shifted so that a batch without the canary has the sum 0. The
-    canary's batch then has the sum s = 2 if the canary is present, and s = 1 if the canary's
-    gradient is zero. No accountant knows the level of shuffled batches; the level of Poisson
-    batches of the same rate can be far lower.
+    canary's batch has the sum s = 2 if the canary is present, and s = 1 if the canary's gradient is
+    zero. No accountant knows the level of shuffled batches; the level of Poisson batches of the
+    same rate can be far lower.
 
     A draw costs the same for a million steps as for two steps.
 

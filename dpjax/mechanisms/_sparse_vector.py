@@ -61,7 +61,7 @@ class SparseVector(OfQueries):
     """Report for each query in turn whether its answer lies above a noisy threshold.
 
     Attributes:
-        epsilon: Claimed level, while `level` is the true level.
+        epsilon: Claimed level; the attribute `level` is the true level.
         threshold: Threshold T.
         num_queries: Number k of queries, the length of the database.
         max_positives: Number c of positives after which a variant stops. Variants without the
@@ -185,8 +185,8 @@ class SVT3(SparseVector):
 
     A small reported number shows that the noisy threshold was at most that number, which reveals
     the earlier negative answers. For neighbors whose answers all change in the same direction, the
-    true level is therefore num_queries epsilon / 2. An output is (index of the positive, number),
-    or (num_queries, 0) if there is no positive.
+    true level is num_queries epsilon / 2. An output is (index of the positive, number), or
+    (num_queries, 0) if there is no positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
@@ -233,7 +233,7 @@ class SVT5(SparseVector):
 
 @pytree
 class SVT6(SparseVector):
-    """Variant 6: noise Lap(2 / eps) on threshold and queries, and it never stops.
+    """Variant 6: add noise Lap(2 / eps) to threshold and queries, and never stop.
 
     The true level, num_queries epsilon / 2, is a supremum that no pair attains.
 
@@ -254,7 +254,7 @@ class NumericalSVT(SparseVector):
     output of `SVT3`.
 
     References:
-        Wang, Ding, Wang, Kifer, Zhang (2019), with c = 1; Dwork, Roth (2014), Algorithm 3.
+        Wang, Ding, Wang, Kifer, Zhang (2019); Dwork, Roth (2014), Algorithm 3.
     """
 
     name = "numerical-svt"

@@ -107,7 +107,7 @@ def likelihood_score(
         is below 1, and the sum of `lengths` if the rate is 1.
 
     References:
-        Nasr et al. (2023), section 4; Abadi et al. (2016), for the mixture.
+        Nasr et al. (2023), section 4; Abadi et al. (2016).
     """
     if rate == 1:
         return jnp.asarray(lengths).sum()
@@ -200,7 +200,8 @@ class DpSgd:
         """The mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
 
         Raises:
-            ValueError: When batches are sampled; for Poisson batches, use `accounted`.
+            ValueError: When `sampling` is not `FullBatch()`; the method `accounted` accepts Poisson
+                batches.
         """
         if not isinstance(self.sampling, FullBatch):
             raise BadValue(f"mu is defined for FullBatch() only, but sampling was {self.sampling}.")
@@ -273,7 +274,7 @@ class DpSgd:
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters: `move`, even for an empty batch."""
+        """Return the vector to subtract from the parameters, which is `move` for every batch."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

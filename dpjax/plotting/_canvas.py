@@ -195,7 +195,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
         path: File name that ends in .png, .svg or .pdf.
 
     Returns:
-        The path of the file.
+        The path of the written file.
 
     Raises:
         ValueError: When the file name does not end in .png, .svg or .pdf.

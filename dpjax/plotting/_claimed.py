@@ -102,7 +102,8 @@ def _errors_of_divergence(
 
     A test has two outcomes, alarm and no alarm. By the data processing inequality, `level` also
     bounds the divergence between the distributions of a test's outcome at the two databases.
-    Bisection finds the smallest probability of a miss for which that divergence is at most `level`.
+    Bisection finds the smallest probability of a miss for which the divergence of the outcomes is
+    at most `level`.
     """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):

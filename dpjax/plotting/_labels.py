@@ -44,8 +44,8 @@ def name_sides(
     Args:
         axes: Panel whose axis limits are already fixed.
         points: Horizontal positions of both curves, float64 [n].
-        first: Curve of the database, float64 [n].
-        second: Curve of the neighbor, float64 [n].
+        first: Heights of the database's curve, float64 [n].
+        second: Heights of the neighbor's curve, float64 [n].
     """
     (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
     x = (np.asarray(points, float) - left) / (right - left)

@@ -51,7 +51,7 @@ class Marks(NamedTuple):
     """Values that are marked in a panel of privacy losses.
 
     Attributes:
-        at: Output that the witness names.
+        at: Output of the witness.
         estimate: Estimated loss at the output `at`, or None if there is no estimate.
         bound: Lower bound on the loss.
         claim: Claimed loss, or None if there is no claim.

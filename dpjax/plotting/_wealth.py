@@ -18,7 +18,7 @@ def plot_wealth(
 ) -> "Figure":
     """Plot the wealth of bets against a claim, with the wealth at which the claim is refuted.
 
-    The horizontal axis is the number of draws. Without a claim, the bound is plotted instead.
+    The horizontal axis is the number of draws. If there is no claim, the figure shows the bound.
 
     Args:
         title: Title of the figure.

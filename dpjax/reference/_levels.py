@@ -49,7 +49,8 @@ def pair_level(
         mechanism: A built-in mechanism with one value per parameter.
         database: Database x, in the form that `density` accepts.
         neighbor: Neighbor x', in the form that `density` accepts.
-        region: Bounds (low, high) of C, both included. If `region` is None, C contains all outputs.
+        region: Bounds (low, high) of C; C includes both bounds. If `region` is None, C contains all
+            outputs.
 
     Returns:
         The level of the pair, possibly infinite, with an error of about 1e-12.

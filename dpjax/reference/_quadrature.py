@@ -5,8 +5,8 @@ exponentials, for which Gauss-Legendre quadrature converges faster than geometri
 outermost kink on either side, let u be e^(-r / s), where r is the distance from that kink and s is
 the largest scale in the integrand. In every mechanism of this package, an integrand has at most two
 scales, of which the larger is an integer multiple of the smaller. Beyond the outermost kink, the
-integrand is therefore a polynomial in u, and Gauss-Legendre quadrature in u is exact. All terms of
-the integrals are positive, so small probabilities have full relative precision.
+integrand is a polynomial in u, and Gauss-Legendre quadrature in u is exact. All terms of the
+integrals are positive, so small probabilities have full relative precision.
 """
 
 from itertools import pairwise

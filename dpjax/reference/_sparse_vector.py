@@ -2,9 +2,9 @@
 
 A query is called positive if the mechanism reports that its noisy answer is above the noisy
 threshold. Given the noise z of the threshold, queries are positive independently of each other. The
-probability of an outcome is therefore an integral over z of a product of Laplace distribution
-functions. The integrand has a kink at each z for which the noisy threshold equals the answer of a
-query. All outcomes share the nodes of one quadrature rule.
+probability of an outcome is an integral over z of a product of Laplace distribution functions. The
+integrand has a kink at each z for which the noisy threshold equals the answer of a query. One
+quadrature rule serves the integrals of all outcomes.
 """
 
 from collections.abc import Callable
@@ -159,7 +159,7 @@ def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
     """Return the probability of each pattern if queries have no noise.
 
     All noisy thresholds between two adjacent answers give the same pattern. The probability of the
-    pattern is therefore the probability that the noisy threshold lies between the two answers.
+    pattern is the probability that the noisy threshold lies between the two answers.
     """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
@@ -214,9 +214,9 @@ def _log_integral_up_to(
     ends: np.ndarray,
     scale: float,
 ) -> np.ndarray:
-    """Return, for each end, the log of the integral of e^log_integrand from -infinity to the end.
+    """Return the logs of the integrals of e^log_integrand from -infinity to each of `ends`.
 
-    The integrals for all ends share one quadrature rule.
+    One quadrature rule serves all integrals.
     """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)

@@ -25,7 +25,7 @@ DOUBTFUL = "doubtful"
 
 
 NOT_RANDOM = "not random"
-"""Verdict if the outputs are a function of the data, without any noise."""
+"""Verdict if the outputs depend on the data but have no noise."""
 
 REFUTING = (VIOLATED, NOT_RANDOM)
 """Verdicts that refute a claim."""

@@ -63,9 +63,9 @@ def device() -> str:
 def processor(device: Device = None) -> str:
     """Return a device's kind and a digest of test computations.
 
-    Devices for which the function returns equal values give bitwise equal results. Between other
-    devices, the last bits of floats may differ, for example because some processors fuse
-    multiplication and addition. The digest covers the operations of sweeps: noise, elementary
+    If `processor` returns equal values for two devices, the devices give bitwise equal results.
+    Between other devices, the last bits of floats may differ, for example because some processors
+    fuse multiplication and addition. The digest covers the operations of sweeps: noise, elementary
     functions, products and sums.
 
     Args:

@@ -1,7 +1,7 @@
 """Computation of the runs of an entry, each of which is an audit that yields a row.
 
-The draws of a run depend only on (key, entry, run number). The row of a run is therefore the same
-on all devices and in all blocks.
+The draws of a run depend only on (key, entry, run number). The row of a run is the same on all
+devices and in all blocks.
 """
 
 import dataclasses

@@ -64,8 +64,8 @@ def refuse_damaged(manifest: JsonObject) -> None:
 def refuse_strangers(folder: Path) -> None:
     """Reject a folder that holds files other than the files of a new store.
 
-    The files of a new store are accepted, because another process may be creating the same store,
-    or may have been killed while it created the store.
+    Files of a new store are accepted: another process may be creating the same store, or may have
+    been killed before the store was complete.
     """
     held = folder.iterdir() if folder.exists() else ()
     strange = [

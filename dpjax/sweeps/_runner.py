@@ -17,8 +17,8 @@ from dpjax.sweeps._store import Store
 _AHEAD = {"cpu": 0}
 """Number of further blocks that start before the current block is stored, by platform.
 
-On a CPU, the number is 0, because further blocks would share its cores. On all other platforms, the
-number is 1.
+A CPU starts no further block, because one block uses all cores. All other platforms start one
+further block.
 """
 
 _SUBMITTED = 256
@@ -59,10 +59,10 @@ def run_sweep(
 
     Args:
         store: Store of the finished blocks.
-        executor: Any `concurrent.futures.Executor`, for instance `dask.distributed.Client(...)
-            .get_executor()`. The workers of the executor compute blocks on their own devices and
-            send the blocks to this process, which stores all blocks. If `executor` is None, this
-            process computes the blocks.
+        executor: Any `concurrent.futures.Executor`, such as the `get_executor()` of a Dask client.
+            The workers of the executor compute blocks on their own devices and send the blocks to
+            this process, which stores all blocks. If `executor` is None, this process computes the
+            blocks.
         shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If `shard` is
             None, all blocks are computed, unless jax runs in several processes (`jax.distributed`).
             If jax runs in several processes, k is the number of processes, and i is the index of

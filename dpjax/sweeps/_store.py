@@ -84,9 +84,9 @@ class Store:
         """Open the store of a sweep, or create the store if it does not exist.
 
         A sweep may continue the store of a smaller sweep, if the larger sweep has all entries and
-        all finished blocks of the smaller sweep. A stored sweep can therefore grow by entries, by
-        runs, and by draws of sequential entries. If `more` is larger in the store than in `spec`,
-        the larger value is used.
+        all finished blocks of the smaller sweep. A stored sweep can grow by entries, by runs, and
+        by draws of sequential entries. If `more` is larger in the store than in `spec`, the larger
+        value is used.
 
         Args:
             folder: A new folder, or the folder of a store.
@@ -222,7 +222,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Return why bytes are not the given block of the store, or None if they are that block."""
+        """Return why a file's bytes are not a given block, or None if they are the block."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,

@@ -144,8 +144,8 @@ def audit_within(
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
     """Return the smallest true epsilon at which an audit was likely to refute a claim.
 
-    The result refers only to the event of the witness. Other events may show a larger epsilon. In
-    particular, events with a probability far below 1 / (number of draws) are rarely observed.
+    The result refers only to the event of the witness. Other events may show a larger epsilon.
+    Events with a probability far below 1 / (number of draws) are rarely observed.
 
     Args:
         result: Result of an audit that counted an event.

@@ -109,7 +109,7 @@ class State:
         """Raise ValueError unless every output was counted exactly once, or is still held.
 
         Anybody can compute a valid checksum ("seal") of a file, so a valid seal is no proof. The
-        parts of the state must therefore also be consistent with each other.
+        parts of the state must be consistent with each other.
         """
         names = [chunk.name for chunk in self.taken]
         if not isinstance(self.terms, dict) or names != sorted(set(names)):

@@ -89,7 +89,7 @@ def key_of(record: Record) -> object:
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
-    """Return the bytes of the example, the same bytes with one flipped bit, and 0 and 255."""
+    """Return the bytes 0 and 255, the bytes of an example, and its bytes with one flipped bit."""
     seen = sorted(set(like[:16]))
     return tuple(sorted({0, 255, *seen, *(byte ^ 1 << bit for byte in seen for bit in range(8))}))
 

@@ -36,7 +36,7 @@ class AddRemove(Relation):
 
     Attributes:
         distance: Maximum number of added plus removed records.
-        ordered: Whether the remaining records must keep their order.
+        ordered: Whether the records that are neither added nor removed must keep their order.
     """
 
     distance: int = 1
