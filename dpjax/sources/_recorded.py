@@ -27,29 +27,30 @@ from dpjax.sources.readers._recording import Recording
 class Recorded(Source):
     """Outputs that were recorded at two neighboring databases.
 
-    They may be larger than memory: a first pass determines the cells, and a second one counts the
-    outputs in them.
+    The outputs may be larger than memory: one pass determines the cells, and another pass counts
+    the outputs in the cells.
 
     Attributes:
         x: Independent outputs at the database: numbers of shape [n] or [n, d] (which may include
-            NaN and infinities), labels [n], or both; or a `dpjax.Recording` of files.
-        y: Independent outputs at its neighbor, of the same form, and drawn separately from `x`.
-        discrete: True if every number is an outcome of its own, False if none is, or None if only
-            frequent numbers are outcomes.
-        bits: "lowest" or a number of bits, to observe bits of floats in addition to their values;
+            NaN and infinities), labels [n], both numbers and labels, or a `dpjax.Recording` of
+            files.
+        y: Independent outputs at the neighbor, of the same form, and drawn separately from `x`.
+        discrete: Whether every number is an outcome of its own. If None, only frequent numbers are
+            outcomes.
+        bits: "lowest" or a number of bits, to observe bits of floats in addition to their values,
             as in `dpjax.HostMechanism`.
         search_fraction: Share of the outputs that form the search set, below one half.
-        blocks: Number of successive outputs per block, for outputs of a Markov chain, or None for
-            independent outputs. Outputs within a block may depend on each other, but blocks must be
-            so long that random outputs of different blocks are independent. The confirmation counts
-            one random output of each block of the confirmation set.
+        blocks: Length of a block of successive outputs of a Markov chain, or None for independent
+            outputs. Outputs within a block may depend on each other, but blocks must be so long
+            that random outputs of different blocks are independent. The confirmation counts one
+            random output of each block of the confirmation set.
         independent: Whether the caller knows that the outputs are independent draws, even if they
-            do not look so. Doubts then become mere notes, and do not change the verdict.
+            look dependent. If True, doubts become notes, which do not change the verdict.
         name: Name of the outputs in the result.
 
     Raises:
-        ValueError: When an option is out of range, or both sides are the same object or share a
-            file.
+        ValueError: When an option is out of range, or when both sides are the same object or share
+            a file.
         TypeError: When an option has the wrong type.
     """
 
@@ -101,14 +102,15 @@ class Recorded(Source):
         """Open the outputs for one audit, in which `pairs` must be None.
 
         Raises:
-            ValueError: When pairs were given, there are too few outputs, or both sides share draws.
+            ValueError: When pairs were given, when there are too few outputs, or when both sides
+                share draws.
             TypeError: When the sides differ in the kind or the dimension of their outputs.
         """
         self.refuse_pairs(pairs)
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
     def refuse_pairs(self, pairs: object) -> None:
-        """Raise ValueError if pairs are given, since recorded outputs have a pair of their own."""
+        """Raise ValueError if pairs are given, because recorded outputs have their own pair."""
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for recorded outputs: x was recorded at the database and y "
@@ -121,8 +123,8 @@ class Recorded(Source):
         """Return the outputs as arrays, split into search and confirmation sets; see `Source`.
 
         Raises:
-            ValueError: When pairs were given, or the outputs have no density, are too few, or are
-                copies.
+            ValueError: When pairs were given, or when the outputs have no density, are too few, or
+                are copies.
             TypeError: When the outputs are in files, or of several kinds.
         """
         self.refuse_pairs(pairs)

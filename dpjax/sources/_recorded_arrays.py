@@ -1,4 +1,4 @@
-"""Recorded outputs as arrays for kernels: validated, numbered if labels, and split in two sets."""
+"""Recorded outputs as arrays for compiled kernels, split into search and confirmation sets."""
 
 import math
 from typing import Any
@@ -34,12 +34,12 @@ _TAIL = 0.005
 
 
 class RecordedArrays:
-    """Recorded outputs of both sides in the form that kernels use; see `dpjax.sources.Arrays`.
+    """Recorded outputs of both sides, for density estimates; see `dpjax.sources.Arrays`.
 
     Attributes:
         space: Space of the outputs.
         labels: Outcomes in the caller's form, in the order of their numbers, or None for reals.
-        origin: Median [d] of the outputs; it is subtracted from reals before they are rounded to
+        origin: Median [d] of the outputs, which is subtracted from reals before they are rounded to
             float32.
     """
 
@@ -82,7 +82,7 @@ class RecordedArrays:
         return as_region(self._shifted(region), self.space)
 
     def _shifted(self, region: Any) -> RegionLike:
-        """Subtract the origin from a box or (low, high); return anything else unchanged."""
+        """Subtract the origin from a box or (low, high), and return other regions unchanged."""
         ends, num_points = region, 0
         if isinstance(region, Box):
             ends, num_points = (region.low, region.high), region.num_points
@@ -109,7 +109,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """Convert an outcome's number, or a point, to the caller's form."""
+        """Convert the number of an outcome, or a point, to an output in the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):
@@ -117,7 +117,7 @@ class RecordedArrays:
         return output + float(self.origin[0])
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return no notes, since no recorded outcome is outside the finite space."""
+        """Return no notes, because all recorded outcomes are in the finite space."""
         return []
 
 
@@ -126,17 +126,18 @@ def recorded_arrays(
 ) -> RecordedArrays:
     """Validate recorded outputs, and split each side at random into search and confirmation sets.
 
-    Reals must have densities: atoms, NaN and infinities are refused.
+    Reals must have densities. Atoms, NaN and infinities raise an error.
 
     Args:
         recorded: Outputs in memory.
         region: Region in the caller's form, or None.
         key: Typed key of the audit.
         smoothing: Function that returns the bandwidth with which integers of a wide range are
-            smoothed, or None to keep them as outcomes.
+            smoothed, or None if integers are outcomes.
 
     Raises:
-        ValueError: When the outputs are too few, constant or copies of each other, or have atoms.
+        ValueError: When the outputs are too few, when they are constant or copies of each other, or
+            when they have atoms.
         TypeError: When the outputs are in files, or of several kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
@@ -210,7 +211,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Shuffle outputs by sorting random words, one for each position."""
+    """Shuffle outputs in the order of random words."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 

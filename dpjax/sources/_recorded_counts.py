@@ -1,4 +1,4 @@
-"""Counts of recorded outputs in cells; the outputs are validated as they are read."""
+"""Counts of recorded outputs in cells, with validation of the outputs."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
 
 LABEL = "recorded pair"
-"""Label of the single pair of databases of recorded outputs."""
+"""Label of the pair of databases of recorded outputs."""
 
 
 class OpenedRecorded:
-    """Recorded outputs during one audit; see `dpjax.sources.Opened`."""
+    """Recorded outputs that are open during one audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Sides, request: Request):
         self.shares = False
@@ -53,7 +53,7 @@ class OpenedRecorded:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
-        """Determine cells from a pilot, and count the search and the confirmation set in them."""
+        """Determine cells from a pilot, and count all outputs in the cells."""
         parts, encoder = self._parts, self._encoder
         raw = [part.pilot(self.tally) for part in parts]
         # Counting will read all outputs once more.
@@ -95,7 +95,7 @@ class OpenedRecorded:
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return zeros, since the first round counted all outputs of the search set."""
+        """Return zeros, because the first round counted all outputs of the search set."""
         return np.zeros((*kept.shape, *self._counts[:2].shape), np.int64)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
@@ -123,21 +123,21 @@ class OpenedRecorded:
 
 
 def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return notes; doubts become ordinary notes if the caller knows outputs are independent."""
+    """Return notes, without doubts if the caller knows that outputs are independent."""
     if not source.independent:
         return notes
     return [str(note) if isinstance(note, Doubt) else note for note in notes]
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
-    """Refuse sides that share draws or hold copies; return notes on possible resamples.
+    """Raise an error for shared draws or copies, and return notes on possible resamples.
 
     Args:
         names: Names of both sides.
         values: Values of each side, with their counts.
 
     Raises:
-        ValueError: When the two sides share draws, or one side holds copies.
+        ValueError: When the two sides share draws, or when one side contains copies.
     """
     try:
         refuse_shared_draws(*values)
@@ -153,14 +153,15 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
 
 
 def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
-    """Refuse sides with outputs of different kinds, since no output could occur on both sides.
+    """Raise an error if the two sides contain outputs of different kinds.
 
     Args:
         names: Names of both sides.
         raw: Outputs of each side.
 
     Raises:
-        TypeError: When the sides hold outputs of different kinds, or vectors of different lengths.
+        TypeError: When the sides contain outputs of different kinds, or vectors of different
+            lengths.
     """
     kinds = [kind_of(outputs) for outputs in raw]
     # Accept Python objects (kind None), which may be of several kinds on either side.
@@ -174,7 +175,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
 
 
 def kind_of(outputs: np.ndarray) -> str | None:
-    """Describe the kind of the outputs in words; return None for objects other than strings."""
+    """Describe the kind of the outputs in words, or return None for objects other than strings."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":
@@ -183,7 +184,7 @@ def kind_of(outputs: np.ndarray) -> str | None:
 
 
 def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note on the number of NaNs, which may be missing values, among numeric outputs.
+    """Return a note on the number of NaN among numeric outputs.
 
     Args:
         cells: Partition of the outputs.
@@ -202,7 +203,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Return notes on frequent values that have cells of their own, if other values share cells."""
+    """Return notes on frequent values that have cells of their own."""
     notes = []
     sides = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in enumerate(cells.atoms):

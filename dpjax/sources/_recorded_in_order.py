@@ -1,7 +1,7 @@
 """Recorded outputs, counted in the order in which they were recorded.
 
-The first outputs determine the cells, and each later output is counted once. If a sequential audit
-continues with longer recordings, it therefore counts only the new outputs.
+The first outputs determine the cells, and each later output is counted once. A sequential audit
+that continues with longer recordings counts only the new outputs.
 """
 
 from collections.abc import Iterator
@@ -27,18 +27,17 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Number of confirmation samples per side that the choice of cells assumes.
-
-It is fixed, so that the cells do not depend on the length of the recordings.
+"""Number of confirmation samples per side that the choice of cells assumes, whatever the length of
+the recordings is.
 """
 
 
 class _Side:
-    """The outputs of one side; a first pass examines all of them, and a second one counts them.
+    """The outputs of one side, which are examined in one pass and counted in another pass.
 
     Attributes:
         name: Name for display.
-        values: Values of the side, with their counts.
+        values: Summary of the values of the side, with their counts.
     """
 
     def __init__(self, recording: Chunked, name: str):
@@ -51,10 +50,10 @@ class _Side:
         self._kept = np.empty(0)
 
     def first(self, number: int, tally: Tally) -> np.ndarray:
-        """Read all outputs and add them to `values`; return the first `number` outputs.
+        """Add all outputs to `values`, and return the first `number` outputs.
 
         Raises:
-            ValueError: When there are no further outputs to count.
+            ValueError: When there are not more than `number` outputs.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
@@ -71,7 +70,7 @@ class _Side:
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
-        """Return the first `number` outputs again; `number` must be at most LAYING."""
+        """Return the first `number` outputs again, at most `LAYING` outputs."""
         return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
@@ -85,7 +84,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1; `start` must not decrease between calls."""
+        """Yield outputs start, ..., start + number - 1, where `start` must not decrease."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -97,13 +96,13 @@ class _Side:
 
 
 class OpenedInOrder:
-    """Recorded outputs during a sequential audit; see `dpjax.sources.Opened`.
+    """Recorded outputs that are open during a sequential audit; see `dpjax.sources.Opened`.
 
     Args:
         source: Outputs of both sides.
         request: Request of the method.
-        gone: Number of outputs per side that were counted and that the source no longer holds. The
-            source still holds the first `dpjax.inference.LAYING` outputs, which precede these.
+        gone: Number of outputs per side that were counted and dropped from the source. The dropped
+            outputs follow the first `dpjax.inference.LAYING` outputs.
     """
 
     held = None
@@ -154,7 +153,7 @@ class OpenedInOrder:
         return [found]
 
     def _lay(self, pilots: list[Outputs]) -> Search:
-        """Determine cells from the first outputs of both sides, and count these outputs in them."""
+        """Determine cells from the first outputs of both sides, and count these outputs."""
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
@@ -171,14 +170,14 @@ class OpenedInOrder:
         return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Raise NotImplementedError, since a sequential audit has only one search round."""
+        """Raise NotImplementedError, because a sequential audit has only one search round."""
         raise NotImplementedError
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Count the next outputs; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When outputs are requested that precede the last counted ones.
+            ValueError: When outputs are requested that precede the last counted output.
         """
         assert self._cells is not None and marked.size is not None
         counts = np.zeros((1, 2, marked.num_marks), np.int64)

@@ -1,9 +1,9 @@
 """Repeated noise: two runs at one database with the same outputs in the same order.
 
 Let a run consist of n independent draws from a distribution Q. Whatever Q is, the probability of
-the outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of these outputs that
-equal x. So a second run has the same outputs with at most that probability. If all outputs are
-equal, this bound is 1, and a repetition shows nothing.
+the outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of the outputs that equal
+x. The product bounds the probability that a second run has the same outputs. If all outputs are
+equal, the bound is 1.
 """
 
 import numpy as np
@@ -15,17 +15,17 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Repeated outputs with at least this surprise, in nats, are not due to chance (e^-40)."""
+"""Least surprise in nats at which repeated outputs are not due to chance (e^-40)."""
 
 
 class Repeats(ValueError):
-    """Error that two runs had equal outputs; an audit turns it into a verdict.
+    """Error that two runs had equal outputs, which an audit turns into a verdict.
 
     Args:
         name: Name of the source, for display.
-        counted: Evidence: what the two runs are, and the number and surprise of the equal outputs.
-        pairs: The pair at which the repetition occurred.
-        side: 0 at the database, 1 at its neighbor.
+        counted: Evidence of the repetition.
+        pairs: Pair of databases at which the repetition occurred.
+        side: Side at which the repetition occurred: 0 for the database, 1 for the neighbor.
         settings: Options of the source that affect the result.
     """
 
@@ -48,12 +48,12 @@ class Repeats(ValueError):
 
 
 def nats_of(outputs: Outputs, size: int) -> float:
-    """Return the surprise of a sequence of outputs: minus the log of prod f(x_i), in nats.
+    """Return the surprise of a sequence of outputs, -ln(prod f(x_i)), in nats.
 
-    Outputs are compared by their labels and their first numbers.
+    Only the labels and the first numbers of outputs are compared.
 
     Args:
-        outputs: At least `size` outputs.
+        outputs: Batch of at least `size` outputs.
         size: Number of first outputs to use.
     """
     values = outputs.values[:size, 0] + 1j * outputs.labels[:size]
@@ -62,5 +62,5 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:
-    """Return bytes that are equal if and only if the first `size` outputs are equal bit for bit."""
+    """Return bytes that are equal if and only if the first outputs are equal bit for bit."""
     return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

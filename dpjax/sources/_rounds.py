@@ -1,30 +1,33 @@
 """Division of draws between search and confirmation, and between the rounds of a search.
 
-If there are many pairs, most have small bounds. A first round of the search identifies them with
-few draws, and a second round spends the remaining draws on the better pairs.
+If there are many pairs, most pairs have small bounds. The first round of the search ranks all pairs
+with few draws, and the second round spends the remaining draws on the best pairs.
 """
 
 from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Share of all draws that the search uses: for several pairs, and for a single pair."""
+"""Share of all draws that the search uses: _SEARCH_SHARE for several pairs, and _OF_ONE_PAIR for a
+single pair."""
 
 _FIRST_SHARE = 5 / 11
 """Share of the search's draws that the first round uses, over all pairs."""
 
 _ALWAYS_KEPT, _KEPT_SHARE = 2, 0.25
-"""Minimum number of pairs in the second round, and their usual share of all pairs."""
+"""The second round of a search has at least _ALWAYS_KEPT pairs, and usually the share _KEPT_SHARE
+of all pairs."""
 
 
 class Rounds(NamedTuple):
     """Numbers of samples per side in the stages of one audit.
 
     Attributes:
-        num_samples: Samples per side of every pair in the first round of the search.
-        num_kept: Number of pairs in the second round of the search; 0 if there is no such round.
-        num_again: Samples per side of each pair in the second round.
-        num_confirm: Fresh samples per side of the chosen pair, N.
+        num_samples: Number of samples per side of every pair in the first round of the search.
+        num_kept: Number of pairs in the second round of the search, or 0 if there is only one
+            round.
+        num_again: Number of samples per side of each pair in the second round of the search.
+        num_confirm: N, the number of fresh samples per side of the chosen pair.
     """
 
     num_samples: int
@@ -33,7 +36,7 @@ class Rounds(NamedTuple):
     num_confirm: int
 
     def searched(self, num_pairs: int) -> int:
-        """Return the number of samples per side of the whole search, over all pairs."""
+        """Return the number of samples per side in the search, summed over all pairs."""
         return num_pairs * self.num_samples + self.num_kept * self.num_again
 
 
@@ -42,8 +45,8 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
 
     Args:
         num_pairs: Number of pairs, at least 1.
-        num_search: Samples per side of the search, over all pairs.
-        num_confirm: Fresh samples per side of the chosen pair, N.
+        num_search: Number of samples per side in the search, summed over all pairs.
+        num_confirm: N, the number of fresh samples per side of the chosen pair.
     """
     if num_pairs <= _ALWAYS_KEPT:
         return Rounds(num_search // num_pairs, 0, 0, num_confirm)
@@ -54,7 +57,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
 
 
 def rounds_within(num_pairs: int, num_draws: int) -> Rounds:
-    """Divide `num_draws` samples per side, over all pairs, among search and confirmation."""
+    """Divide a total number of samples per side among search and confirmation."""
     share = _OF_ONE_PAIR if num_pairs == 1 else _SEARCH_SHARE
     search = round(share * num_draws)
     return rounds_of(num_pairs, search, num_draws - search)

@@ -20,9 +20,8 @@ class _Hash(Protocol):
 def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
     """Return an ID of each database and each neighbor, int64 [pairs, 2 sides].
 
-    Equal databases have equal IDs. Arrays, numbers, strings, and lists, tuples and dicts of these
-    are equal if their contents and types are, since a mechanism may treat 1 and 1.0 differently.
-    Other objects are equal only to themselves.
+    Equal databases have equal IDs. Arrays, numbers, strings, lists, tuples and dicts are equal if
+    their contents and types are equal. Other objects are equal only to themselves.
 
     Args:
         pairs: Pairs of databases of any kind.
@@ -37,7 +36,7 @@ def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
 
 
 def _fingerprint(database: object) -> object:
-    """Return a digest of a database's content; if the content is unknown, the object's identity."""
+    """Return a digest of a database's content, or the object's identity for unknown types."""
     digest = blake2b(digest_size=16)
     try:
         known = _fed(digest, database)
@@ -47,7 +46,7 @@ def _fingerprint(database: object) -> object:
 
 
 def _fed(digest: _Hash, value: Any) -> bool:
-    """Update a hash by the content of a value; return False if the content cannot be hashed."""
+    """Update a hash by the content of a value, and return whether the content can be hashed."""
     if isinstance(value, jax.Array):
         value = np.asarray(value)
     if isinstance(value, np.ndarray | np.generic):

@@ -14,19 +14,19 @@ Raw = np.ndarray | Sequence[object]
 """A batch of raw outputs, as a mechanism returns them."""
 
 Seeds = int | Iterable[int]
-"""The seed of a batch, or a seed for each of its outputs."""
+"""The seed of a batch, or the seeds of all outputs in a batch."""
 
 
 class Span(NamedTuple):
     """A range of outputs to draw at one database.
 
     Attributes:
-        outputs: Numbers of the outputs.
+        outputs: Indices of the outputs.
         words: Words from which seeds are derived.
-        saw: Function to call with the number of outputs of each batch, for the progress.
-        cut: Maximum number of outputs per batch, if each output has its own seed; or None.
+        saw: Function that is called with the number of outputs of each batch, for the progress.
+        cut: Maximum number of outputs per batch if each output has its own seed, or None.
         done: Number of outputs at the start of the range that are already known and not drawn
-            again; this requires that each output has its own seed.
+            again. A number above 0 requires that each output has its own seed.
     """
 
     outputs: range
@@ -40,9 +40,8 @@ Draw = Callable[[object, Span], Iterator[Raw]]
 """Function from a database and a span to an iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""A plural noun that messages use for two runs, and the raw outputs of both runs at both sides.
-
-The outputs are nested lists, [2 runs][2 sides].
+"""A plural noun for two runs in messages, and the raw outputs of both runs at both sides, as lists
+[2 runs][2 sides].
 """
 
 
@@ -51,7 +50,7 @@ def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
 
     Args:
         words: Seed words that specify the audit, the pair, the side and the stage.
-        batch: Number of the batch.
+        batch: Index of the batch.
 
     Returns:
         The seed, for `numpy.random.default_rng` or any other generator.
@@ -66,7 +65,8 @@ def in_order(
     """Yield the result of `call` for each task, in the order of the tasks.
 
     Args:
-        call: Function to call for each task; picklable if the executor uses processes.
+        call: Function to call for each task. The function must be picklable if the executor uses
+            processes.
         tasks: Arguments of each call.
         executor: Executor that makes the calls, or None to make them in this thread.
         ahead: Maximum number of submitted tasks, which limits the results in memory.
@@ -99,16 +99,15 @@ def seeds_of_calls(
     """Divide outputs into batches, and yield the size and the seeds of each batch.
 
     Args:
-        span: Outputs to draw. The seed of a batch belongs to the batch as a whole. Therefore, a
-            span that does not begin at a multiple of `batch_size` has a sequence of seeds of its
-            own.
+        span: Outputs to draw. A span that does not begin at a multiple of `batch_size` has a
+            sequence of seeds of its own.
         batch_size: Number of outputs that share the seed of a batch.
         batched: Whether a batch is one call with one seed. If False, each output has its own seed,
-            which is derived from the seed of the batch and does not depend on `span.cut`.
+            which does not depend on `span.cut`.
 
     Yields:
-        Tuples of a number of outputs and their seeds: a single seed below 2^63 if `batched`,
-        otherwise an int64 array with a seed for each output.
+        Tuples of a number of outputs and their seeds. The seeds are a single seed below 2^63 if
+        `batched` is True, and an int64 array with a seed for each output if not.
     """
     outputs, words, cut = span.outputs, span.words, span.cut
     if outputs.start % batch_size:

@@ -1,4 +1,4 @@
-"""Notes on drawn outputs that a search counted: outside a finite space, or all the same."""
+"""Notes on outputs of a search that are outside of a finite space, or all equal."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def notes_of_search(
 
 
 def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
-    """Return a note on the share of outputs outside a finite space, or an empty list."""
+    """Return a note on the share of outputs outside of a finite space, or an empty list."""
     if not isinstance(space, FiniteSpace):
         return []
     share = 0.0
@@ -53,7 +53,7 @@ def _unvaried(found: Sequence[Search], labels: Sequence[str]) -> list[Unvaried]:
 
 
 def _is_value(cells: Partition, cell: int) -> bool:
-    """Check whether a numeric cell holds a single value, such as one number or one vector."""
+    """Return whether a numeric cell contains a single value."""
     if cell < cells.num_alone or cells.plain():
         return False
     box = np.unravel_index((cell - cells.num_alone) % int(np.prod(cells.shape)), cells.shape)

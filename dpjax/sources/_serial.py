@@ -1,13 +1,13 @@
 """Tests whether outputs look independent in the order in which they were recorded.
 
-Write 1 for each output at which an event occurs, and 0 for all others. If the event occurs
-independently at every output, all orders are equally likely, given the numbers of 0s and 1s. The
-number of runs of 1s then has a hypergeometric distribution (Wald and Wolfowitz). The same holds
-after a reordering that makes every k-th output adjacent; few runs then show a dependence between
-outputs at distance k.
+Write 1 for each output at which an event occurs, and 0 for each other output. If the event occurs
+independently at every output, all orders of the 0s and 1s are equally likely, and the number of
+runs of 1s has a hypergeometric distribution (Wald and Wolfowitz). The distribution is the same
+after a reordering that makes every k-th output adjacent. Few runs after the reordering show a
+dependence between outputs at distance k.
 
 If outputs can be ranked, the sum of products of ranks at distance k has a known mean and variance
-over all orders. This sum shows weak dependence that the runs of a single event miss.
+over all orders. The sum shows weak dependence that the runs of a single event miss.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
@@ -28,30 +28,28 @@ _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
 """Distances between outputs, in positions, at which dependence is tested."""
 
 _CHANCE = 1e-6
-"""Maximum probability of a doubt about either side if all outputs are independent."""
+"""Maximum probability of a doubt if all outputs are independent."""
 
 _FARTHEST = 2**16
-"""Maximum distance up to which correlations are summed, and maximum number of ranked outputs."""
+"""Maximum distance of outputs whose correlations are summed, and maximum number of ranked
+outputs."""
 
 _TWO_RUNS = 2
 
 _LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
-"""Minimum number and minimum variance of ranks in [0, 1] for the test of products of ranks.
-
-If there are fewer ranks, or many ties, the sum of products is not nearly normal.
-"""
+"""Minimum number and minimum variance of ranks in [0, 1] for the test of products of ranks."""
 
 
 def notes_of_order(
     name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
 ) -> list[Doubt]:
-    """Return a warning if successive outputs are correlated; it states the effective sample size.
+    """Return a warning that states the effective sample size if outputs are correlated.
 
     Args:
         name: Name of the side.
-        splits: Sequences of 0s and 1s in recorded order, bool [n] each; for example, whether the
-            event occurred.
-        values: Values [n] that can be ranked, such as the positions of cells on a line, or None.
+        splits: Sequences of 0s and 1s in recorded order, bool [n] each, such as the occurrences of
+            an event.
+        values: Values [n] to rank, such as the positions of cells on a line, or None.
     """
     ways: list[tuple[np.ndarray, Callable[[np.ndarray, list[int]], list[float]]]]
     ways = [(split, _chances_of_runs) for split in splits]
@@ -89,7 +87,7 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return how many independent outputs would estimate a share as precisely as these outputs.
+    """Return how many independent outputs would estimate a share as precisely.
 
     Args:
         correlation: Autocorrelation of the outputs at distances 0, 1, ..., [distances].
@@ -111,7 +109,7 @@ def _correlations(happened: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Return the ranks of values, scaled to (0, 1); tied values have their mean rank."""
+    """Return the ranks of values, scaled to (0, 1), with the mean rank for tied values."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return ((np.cumsum(counts) - counts / 2) / len(values))[places]
 
@@ -119,7 +117,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _chances_of_ranks(ranks: np.ndarray, distances: list[int]) -> list[float]:
     """Return an approximate p-value for each distance, from sums of products of ranks.
 
-    Each sum is over all pairs of outputs at the distance; large sums show dependence.
+    A large sum over all pairs of outputs at a distance shows dependence.
     """
     centred, found = ranks - ranks.mean(), []
     size, variance = len(ranks), centred.var()
@@ -136,7 +134,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
-    """Return a p-value for each distance k, from the number of runs of 1s at every k-th output."""
+    """Return a p-value for each distance k, from numbers of runs of 1s at every k-th output."""
     asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
     for distance in distances:
         size = happened.size // distance * distance

@@ -1,23 +1,21 @@
 """Detection of draws that both sides share: copies in any order, common rows, or one seed.
 
-A bound on the ratio of two probabilities assumes that the two sides are independent. If both
-sides hold the same outputs, any mechanism looks private. Shared outputs are detected in two ways.
+A bound on the ratio of two probabilities assumes that the two sides are independent. If both sides
+contain the same outputs, any mechanism looks private. Shared outputs are detected in two ways.
 
 Values: consider a value that occurs c times in total, with an even c. Whatever the two
-distributions are, it occurs equally often on both sides with a probability of at most
-h(c) = C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two
-sides are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). If the sides are
-independent, the expected product is at most 1, so the product is rarely large (by Markov's
-inequality, or Ville's at any time). This holds if the counts of different values are independent.
-The counts are in fact dependent, since they add up to the numbers n and m of outputs on the two
-sides. But this dependence increases probabilities by a factor of at most n + m + 1, the number of
-possible totals: the actual total can be made the most likely one (Darroch). For example, a real
-that occurs once on each side has h = 1/2. The order of outputs does not matter.
+distributions are, the value occurs equally often on both sides with a probability of at most h(c) =
+C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two sides
+are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). If the sides are independent,
+and if the counts of different values are independent, the expected product is at most 1, so the
+product is rarely large (by Markov's inequality, or Ville's at any time). The counts are dependent,
+because they add up to the numbers n and m of outputs on the two sides. The dependence increases
+probabilities by a factor of at most n + m + 1, the number of possible totals (Darroch). For
+example, a real that occurs once on each side has h = 1/2. The order of outputs does not matter.
 
-Order: if there are few distinct outcomes, their counts show nothing, but a long sequence of
-outcomes does not occur twice by chance. A long sequence of ranks does not occur twice by chance,
-either: if the same noise is added to two statistics, as with a fixed seed, the values differ, but
-their ranks are the same.
+Order: a long sequence of outcomes does not occur twice by chance, even if there are few distinct
+outcomes. A long sequence of ranks does not occur twice by chance, either. If the same noise is
+added to two statistics, as with a fixed seed, the ranks of the outputs are equal.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".
@@ -31,7 +29,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, order_nats
 
 _CHANCE = 1e-9
-"""Maximum probability of refusing two sides that were drawn independently."""
+"""Maximum probability of an error if both sides were drawn independently."""
 
 _ANEW = "Draw the outputs at the neighbor anew, with randomness of their own."
 
@@ -49,11 +47,11 @@ def refuse_same_origin(x: object, y: object) -> None:
 
 
 def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
-    """Refuse two sides that share draws; see the module's docstring.
+    """Raise an error if both sides share draws.
 
     Raises:
-        ValueError: When both sides share draws. If the sides are independent, this happens with a
-            probability below 1e-9, whatever their distributions are.
+        ValueError: When both sides share draws. If the sides are independent, the probability of an
+            error is below 1e-9, whatever the distributions are.
     """
     hashes = np.union1d(x.hashes, y.hashes)
     hashes = hashes[hashes <= min(x.limit, y.limit)]
@@ -85,7 +83,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
 
 
 def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
-    """Return the number of first outputs whose ranks agree and cannot agree by chance, or 0.
+    """Return the number of first outputs with equal ranks, or 0 if ranks may agree by chance.
 
     Args:
         x: First outputs at the database, [m].

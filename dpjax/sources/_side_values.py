@@ -1,4 +1,4 @@
-"""Summary of the values of one side, in constant memory, by which repeated draws are detected."""
+"""Summary of the values of one side, in constant memory, for the detection of repeated draws."""
 
 from hashlib import blake2b
 
@@ -9,45 +9,43 @@ from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Surprise of a sequence, in nats, above which it cannot recur by chance.
-
-The probability of a recurrence is e^-60, or about e^-30 if batches are sorted.
+"""Surprise in nats above which a sequence is assumed not to recur by chance. The probability of a
+recurrence is e^-60, or about e^-30 if batches are sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Values of s that `log_evidence` tries, as fractions of the distance from h to 1."""
+"""Values of s in `log_evidence`, as fractions of the distance from h to 1."""
 
 _ONCE = 32
-"""A sequence with at least this number of values that occur once cannot recur by chance.
-
-The probability that independent draws agree on all of these values is below 2^-60.
+"""A sequence with at least this number of values that occur once is assumed not to recur by chance.
+The probability that independent draws agree on so many values is below 2^-60.
 """
 
 _ORDERED = 2**14
-"""Number of first outputs of a sequence that decide whether it can recur by chance."""
+"""Number of first outputs of a sequence that decide whether the sequence can recur by chance."""
 
 _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Possible lengths of the beginning of a side; later outputs are searched for a repetition of it.
-
-The shortest beginning that cannot recur by chance is used.
+"""Later outputs of a side are searched for a repetition of the first outputs. The numbers are
+possible lengths of the searched sequence, of which the shortest one that cannot recur by chance is
+used.
 """
 
 _RANKED = 512
-"""Number of first outputs whose ranks are compared with those of the other side."""
+"""Number of first outputs whose ranks are compared between the two sides."""
 
 _ROWS = 2**18
 
 _KNOWN = 2**17
-"""Maximum number of texts whose digests are kept for the next outputs."""
+"""Maximum number of texts whose digests are kept for later outputs."""
 
 
 class SideValues:
-    """Counts of the values of one side whose hashes are the smallest, in constant memory.
+    """Counts of the values of one side with the smallest hashes, in constant memory.
 
-    Since the selection depends only on hashes, the other side counts the same values.
+    Both sides count the same values, because the selection depends only on hashes.
 
     Attributes:
         hashes: Hashes of the k counted values, uint64 [k], ascending.
@@ -55,11 +53,11 @@ class SideValues:
         limit: Largest hash of a value that is counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
-        again: Numbers of the outputs at which a long repeated sequence begins for the first and for
-            the second time; or None if there is no such sequence.
+        again: Indices of the outputs at which a long repeated sequence begins for the first and for
+            the second time, or None if no long sequence repeats.
         spacings: Spacings between values that are floats.
-        leading: First outputs, reduced to their first numbers, float64 [m]; empty for outputs that
-            are not numbers.
+        leading: First numbers of the first outputs, float64 [m]. The array is empty for outputs
+            that are not numbers.
     """
 
     def __init__(self):
@@ -100,7 +98,7 @@ class SideValues:
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Search a new chunk for the side's first outputs, and earlier chunks for an equal one."""
+        """Search a new chunk for the first outputs of the side, and for equal earlier chunks."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()
@@ -125,10 +123,10 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
     A coincidence is, for example, that a value occurs equally often on both sides. The assumption
     is that each of n coincidences has a probability of at most h. The evidence is a product with
-    one factor per coincidence: s / h if it happened, and (1 - s) / (1 - h) if it did not, with some
-    s > h. Under the assumption, the expected product is at most 1, so the product is rarely large
-    (Ville's inequality). Several values of s are tried; the result is the log of the largest
-    product, minus the log of the number of these values.
+    one factor per coincidence: s / h if the coincidence happened, and (1 - s) / (1 - h) if it did
+    not happen, with some s > h. Under the assumption, the expected product is at most 1, so the
+    product is rarely large (Ville's inequality). The result is the log of the largest product over
+    several values of s, minus the log of the number of values.
 
     Args:
         chance: Maximum probability h of each coincidence, [n], below 1.
@@ -143,10 +141,10 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
 
 def order_nats(hashes: np.ndarray) -> float:
-    """Return the surprise of a sequence, in nats: minus its log-likelihood.
+    """Return the surprise of a sequence, which is minus its log-likelihood, in nats.
 
-    The likelihood is that of the Markov chain that fits the sequence best. Sorted and cyclic
-    sequences therefore have little surprise.
+    The likelihood is computed for the Markov chain that fits the sequence best, so that sorted and
+    cyclic sequences have little surprise.
     """
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
@@ -155,7 +153,7 @@ def order_nats(hashes: np.ndarray) -> float:
 
 
 def cannot_recur(hashes: np.ndarray) -> bool:
-    """Return whether a sequence of outputs, given by hashes [n], is too long to recur by chance."""
+    """Return whether a sequence of outputs is too long to recur by chance, given hashes [n]."""
     if len(hashes) < 2:
         return False
     counts = np.unique(hashes, return_counts=True)[1]
@@ -165,11 +163,11 @@ def cannot_recur(hashes: np.ndarray) -> bool:
 def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.ndarray:
     """Return a hash of each output, uint64 [n].
 
-    Equal outputs have equal hashes, in all processes, and whatever the types of the numbers are.
+    Equal outputs have equal hashes in all processes, whatever the types of the numbers are.
 
     Args:
         outputs: Numbers [n] or [n, d], labels [n] or objects [n].
-        known: Digests of texts, to which those of new texts are added.
+        known: Digests of texts, to which the digests of new texts are added.
     """
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)

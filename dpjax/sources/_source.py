@@ -1,7 +1,4 @@
-"""Interface of sources, which provide outputs for every run, pair, side and stage of an audit.
-
-They provide outputs either as counts in cells or as arrays.
-"""
+"""Interface of sources, which provide the outputs of an audit as counts in cells or as arrays."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
@@ -22,35 +19,37 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Run numbers of an audit outside of a sweep: a single run with the number 0."""
+"""Indices of the runs of an audit outside of a sweep: a single run with the index 0."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
-"""Function that returns the expected bound, given a partition, its counts [2 halves, 2 sides,
-cells], N, and the number of partitions that are compared."""
+"""Function that returns the expected bound, given a partition, counts [2 halves, 2 sides, cells],
+N, and the number of partitions that are compared."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a counting method requests of a source.
+    """Request of a counting method to a source.
 
     Attributes:
         rounds: Function that returns the numbers of draws in search and confirmation, given the
             number of pairs.
         region: Region of outputs that events may contain, in the caller's form, or None for all
             outputs.
-        promise: Function that returns the lower bound to be expected, given a pilot's counts.
+        promise: Function that returns the expected lower bound, given the counts of a pilot.
         key: Typed key of all runs.
-        execution: Layout of the computation on the machine.
-        runs: Run numbers, int32 [runs].
-        kept: Dict in which the source stores what later batches of runs reuse.
-        block: Draws per block, a power of 2; 0 to derive it from the numbers of draws.
-        in_order: Whether the audit is sequential. If so, cells are determined anew as outputs
+        execution: Execution options, which never change the counts.
+        runs: Indices of the runs, int32 [runs].
+        kept: Dict in which the source stores values for later batches of runs.
+        block: Number of draws per block, a power of 2, or 0 to derive the number from the numbers
+            of draws.
+        in_order: Whether the audit is sequential. If True, cells are determined anew as outputs
             arrive, and recorded outputs are counted in order instead of being split at random.
-        each: Whether every output is expensive. If so, progress is reported after each output, and
-            every output is kept.
-        held: `OpenedInTurn.held` of the earlier audit that this one continues, or None.
+        each: Whether every output is expensive. If True, progress is reported after each output,
+            and every output is kept.
+        held: `OpenedInTurn.held` of the earlier audit that is continued, or None.
         seconds: For a host source, maximum duration of drawing in the search, in seconds for each
-            side of each pair, or None for no limit. It replaces the source's own time limit.
+            side of each pair, or None for no limit. The number replaces the source's own time
+            limit.
     """
 
     rounds: Callable[[int], Rounds]
@@ -68,18 +67,19 @@ class Request:
 
 
 class Marked(NamedTuple):
-    """The fresh outputs that a source should count, and a mark for each cell.
+    """The fresh outputs that a source counts, and a mark for each cell.
 
     Attributes:
-        pairs: Number of the pair of each run, int64 [runs].
-        marks: Mark of each cell, int64 [runs, cells]; cells with the same mark are counted
+        pairs: Index of the pair of each run, int64 [runs].
+        marks: Mark of each cell, int64 [runs, cells]. Cells with the same mark are counted
             together.
-        num_marks: Number of marks; every mark is in [0, num_marks).
-        first: Number of the first fresh output to count; in the streamed layout, a multiple of the
-            block size.
-        size: Number of outputs to count per side; if None, all from `first` up to N.
-        sides: Number of outputs to count at the database and at its neighbor, int64 [runs, 2].
-            If given, it replaces `size`; then `Opened.shares` must be true.
+        num_marks: Number of marks. Every mark is in [0, num_marks).
+        first: Index of the first fresh output to count, which is a multiple of the block size in
+            the streamed layout.
+        size: Number of outputs to count per side. If `size` is None, all outputs from `first` up to
+            N are counted.
+        sides: Numbers of outputs to count at the database and at its neighbor, int64 [runs, 2],
+            instead of `size`. Such numbers are valid only if `Opened.shares` is True.
     """
 
     pairs: NDArray[np.int64]
@@ -90,7 +90,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the number of the first output after those to count, int64 [runs, 2 sides]."""
+        """Return the index after the last output to count, int64 [runs, 2 sides]."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size
@@ -98,7 +98,7 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """A source that was opened for a batch of runs, at some pairs of databases.
+    """A source that is open for a batch of runs, at some pairs of databases.
 
     Attributes:
         pairs: Pairs of databases to compare.
@@ -113,10 +113,11 @@ class Opened(AtPairs, Protocol):
     """An open source that counts outputs in cells.
 
     Attributes:
-        tally: Counts and progress so far.
-        num_confirm: Fresh samples per side, N; after a search with a time limit, N may be smaller
-            than requested.
-        shares: Whether the numbers of fresh outputs of the two sides may differ; their sum is 2 N.
+        tally: Counts and progress of the audit so far.
+        num_confirm: N, the number of fresh samples per side. After a search with a time limit, N
+            may be smaller than requested.
+        shares: Whether the numbers of fresh outputs of the two sides may differ. The sum of the
+            numbers is 2 N.
         region: Region in words.
     """
 
@@ -127,31 +128,31 @@ class Opened(AtPairs, Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Notes for the reader of the result, so far."""
+        """Notes for the result, so far."""
         ...
 
     def search(self) -> list[Search]:
-        """Determine the cells of every pair, and count the first round of the search in them.
+        """Determine the cells of every pair, and count the first round of the search.
 
         Returns:
-            One search per pair; its `halves` are counts [runs, 2 halves, 2 sides, cells].
+            One `Search` per pair, with counts [runs, 2 halves, 2 sides, cells].
         """
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw the second round of the search at some pairs; count it in the first round's cells.
+        """Draw the second search round at some pairs, and count its outputs.
 
         Args:
-            kept: Numbers of the pairs of each run, int64 [runs, kept].
+            kept: Indices of the pairs of each run, int64 [runs, kept].
 
         Returns:
-            Counts of the second round alone, int64 [runs, kept, 2 halves, 2 sides, cells], where
-            `cells` is the size of the largest partition.
+            Counts of the second round alone, int64 [runs, kept, 2 halves, 2 sides, cells]. The
+            length of the last axis is the size of the largest partition.
         """
         ...
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Count fresh outputs of one pair per run; equal requests count the same outputs.
+        """Count fresh outputs of one pair per run. Equal requests count the same outputs.
 
         Returns:
             Counts of the requested outputs alone, int64 [runs, 2 sides, marks].
@@ -160,22 +161,22 @@ class Opened(AtPairs, Protocol):
 
 
 class OpenedInTurn(Opened, Protocol):
-    """An open source in a sequential audit, which determines cells anew as outputs arrive.
+    """An open source of a sequential audit, which determines cells anew as outputs arrive.
 
     Attributes:
-        lays_once: Whether other outputs would determine the same cells, so that determining them
-            anew is a waste.
+        lays_once: Whether all outputs determine the same cells.
     """
 
     lays_once: bool
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine the cells of a pair anew, from the search set and the first fresh outputs.
+        """Determine the cells of a pair anew, from the search set and from fresh outputs.
 
-        Later calls of `count` use these cells. There must be a single run with `Request.in_order`.
+        Later calls of `count` use the new cells. There must be a single run with
+        `Request.in_order`.
 
         Args:
-            pair: Number of the pair.
+            pair: Index of the pair.
             size: Number of fresh outputs per side that determine the cells.
 
         Returns:
@@ -185,9 +186,9 @@ class OpenedInTurn(Opened, Protocol):
 
     @property
     def held(self) -> JsonObject | None:
-        """First outputs as JSON values, so that a continued audit need not draw them again.
+        """First outputs as JSON values, for an audit that continues.
 
-        The value is None if a continued audit draws or reads these outputs again.
+        The value is None if an audit that continues draws or reads the first outputs again.
         """
         ...
 
@@ -212,7 +213,7 @@ class Arrays(AtPairs, Protocol):
 
     @property
     def sizes(self) -> tuple[int, int] | None:
-        """Samples per side (n, N) in search and confirmation, or None if the method decides."""
+        """Samples per side (n, N) in search and confirmation set, or None if the method decides."""
         ...
 
     def relabel(self, output: object) -> object:
@@ -220,7 +221,7 @@ class Arrays(AtPairs, Protocol):
         ...
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return notes on outputs outside the finite space.
+        """Return notes on outputs outside of the finite space.
 
         Args:
             shares: Share of the outputs with each outcome, at both sides of a pair, [2, outcomes].
@@ -229,20 +230,20 @@ class Arrays(AtPairs, Protocol):
 
 
 class Smoothing(Protocol):
-    """Function that returns the bandwidth of the confirmation, by which integers are smoothed."""
+    """Function that returns the bandwidth with which the confirmation smooths integers."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
         """Return the bandwidth.
 
         Args:
             pilots: Search sets of both sides, [n] each.
-            num_confirm: Confirmation samples per side, N.
+            num_confirm: N, the number of confirmation samples per side.
         """
         ...
 
 
 class Trust(NamedTuple):
-    """What a recipe that names code may do.
+    """Permissions of a recipe that names code.
 
     Attributes:
         imports: Modules that may be imported, with their submodules.
@@ -257,9 +258,9 @@ class Source:
     """Base class of the subjects of audits: sources of outputs at pairs of databases.
 
     Attributes:
-        kind: Name of this class in recipes, and on the command line if `asked` is set.
-        asked: Help text and metavar of the command-line option that names the source; "" if there
-            is no such option.
+        kind: Name of the class in recipes, and on the command line if `asked` is set.
+        asked: Help text and metavar of the command-line option that names the source. The help text
+            is "" if there is no option.
         takes_pairs: Whether the caller gives pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
         has_canaries: Whether the source gives scores of canaries from one run instead of outputs.
@@ -267,8 +268,8 @@ class Source:
         side_by_side: Whether many runs are computed simultaneously instead of one after the other.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
-        counts_again: Whether a continued audit counts the earlier audit's outputs again. If False,
-            only new outputs are counted, so the source may discard earlier ones.
+        counts_again: Whether an audit that continues counts the outputs of the earlier audit again.
+            If False, the audit counts only new outputs, so the source may discard earlier outputs.
     """
 
     kind: ClassVar[str] = ""
@@ -304,12 +305,12 @@ class Source:
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """Notion and claim that the subject itself states, or None if it states none."""
+        """Notion and claim that the subject states, or None if there is no stated claim."""
         return None
 
     @property
     def usual_pairs(self) -> object:
-        """Default pairs, or None if the caller must give pairs or the source has its own."""
+        """Default pairs, or None if the caller gives the pairs or the source has its own pair."""
         return None
 
     def with_time_used(self, seconds: float) -> Self:
@@ -317,7 +318,7 @@ class Source:
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return a sentence on why a method cannot audit the source, or None if it can."""
+        """Return why a method cannot audit the source, or None if the method can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -334,7 +335,7 @@ class Source:
             region: Region in the caller's form, or None.
             key: Typed key of all runs.
             smoothing: Function that returns the bandwidth with which integers of a wide range are
-                smoothed, or None if they must not be smoothed.
+                smoothed, or None if integers must not be smoothed.
         """
         raise NotImplementedError
 
@@ -344,8 +345,8 @@ class Source:
         """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
 
         Args:
-            words: Words of the key of all runs; not needed for a recorded run.
-            run: Number of the run.
+            words: Words of the key of all runs, which recorded runs do not need.
+            run: Index of the run.
 
         Raises:
             ValueError, TypeError: When the scores or the coins are invalid.
@@ -366,12 +367,13 @@ class Source:
             trust: Permissions to import code and to run programs.
 
         Raises:
-            ValueError: When the source is not permitted, is unknown, or cannot be created.
+            ValueError: When the source is not permitted, when it is unknown, or when it cannot be
+                created.
             TypeError: When the content has an invalid form.
         """
         raise NotImplementedError
 
 
 def parts_note(entries: Sequence[str]) -> str:
-    """Return a note that lists the parts of an output in their order in the vector of features."""
+    """Return a note that lists the parts of an output in the order of its numbers."""
     return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."

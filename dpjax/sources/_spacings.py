@@ -1,19 +1,18 @@
 """Detection of near-copies within one side, such as resamples with a little noise.
 
-Sort the outputs of both sides. If they have a density, two adjacent spacings a and b are
+Sort the outputs of both sides. If outputs have a density, two adjacent spacings a and b are
 exchangeable and nearly exponential, so that min(a, b) / (a + b) is below t with probability 2t.
-Near-copies are far closer to each other than to other outputs, so they make this ratio small.
-Disjoint pairs of spacings are nearly independent. The number of pairs whose ratio is below
-t = 1/1000 is therefore compared with a binomial distribution, with a probability of 3/1000 per
-pair.
+Near-copies are far closer to each other than to other outputs, so they make the ratio min(a, b) /
+(a + b) small. Disjoint pairs of spacings are nearly independent. The number of pairs whose ratio is
+below t = 1/1000 is therefore compared with a binomial distribution, with a probability of 3/1000
+per pair.
 
-A distribution may itself form clouds around some values, as rounded values with a little noise do.
-But unless the two distributions are far apart, two outputs of a cloud come from different sides
-about as often as from the same side, whereas near-copies always come from the same side.
+A distribution may form clouds around some values, as rounded values with a little noise do. Unless
+the two distributions are far apart, two outputs of a cloud come from different sides about as often
+as from the same side. Near-copies always come from the same side.
 
-Values that differ by a few units in the last place are merged first, since rounding may move equal
-sums of floats apart. Spacings are also compared on a logarithmic scale, on which very heavy tails
-have regular spacings.
+Values that differ by a few units in the last place are merged first. Spacings are also compared on
+a logarithmic scale, on which very heavy tails have regular spacings.
 """
 
 from typing import NamedTuple
@@ -24,22 +23,23 @@ import scipy
 from dpjax.partitions._bins import bins_of
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""Ratio of adjacent spacings that indicates near-copies, and bound on its probability.
-
-If outputs have a density, a ratio below `_RATIO` has a probability of at most `_SHARE`.
+"""A ratio of adjacent spacings below _RATIO indicates near-copies. If outputs have a density, such
+a ratio has a probability of at most _SHARE.
 """
 
 _APART = 5.0
-"""The test is valid if no cloud is over this many times as likely on one side as on the other."""
+"""The test for near-copies is valid if no cloud of values is more than this many times as likely on
+one side as on the other."""
 
 _FEWEST = 20
-"""Minimum number of pairs of spacings needed to decide whether values lie on a lattice."""
+"""Minimum number of pairs of spacings for the decision whether values lie on a lattice."""
 
 _ULPS = 16
-"""Difference up to which values count as equal, in units in the last place."""
+"""Largest difference of values that are treated as equal, in units in the last place."""
 
 _KEPT, _WINDOWS = 2**15, 2**10
-"""Maximum number of values to keep per column, and number of windows of the real line."""
+"""_KEPT is the maximum number of values that are kept per column. _WINDOWS is the number of windows
+of the real line."""
 
 _COLUMNS = 8
 """Maximum number of columns of vectors to examine."""
@@ -50,9 +50,10 @@ class NearCopies(NamedTuple):
 
     Attributes:
         pairs: Number of pairs of adjacent spacings.
-        close: Number of these pairs in which one spacing is far smaller than the other.
+        close: Number of pairs of adjacent spacings in which one spacing is far smaller than the
+            other.
         alone: Number of pairs counted in `close` whose two close values come from the same side.
-        chance: Upper bound on the probability of such evidence for independent draws.
+        chance: Upper bound on the probability of the evidence for independent draws.
     """
 
     pairs: int
@@ -64,15 +65,14 @@ class NearCopies(NamedTuple):
 class Spacings:
     """The values of one side that lie in selected windows of the real line.
 
-    The number of windows is reduced as values arrive, so that memory is constant. Near-copies are
-    in the same window, however far apart they were recorded.
+    The number of windows is reduced as values arrive, so that memory is constant.
     """
 
     def __init__(self):
         self._columns: list[_Column] = []
 
     def add(self, outputs: np.ndarray) -> None:
-        """Add outputs that are floats, [n] or [n, d]; outputs of other types are ignored."""
+        """Add outputs that are floats, [n] or [n, d], and ignore outputs of other types."""
         if outputs.dtype.kind != "f" or not len(outputs):
             return
         rows = outputs.reshape(len(outputs), -1)[:, :_COLUMNS]
@@ -87,7 +87,7 @@ class Spacings:
         return any(column.irregular for column in self._columns)
 
     def near_copies(self, other: "Spacings") -> NearCopies:
-        """Return the evidence of near-copies, from the column in which it is the strongest.
+        """Return the evidence of near-copies, from the column with the strongest evidence.
 
         Args:
             other: Spacings of the other side.
@@ -105,8 +105,8 @@ class _Column:
 
     Attributes:
         values: Distinct values, float64 [n], ascending.
-        total: Number of values so far, with repetitions and in all windows.
-        precision: Machine epsilon of the column's type; if types vary, the largest machine epsilon.
+        total: Number of all values so far, with repetitions and in all windows.
+        precision: Largest machine epsilon of the types of the column.
     """
 
     def __init__(self):
@@ -114,7 +114,7 @@ class _Column:
         self.total, self.precision = 0, 0.0
 
     def add(self, values: np.ndarray) -> None:
-        """Add the values that lie in selected windows; the first call also sets the windows."""
+        """Add the values that lie in selected windows, which the first call determines."""
         if not values.size:
             return
         self.total += values.size
@@ -135,14 +135,14 @@ class _Column:
 
     @property
     def irregular(self) -> bool:
-        """Whether hardly any ratio of adjacent spacings repeats; on a lattice, many repeat."""
+        """Whether hardly any ratio of adjacent spacings repeats, as on no lattice."""
         steps = np.diff(self.values)
         first, second = steps[: steps.size // 2 * 2].reshape(-1, 2).T
         ratios = np.unique(np.round(first / (first + second), 6))
         return first.size >= _FEWEST and ratios.size > 0.9 * first.size
 
     def window_of(self, values: np.ndarray) -> np.ndarray:
-        """Return the number of each value's window, [n], or zeros while all windows are kept."""
+        """Return the index of each value's window, [n], or zeros if all windows are kept."""
         if self._every == 1:
             return np.zeros(len(values), np.int64)
         return bins_of(self._edges, values)

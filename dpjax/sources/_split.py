@@ -14,7 +14,8 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""Minimum number of outputs (or blocks) per side, and of outputs in the search set of a side."""
+"""A side has at least _MIN_SIDE outputs (or blocks), and its search set has at least MIN_SEARCH
+outputs."""
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
@@ -32,11 +33,11 @@ def key_of_side(key: jax.Array, side: int) -> np.ndarray:
 
 
 def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Return words start, ..., start + count - 1 of a random stream; skip earlier words.
+    """Return words start, ..., start + count - 1 of a random stream.
 
     Args:
         key: Key of the stream, uint64 [2].
-        start: Number of the first word.
+        start: Index of the first word.
         count: Number of words.
 
     Returns:
@@ -50,24 +51,24 @@ def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
 class Split:
     """A recording whose outputs are split at random into a search and a confirmation set.
 
-    A random word decides to which set an output belongs. A counter-based generator computes it from
-    the audit's key and the number of the output's block. The split is therefore the same in every
-    pass over the outputs, whatever the size of the chunks.
+    A random word decides to which set an output belongs. A counter-based generator computes the
+    word from the audit's key and the index of the output's block. The split is therefore the same
+    in every pass over the outputs, whatever the size of the chunks.
 
     Args:
         recording: Outputs of one side.
         name: "x" or "y".
         key: Typed key of the audit.
-        place: Number of the side, and length of a block of dependent outputs.
+        place: Index of the side, and length of a block of dependent outputs.
         fraction: Share of the outputs in the search set.
 
     Attributes:
         name: Name for display.
         fraction: Share of the outputs in the search set.
-        values: Values of the side, with their counts.
+        values: Summary of the values of the side, with their counts.
         folds: Fold of each output of the pilot, int64 [n].
-        in_order: Cell of each of the first outputs, in recorded order, integers [n]; with blocks,
-            only outputs of the confirmation set.
+        in_order: Cells of the first outputs, in recorded order, integers [n]. With blocks, the
+            array contains only outputs of the confirmation set.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
@@ -88,7 +89,7 @@ class Split:
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield chunks, with the random word of each output; outputs of a block share a word."""
+        """Yield chunks with the random word of each output, which is equal within a block."""
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
@@ -103,7 +104,7 @@ class Split:
             start += len(chunk)
 
     def pilot(self, tally: Tally) -> np.ndarray:
-        """Return a random part of the search set: the outputs with the smallest random words.
+        """Return a random part of the search set, the outputs with the smallest random words.
 
         All outputs are read and added to `values`.
         """
@@ -144,7 +145,7 @@ class Split:
         return pilot
 
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
-        """Return the counts of the search set's two halves and the confirmation set, [3, cells]."""
+        """Count both halves of the search set and the confirmation set, [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)
@@ -176,7 +177,7 @@ class Split:
 
 
 def _fold(words: np.ndarray) -> np.ndarray:
-    """Return the fold of each output, from bits of its random word that have no other use."""
+    """Return the fold of each output, from unused bits of its random word."""
     return fold_of((words >> np.uint64(32)).astype(np.int64))
 
 

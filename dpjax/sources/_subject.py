@@ -1,4 +1,4 @@
-"""Checks of a JAX mechanism and its pairs before an audit, and a pilot of its outputs."""
+"""Validation of a JAX mechanism and its pairs before an audit, and a pilot of its outputs."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def pairs_of(mechanism: object, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: object) -> None:
-    """Refuse subjects that are data or models instead of mechanisms."""
+    """Raise an error for subjects that are data or models instead of mechanisms."""
     classes = type(mechanism).__mro__
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
         raise BadType(
@@ -62,13 +62,12 @@ def _refuse_outputs(mechanism: object) -> None:
 
 
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
-    """Convert a subject to a mechanism, and check its outputs at the first pair.
+    """Convert a subject to a mechanism, and validate its outputs at the first pair.
 
-    The outputs are checked at the database; if the neighbor has another shape, also at the
-    neighbor.
+    Outputs are validated at the database, and also at the neighbor if it has another shape.
 
     Raises:
-        ValueError: When the outputs at the neighbor are of another kind than those at the database.
+        ValueError: When the outputs at the two databases are of different kinds.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -84,7 +83,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
 
 
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
-    """Convert a subject to a mechanism; unless it is built in, check its outputs at a database."""
+    """Convert a subject to a mechanism, and validate the outputs unless it is built in."""
     if isinstance(mechanism, Mechanism):
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)
@@ -93,7 +92,7 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
-    """Refuse databases whose shape the mechanism does not accept, before anything is compiled."""
+    """Raise an error for databases whose shape the mechanism does not accept."""
     expected = getattr(mechanism, "num_queries", None)
     if expected is None and not hasattr(mechanism, "standard_pairs"):
         return
@@ -116,7 +115,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Draw a pilot at all databases of all pairs, [n] or [n, d], with keys used nowhere else."""
+    """Draw a pilot at all databases of all pairs, [n] or [n, d], with keys of its own."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))
@@ -131,10 +130,10 @@ def _draw_pilot(mechanism: Mechanism, databases: Database, key: Array) -> object
 
 
 def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the central interval that holds 99% of the outputs, in each dimension.
+    """Return the ends of the central interval that contains 99% of the outputs, in each dimension.
 
     Raises:
-        ValueError: When an output is not finite, or all outputs are equal.
+        ValueError: When an output is not finite, or when all outputs are equal.
     """
     if not np.all(np.isfinite(outputs)):
         raise BadValue(

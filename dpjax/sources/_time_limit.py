@@ -1,6 +1,6 @@
 """Numbers of outputs within a time limit, planned from the measured pace of the mechanism.
 
-A part of the limit is spent on measuring the pace, by draws that are then discarded. The rest is
+A part of the time limit is spent on draws that measure the pace and are discarded. The rest is
 divided between search and confirmation. The number of draws of each stage is fixed before its first
 draw.
 """
@@ -14,46 +14,45 @@ from dpjax.core.wording import BadValue, term
 from dpjax.sources._schedule import Draw, Span
 
 _MEASURE_SHARE = 0.25
-"""Maximum share of the time limit that measuring the pace may take."""
+"""Maximum share of the time limit for measuring the pace of the mechanism."""
 
 _PROBE_SHARE = 0.1
-"""If the first outputs at a database take more than this share of the limit, the pace there is
-measured by these outputs alone."""
+"""If the first outputs at a database take more than this share of the time limit, no further
+outputs are drawn to measure the pace at this database."""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Constants of measuring the pace at several databases.
-
-A database is measured in detail if its outputs take more than `_SLOWER` times the expected time.
-Only the first `_MOST_PROBED` databases are tried.
+"""The pace at a database is measured in detail if its first outputs take more than _SLOWER times
+the expected time. Only the first _MOST_PROBED databases are tried.
 """
 
 _BATCH_SHARE = 0.01
-"""Target duration of a batch, as a share of the limit, if batches may have any size."""
+"""Target duration of a batch, as a share of the time limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""Measuring stops if the whole audit is expected to take less than this share of the limit."""
+"""The measurement of the pace stops if the whole audit is expected to take less than this share of
+the time limit."""
 
 _MARGIN = 0.85
-"""Share of the remaining time for which draws are planned; the rest allows for a varying pace."""
+"""Share of the remaining time for which draws are planned."""
 
 _ALIKE = 1.3
-"""The sides may have different numbers of outputs if the ratio of their paces is at most this.
-
-Even if the slower side has 16/9 N outputs and the other one 2/9 N, drawing then takes at most 1.10
-times as long as with N outputs each, which is within the margin."""
+"""The two sides may have different numbers of outputs if the ratio of their paces is at most this
+number. With a ratio of 1.3, unequal numbers of outputs take at most 1.10 times as long as equal
+numbers."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Minimum samples per side in search and confirmation; an audit with fewer shows nothing."""
+"""Minimum numbers of samples per side: _LEAST_SEARCH in the search, and _LEAST_CONFIRM in the
+confirmation."""
 
 
 class Quota(NamedTuple):
-    """The number of outputs to draw in a round, and limits on drawing them.
+    """The number of outputs to draw in a round, and limits on the draws.
 
     Attributes:
         num_samples: Number of outputs at each side of each pair.
         cut: Maximum number of outputs per batch, or None if the outputs depend on the batch size.
-        seconds: Seconds for each side of each pair after which no further batch is drawn, or None
-            for no limit.
+        seconds: Number of seconds for each side of each pair after which no further batch is drawn,
+            or None for no limit.
     """
 
     num_samples: int
@@ -71,11 +70,11 @@ class Timed(Protocol):
 
 
 class Pace:
-    """The time that outputs take, measured on a few draws and later on the search.
+    """The time that outputs take, measured with a few draws and later with the search.
 
     Args:
         source: Mechanism with a time limit.
-        draw: Function that draws its outputs.
+        draw: Function that draws the outputs of the mechanism.
     """
 
     def __init__(self, source: Timed, draw: Draw):
@@ -85,14 +84,14 @@ class Pace:
         self._measured, self._share = 0.0, 0.0
 
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
-        """Measure the pace at the first database, and at other databases that are much slower.
+        """Measure the pace at the first database, and at databases that are much slower.
 
-        Plans use the slowest pace, so that they meet the limit at every database.
+        Plans use the slowest pace.
 
         Args:
             databases: Databases of all pairs.
             words: Seed words that are used for nothing else.
-            wanted: Number of outputs of the whole audit, if time allows.
+            wanted: Number of outputs in the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
         # Draw at least two outputs, since a batched function may not support a single one.
@@ -126,14 +125,14 @@ class Pace:
     def _measure_at(
         self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
     ) -> None:
-        """Draw ever larger batches, until most of the time is spent on outputs and not on startup.
+        """Draw larger and larger batches, until the time of a batch is mostly the time of outputs.
 
         Args:
             database: Database at which to draw.
             words: Seed words.
-            wanted: Number of outputs of the whole audit, if time allows.
-            first: Number of outputs that were already drawn at the database, and the seconds they
-                took.
+            wanted: Number of outputs in the whole audit, if time allows.
+            first: Number of outputs that were already drawn at the database, and the number of
+                seconds that they took.
         """
         (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
@@ -162,17 +161,17 @@ class Pace:
     def search(
         self, num_pairs: int, wanted: int, share: float, num_confirm: int, used: float
     ) -> Quota:
-        """Plan a round of the search within its share of the time left.
+        """Plan a round of the search within its share of the remaining time.
 
         Args:
             num_pairs: Number of searched pairs.
-            wanted: Samples per side and pair, if time allows.
+            wanted: Number of samples per side and pair, if time allows.
             share: Share of the remaining time that the round may take.
-            num_confirm: Samples per side of the confirmation, if time allows.
-            used: Seconds used so far.
+            num_confirm: Number of samples per side of the confirmation, if time allows.
+            used: Number of seconds used so far.
 
         Raises:
-            ValueError: When the limit allows too few outputs to show anything.
+            ValueError: When the time limit allows too few outputs.
         """
         left = max(self.limit - used, 0.0)
         seconds = share * left / (2 * num_pairs)
@@ -195,12 +194,13 @@ class Pace:
         """Return how many samples per side the time allows at the pace of the search.
 
         Args:
-            streams: For each pair and side, the number of outputs drawn and the seconds they took.
-            wanted: Samples per side, if time allows.
-            used: Seconds used so far.
+            streams: For each pair and side, the number of drawn outputs and the number of seconds
+                that they took.
+            wanted: Number of samples per side, if time allows.
+            used: Number of seconds used so far.
 
         Raises:
-            ValueError: When the limit allows too few outputs to show anything.
+            ValueError: When the time limit allows too few outputs.
         """
         # Plan for the pair whose two sides together are the slowest, since it may be chosen.
         slower = max(
@@ -228,7 +228,7 @@ class Pace:
     def _lanes(self) -> int:
         """Number of batches drawn simultaneously.
 
-        If each output needs a call of its own, it is 1, since the pace already includes all
+        If each output needs a call of its own, the number is 1, because the pace includes all
         workers.
         """
         return max(self._source.workers, 1) if self._source.batched else 1
@@ -242,7 +242,7 @@ class Pace:
         return int(seconds / whole * self._lanes * batch)
 
     def _taking(self, count: int) -> float:
-        """Return the seconds that `count` outputs take; the inverse of `_fitting`."""
+        """Return the number of seconds that `count` outputs take."""
         batch = self._source.batch_size
         if count <= batch or not self._source.batched:
             return self._fixed + self._each * count

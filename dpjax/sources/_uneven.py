@@ -1,15 +1,15 @@
-"""Detection of resampled outputs: count ratios that jump between neighboring outcomes.
+"""Detection of resampled outputs by count ratios that jump between adjacent outcomes.
 
-If many outputs are resampled from a few recorded ones, their counts repeat the random errors of
-these few. Because the counts are large, these errors then look significant. If outputs are
-integers, or lie on another lattice, no single value shows that they are copies. But under most
-mechanisms, the log ratio of an outcome's probabilities is nearly linear in the outcome, except at a
-few places. The second differences of log ratios should then not exceed their standard errors.
+If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
+the recorded outputs. Because the counts are large, the errors look significant. Under most
+mechanisms on integers or another lattice, the log ratio of an outcome's probabilities is nearly
+linear in the outcome, except at a few outcomes. The second differences of log ratios should then
+not exceed their standard errors.
 
 The statistic is the sum of squares of the standardized second differences in disjoint triples of
-neighboring cells, without the largest fifth of the squares. Its null distribution is that of a
-trimmed sum of squares of normals, approximated by a gamma distribution with the asymptotic mean and
-variance (Stigler, "The asymptotic distribution of the trimmed mean", 1973).
+adjacent cells, without the largest fifth of the squares. The null distribution is a trimmed sum of
+squares of normals, approximated by a gamma distribution with the asymptotic mean and variance
+(Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 
 import numpy as np
@@ -19,24 +19,25 @@ from numpy.typing import NDArray
 from dpjax.partitions import Partition
 
 _CHANCE = 1e-7
-"""Approximate tail probability below which a note is added; the true probability is at most ten
-times as large."""
+"""Approximate tail probability below which a note is added. The true probability of a note is at
+most ten times as large."""
 
 _LEAST_COUNT = 20
-"""Minimum count of a cell, so that the log of the count is nearly normal."""
+"""Minimum count of a cell for which the log of the count is nearly normal."""
 
 _FEWEST = 5
 """Minimum number of triples of cells for a comparison."""
 
 _MEAN, _VARIANCE = 0.350180, 0.390672
-"""Asymptotic mean and variance, per term, of a sum of squared normals without the largest fifth."""
+"""Asymptotic mean and variance, per term, of a sum of squared normals without the largest fifth of
+the squares."""
 
 
 def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note if the ratio of counts jumps between neighboring outcomes, as in resamples.
+    """Return a note if the ratio of counts jumps between adjacent outcomes, as in resamples.
 
-    Mechanisms that treat neighboring outcomes differently, such as even and odd numbers, cause the
-    note, too.
+    Mechanisms that treat adjacent outcomes differently, such as even and odd numbers, also cause
+    the note.
 
     Args:
         cells: Partition of the outputs.
@@ -69,7 +70,7 @@ def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _tail(squares: NDArray[np.float64]) -> float:
-    """Return the probability that squared normals have a trimmed sum at least that of `squares`."""
+    """Return the probability of at least the observed trimmed sum for squared normals."""
     kept = np.sort(squares)[: 4 * squares.size // 5]
     mean, variance = _MEAN * squares.size, _VARIANCE * squares.size
     return float(scipy.special.gammaincc(mean**2 / variance, kept.sum() * mean / variance))

@@ -1,4 +1,4 @@
-"""Outputs of a host mechanism, in which noise that is not random is detected."""
+"""Outputs of a host mechanism, with detection of noise that repeats."""
 
 import time
 from collections.abc import Iterator
@@ -22,18 +22,19 @@ _BEGINNINGS = (100, 1000)
 
 
 class Watched:
-    """The encoded batches of a mechanism, in which noise that is not random is detected.
+    """The encoded batches of a mechanism, with detection of noise that repeats.
 
     Args:
         draw: Function that draws raw outputs.
         encoder: Encoder of the outputs.
         pairs: Pairs of databases.
-        seed: Words of the key, and the run number.
+        seed: Words of the key, and the index of the run.
         tally: Counts and progress of the audit.
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Number of outputs drawn so far, and the seconds they took, by (pair, side).
+        taken: Number of outputs drawn so far, and the number of seconds that they took, by (pair,
+            side).
     """
 
     def __init__(
@@ -60,15 +61,15 @@ class Watched:
     def batches(
         self, pair: int, side: int, stage: int, quota: Quota, first: int = 0, done: int = 0
     ) -> Iterator[Outputs]:
-        """Yield batches of one side of a pair, until all are drawn or the time is over.
+        """Yield batches of one side of a pair, until all outputs are drawn or the time is over.
 
         Args:
-            pair: Number of the pair.
+            pair: Index of the pair.
             side: 0 for the database, 1 for its neighbor.
             stage: Stage of the run.
-            quota: Number of outputs, and limits on drawing them.
-            first: Number of the first output.
-            done: Number of first outputs to skip, since they are already known.
+            quota: Number of outputs, and limits on the draws.
+            first: Index of the first output.
+            done: Number of first outputs that are already known and skipped.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
@@ -90,7 +91,7 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """Return the number of outputs and the seconds they took, for both sides of all pairs."""
+        """Return the number of outputs and their seconds, for both sides of all pairs."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
@@ -101,10 +102,10 @@ class Watched:
         return [Unvaried((first, second), self._pairs.labels[pair])]
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
-        """Refuse a mechanism whose two new runs have equal outputs; see `OnHost.restarted`.
+        """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: When both runs have the same outputs at a database, and these outputs vary.
+            Repeats: When both runs have the same outputs at a database, and the outputs vary.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):
@@ -123,9 +124,9 @@ class Watched:
         return Repeats(self._encoder.source, counted, pairs, side, self._settings)
 
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
-        """Refuse a batch that begins with the same outputs as an earlier batch of that side.
+        """Raise an error if a batch begins with the same outputs as an earlier batch of its side.
 
-        A batch that is requested again, at the same position, is not refused.
+        A batch that is requested again, at the same position, causes no error.
         """
         # Compare with the first output of the side, since a batch may hold a single output.
         rows = np.column_stack([outputs.labels, outputs.values])

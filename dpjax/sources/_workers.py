@@ -9,8 +9,7 @@ class _Worker(SpawnProcess):
     """A process that starts with interrupts blocked.
 
     A terminal sends an interrupt to all processes of a command. A worker inherits the blocking from
-    this process, so an interrupt during its imports causes no traceback. `end_with_parent` then
-    ignores interrupts.
+    this process, so an interrupt during its imports causes no traceback.
     """
 
     def start(self) -> None:
@@ -28,9 +27,9 @@ class _Worker(SpawnProcess):
 
 
 class Workers(SpawnContext):
-    """Context of fresh interpreters.
+    """Context in which workers are fresh interpreters.
 
-    A fork would copy JAX's threads and the state of NumPy's global generator into every worker.
+    A forked worker would have a copy of the state of NumPy's global generator.
     """
 
     Process = _Worker

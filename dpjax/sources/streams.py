@@ -1,7 +1,7 @@
-"""Streams of outputs for compiled kernels, which a mechanism draws or arrays store.
+"""Streams of outputs for compiled kernels, drawn by a mechanism or stored in arrays.
 
-Kernels use one interface: `draw(pair, side, stage, num_samples)` returns a function that maps
-a block's number to the outputs of that block.
+Kernels use one interface: `draw(pair, side, stage, num_samples)` returns a function that maps the
+index of a block to the outputs of the block.
 """
 
 from collections.abc import Callable
@@ -18,19 +18,17 @@ from dpjax.databases.trees import length
 from dpjax.mechanisms import Mechanism
 
 SEARCH, CONFIRM, MEASURE, SEARCH_AGAIN = range(4)
-"""Stages of a run, which share no outputs.
-
-They are the search, the confirmation, the measurement of a host mechanism's pace, and the second
-round of the search.
+"""Stages of a run, which share no outputs: the search, the confirmation, the measurement of a host
+mechanism's pace, and the second round of the search.
 """
 
 NUM_STAGES = 4
 
 
 class Streams(Protocol):
-    """Streams of outputs of a run: one for each pair, side and stage.
+    """Streams of outputs of a run, one for each pair, side and stage.
 
-    Side 0 is the database, and side 1 its neighbor.
+    Side 0 is the database, and side 1 is the neighbor.
     """
 
     @property
@@ -39,20 +37,20 @@ class Streams(Protocol):
         ...
 
     def of_run(self, run: Array) -> "Streams":
-        """Return the streams of one run of a batch, by its number."""
+        """Return the streams of one run of a batch, given its index."""
         ...
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from a block's number to its outputs, for `reduce_samples`."""
+        """Return a function from the index of a block to its outputs, for `reduce_samples`."""
         ...
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DrawnStreams:
-    """Streams of draws of a mechanism; keys are folded from (run, pair, side, stage, block).
+    """Streams of draws, with keys that are folded from (run, pair, side, stage, block).
 
     Attributes:
         mechanism: Pytree with `sample(key, database, num_samples)`.
@@ -72,13 +70,13 @@ class DrawnStreams:
         return length(self.database)
 
     def of_run(self, run: Array) -> "DrawnStreams":
-        """Return the streams of one run; its number is folded into the key."""
+        """Return the streams of one run, whose index is folded into the key."""
         return replace(self, key=random.fold_in(self.key, run))
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from a block's number to its draws."""
+        """Return a function from the index of a block to its draws."""
         key = self.key
         for part in (pair, side, stage):
             key = random.fold_in(key, part)
@@ -113,12 +111,12 @@ class StoredStreams:
         return 1
 
     def of_run(self, run: Array) -> "StoredStreams":
-        """Return these streams unchanged, since recorded outputs have a single run."""
+        """Return the streams unchanged, because recorded outputs have a single run."""
         return self
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from a block's number to its recorded outputs."""
+        """Return a function from the index of a block to its recorded outputs."""
         assert isinstance(stage, int)
         return stored_blocks((self.search, self.confirm)[stage][side])

@@ -1,7 +1,7 @@
 """Mechanisms, tools and models of diffprivlib.
 
-Mechanisms state their epsilon, delta and sensitivity. Tools and models state only their epsilon;
-only their documentation says which databases are neighbors, so the caller must give the pairs.
+Mechanisms state their epsilon, delta and sensitivity. Tools and models state only their epsilon, so
+the caller must give the pairs.
 """
 
 import copy
@@ -25,7 +25,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def read(subject: Any, d_in: object) -> Handed:
-    """Read an object; see `dpjax.sources.libraries._read.read`."""
+    """Read the claim and the neighbors of an object."""
     refuse_class(subject)
     if hasattr(subject, "randomise"):
         return _mechanism(subject, d_in)
@@ -49,7 +49,7 @@ def made(plain: JsonObject) -> object:
 
 
 class _Randomise:
-    """Function from a database to one output; utilities, if there are any, are the database."""
+    """Function from a database, which may be a list of utilities, to one output."""
 
     def __init__(self, mechanism: Any):
         self._mechanism = mechanism
@@ -64,7 +64,7 @@ class _Randomise:
 
 
 class _Tool:
-    """Function from a database to one output: it calls a tool with its bound arguments."""
+    """Function from a database to one output of a tool with bound arguments."""
 
     def __init__(self, tool: Callable[..., object]):
         self._tool = tool
@@ -83,7 +83,7 @@ class _Tool:
 
 
 class _Fitted:
-    """Function that fits a copy of a model to a database, and returns what was fitted, by name."""
+    """Function that fits a copy of a model to a database, and returns the fitted attributes."""
 
     def __init__(self, model: Any):
         if hasattr(model, "accountant"):
@@ -108,11 +108,10 @@ class _Fitted:
 
 
 def _accountant() -> object:
-    """Return a new budget accountant, one for each call.
+    """Return a new budget accountant.
 
-    The library's default accountant belongs to the whole process. It would count the draws of an
-    audit as expenses of the caller. Besides, it sums all its expenses at every call, so that n
-    draws would take O(n^2) time.
+    The library's default accountant would count the draws of an audit as expenses of the caller,
+    and would take O(n^2) time for n draws.
     """
     from diffprivlib import BudgetAccountant
 
@@ -152,7 +151,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Return the space of neighbors: inputs within the sensitivity, or any two values in a set."""
+    """Return the space of neighbors: inputs within the sensitivity, or any two values of a set."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

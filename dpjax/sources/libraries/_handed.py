@@ -1,4 +1,4 @@
-"""Description of a library's object: its claim and neighbors, as the object states them."""
+"""Description of a library's object, with the claim and the neighbors that it states."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,13 +14,15 @@ class Handed(NamedTuple):
 
     Attributes:
         name: Name for display.
-        call: Function from a database to one output, with its own randomness; picklable.
+        call: Picklable function from a database to one output, with its own randomness.
         notion: Notion of the claim, or None if there is no claim.
         claim: Claim of the object, in the notion's unit.
-        pairs: Space of its neighboring databases, or None if unknown.
-        plain: JSON values from which the object can be rebuilt, or None if it cannot be rebuilt.
-        anew: Function that creates a new object with the same parameters, and returns its `call`;
-            or None if no such object can be created, or if the randomness comes from the system.
+        pairs: Space of the neighboring databases, or None if they are unknown.
+        plain: JSON values from which the object can be rebuilt, or None if there are no such
+            values.
+        anew: Function that creates a new object with the same parameters, and returns its `call`.
+            The value is None if a new object cannot be created, or if the randomness comes from the
+            system.
     """
 
     name: str
@@ -33,7 +35,7 @@ class Handed(NamedTuple):
 
 
 def refuse_class(subject: object) -> None:
-    """Raise TypeError if the subject is a class instead of an object."""
+    """Raise TypeError if the subject is a class."""
     if isinstance(subject, type):
         raise BadType(
             f"subject must be an instance, but was the class {subject.__name__}: write "

@@ -1,4 +1,4 @@
-"""Mechanisms of other libraries as sources, with the claim and the neighbors that they state."""
+"""Objects of other libraries as sources, with the claim and the neighbors that they state."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -24,26 +24,28 @@ from dpjax.sources.libraries._read import library_of, made, read
 
 @dataclass(frozen=True)
 class LibraryMechanism(OnHost):
-    """An object of a library: of OpenDP, diffprivlib or PyDP.
+    """An object of OpenDP, diffprivlib or PyDP.
 
-    `dpjax.audit` wraps such objects automatically; wrap one yourself to choose `d_in` or another
-    option. The claim, the domain and the neighboring relation are read from the object.
+    `dpjax.audit` wraps objects of libraries automatically. Wrap an object explicitly to choose
+    `d_in` or another option. The claim, the domain and the neighboring relation are read from the
+    object.
 
     Attributes:
-        subject: Object of the library; bind the arguments of a diffprivlib tool by
+        subject: Object of the library. The arguments of a diffprivlib tool are bound by
             `functools.partial`.
         d_in: Distance between neighboring databases, in the units of the measurement's input
-            metric. If None, it is 1, or 2 for the symmetric distance between databases of a fixed
-            size.
-        bits: As in `HostMechanism`, except that, by default, the lowest set bit is also observed if
-            outputs are single reals.
+            metric. If `d_in` is None, the distance is 1, or 2 for the symmetric distance between
+            databases of a fixed size.
+        bits: As in `HostMechanism`. By default, the lowest set bit is observed if outputs are
+            single reals.
         workers: As in `HostMechanism`.
         time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
         timeout: As in `HostMechanism`.
         special: As in `HostMechanism`.
 
     Raises:
-        TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
+        TypeError: When the library of the object is unknown, or when objects of its kind cannot be
+            audited.
         ValueError: When dpjax has no notion for the object's claim.
     """
 
@@ -82,7 +84,7 @@ class LibraryMechanism(OnHost):
 
     @property
     def usual_pairs(self) -> Neighbors | None:
-        """Space of the object's neighboring databases, if known."""
+        """Space of the object's neighboring databases, or None if they are unknown."""
         return self._handed.pairs
 
     @property
@@ -99,7 +101,7 @@ class LibraryMechanism(OnHost):
         return self._host.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two newly made objects with the same parameters; see `OnHost`."""
+        """Draw from two new objects with the same parameters; see `OnHost`."""
         if self._handed.anew is None:
             return None
         deadline, catch = Deadline.of(self.timeout, None), self.special == "outcomes"

@@ -1,4 +1,4 @@
-"""Measurements of OpenDP: claims from output measures, neighbors from domains and metrics.
+"""Measurements of OpenDP, with claims from output measures and neighbors from domains.
 
 References:
     The OpenDP library, user guide on measurements, domains and metrics.
@@ -22,7 +22,7 @@ _EXAMPLES = {
     "f32": [0.0, 1.0, 2.0, 3.0, 4.0],
     "f64": [0.0, 1.0, 2.0, 3.0, 4.0],
 }
-"""Example values for each carrier type of an atom; all other types have integer examples."""
+"""Example values for each carrier type of an atom. All other types have integer examples."""
 
 _ORDER = 2.0
 """Order at which a claimed curve of Renyi divergences is audited."""
@@ -38,7 +38,7 @@ _FIXED_SIZE_DISTANCE = 2
 class _Measurement:
     """Function from a database to one output of a measurement.
 
-    It is pickled as the text to which OpenDP serializes the measurement.
+    The function is pickled as the text to which OpenDP serializes the measurement.
     """
 
     def __init__(self, measurement: object):
@@ -58,7 +58,7 @@ class _Measurement:
 
 
 def read(measurement: object, d_in: object) -> Handed:
-    """Read a measurement; see `dpjax.sources.libraries._read.read`."""
+    """Read the claim and the neighbors of a measurement."""
     from opendp.mod import Measurement
 
     if not isinstance(measurement, Measurement):
@@ -73,7 +73,7 @@ def read(measurement: object, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Create a measurement from the text to which the library serialized it."""
+    """Create a measurement from its serialized text."""
     from opendp.mod import deserialize, enable_features
 
     # Enable the features that the measurement may need, since constructors raise an error without
@@ -90,7 +90,7 @@ def _plain(call: _Measurement) -> JsonObject | None:
 
 
 def _name_of(measurement: object) -> str:
-    """Return the names of the constructors in order, such as "make_sum >> make_laplace"."""
+    """Return the names of a measurement's constructors, such as "make_sum >> make_laplace"."""
     names: list[str] = []
 
     def walk(node: object) -> None:
@@ -141,7 +141,7 @@ def _finite(level: float, measure: str, d_in: object) -> float:
 
 
 def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:
-    """Return the space of neighbors (None for unknown domains), and the distance within a pair."""
+    """Return the space of neighbors, or None for unknown domains, and the distance of a pair."""
     domain, metric = measurement.input_domain, str(measurement.input_metric)
     kind, atom, size = type(domain).__name__, domain, None
     if kind == "VectorDomain":
@@ -170,7 +170,7 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
 
 
 def _is_member(domain: Any, database: Any) -> bool:
-    """Return whether a database is in the domain; suppress warnings about numbers out of range."""
+    """Return whether a database is in the domain, without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return bool(domain.member(database))
@@ -200,14 +200,14 @@ def _bounds_of(atom: Any) -> tuple[float, float] | None:
 
 
 def _categories_of(measurement: object) -> list[object] | None:
-    """Return the categories of a randomized response; its domain does not list them."""
+    """Return the categories of a randomized response."""
     made_by = getattr(measurement, "__opendp_dict__", {"__kwargs__": {}})["__kwargs__"]
     found = made_by.get("categories")
     return list(found) if found else None
 
 
 def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[object]:
-    """Return example values of a carrier type, within the bounds if there are any."""
+    """Return example values of a carrier type, within optional bounds."""
     values: list[Any] = _EXAMPLES.get(carrier, [0, 1, 2, 3, 4])
     if bounds is not None:
         low, high = bounds

@@ -1,7 +1,7 @@
 """Algorithms and mechanisms of PyDP, the Python interface of Google's library.
 
-An algorithm states its epsilon, its delta and the number of records per user, but not its bounds.
-It clamps records, so neighboring databases may hold any records of the right type.
+An algorithm states its epsilon, its delta and the number of records per user. Neighboring databases
+may contain any records of the right type, because algorithms clamp records.
 
 References:
     The PyDP library, `pydp.algorithms.laplacian` and `pydp.algorithms.numerical_mechanisms`.
@@ -20,12 +20,12 @@ from dpjax.sources.libraries._handed import Handed, refuse_class
 _MECHANISMS = "pydp.algorithms.numerical_mechanisms"
 
 _INTEGER_BITS = {"int": 32, "int64": 64}
-"""Bit width of each integer record type; any other type is treated as float."""
+"""Bit width of each integer record type. Any other type is treated as float."""
 
 
 @runtime_checkable
 class _Algorithm(Protocol):
-    """An algorithm on a list of records; an inapplicable `linf_sensitivity` is a string."""
+    """An algorithm on a list of records."""
 
     epsilon: float
     delta: float
@@ -45,7 +45,7 @@ class _Additive(Protocol):
 
 
 def read(subject: object, d_in: object) -> Handed:
-    """Read an object; see `dpjax.sources.libraries._read.read`."""
+    """Read the claim and the neighbors of an object."""
     refuse_class(subject)
     name, distance = (
         f"PyDP {type(subject).__name__}",

@@ -10,11 +10,11 @@ from dpjax.core.types import JsonObject
 from dpjax.sources.libraries._handed import Handed
 
 _READERS = {"opendp": "_opendp", "diffprivlib": "_diffprivlib", "pydp": "_pydp"}
-"""Module of this package that reads the objects of each library."""
+"""Name of the module that reads the objects of each library."""
 
 
 def library_of(subject: object) -> str | None:
-    """Return the library of an object or of a function with bound arguments, or None if unknown."""
+    """Return the library of an object or of a `functools.partial`, or None if it is unknown."""
     if isinstance(subject, functools.partial):
         return library_of(subject.func)
     named = getattr(subject, "__module__", None) or ""
@@ -34,11 +34,12 @@ def read(subject: object, d_in: object) -> Handed:
 
     Args:
         subject: Object of the library.
-        d_in: Distance between neighboring databases in the library's units, or None for the
-            default.
+        d_in: Distance between neighboring databases in the library's units, or None for the default
+            distance.
 
     Raises:
-        TypeError: When the object is of an unknown library, or of a kind that cannot be audited.
+        TypeError: When the library of the object is unknown, or when objects of its kind cannot be
+            audited.
         ValueError: When dpjax has no notion for the object's claim.
     """
     return _of(str(library_of(subject)), "read")(subject, d_in)

@@ -1,4 +1,4 @@
-"""Checks of files for which no column was chosen, so that each row may be read as a vector."""
+"""Checks of files for which no column was chosen, whose rows are read as vectors."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,21 +7,20 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Number of first rows by which a column of row numbers is recognized."""
+"""Number of first rows that show whether a column contains row numbers."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
-"""Names of columns that count as row numbers unless their values repeat."""
+"""Names of columns that are treated as row numbers unless their values repeat."""
 
 
 def refuse_index(
     names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
 ) -> None:
-    """Refuse several columns if one of them seems to hold row numbers.
+    """Raise an error if one of several columns seems to contain row numbers.
 
-    If row numbers were read as part of the outputs, they could distinguish the two sides of any
-    mechanism.
+    Row numbers in the outputs could distinguish the two sides of any mechanism.
 
     Args:
         names: Names of all columns.
@@ -29,8 +28,8 @@ def refuse_index(
         header: Whether the names come from the file.
 
     Raises:
-        ValueError: When a column has a usual name of row numbers, or its entries are integers that
-            increase by a constant step.
+        ValueError: When a column has a usual name of row numbers, or when its entries are integers
+            that increase by a constant step.
     """
     for name, column in zip(names, columns, strict=True):
         named = name.strip().lower() if header else "some column"
@@ -46,10 +45,9 @@ def refuse_index(
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
-    """Refuse rows of two integers if they look like numbers that were split at a decimal comma.
+    """Raise an error if rows of two integers look like numbers split at a decimal comma.
 
-    Nobody writes an integer as 05, but one in ten decimal numbers has a 0 after its comma, so that
-    the second part looks like 05.
+    Rows look like split numbers if a second integer begins with 0, as in 05.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.

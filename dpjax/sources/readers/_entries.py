@@ -1,4 +1,4 @@
-"""Conversion of the entries of text files and of programs' output to numbers or labels."""
+"""Conversion of entries of text files and of program outputs to numbers or labels."""
 
 import re
 from collections.abc import Sequence
@@ -10,24 +10,24 @@ from dpjax.core import validate
 from dpjax.partitions._distinct import labels_at
 
 SPACE = " \t\r\n\v\f"
-"""Characters that count as white space around an entry; all others belong to the entry."""
+"""Characters that are white space around an entry. All other characters belong to the entry."""
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""Characters that Python accepts in numbers, but this module does not (such as _ in 1_0)."""
+"""Characters that Python accepts in numbers, but readers do not accept, such as _ in 1_0."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
-    """Convert strings to numbers of one type; return None if that is impossible.
+    """Convert strings to numbers of one type, or return None if no type can represent them.
 
     Args:
         entries: Strings.
 
     Returns:
-        int64 or uint64 [n] if all entries are written as integers, otherwise float64 [n]; or None
-        if an entry is not a number, or an integer is too large for the type.
+        int64 or uint64 [n] if all entries are integers, and float64 [n] if some are not. The result
+        is None if an entry is not a number, or if an integer is too large for the type.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -66,9 +66,9 @@ def is_integer(entry: str) -> bool:
 
 
 def too_large(entries: Sequence[str]) -> int | None:
-    """Return the index of the first integer that does not fit into the common type, or None.
+    """Return the index of the first integer that is too large for the common type, or None.
 
-    The common type is int64 if an integer is negative, and otherwise uint64.
+    The common type is int64 if any integer is negative, and uint64 if none is.
     """
     # Use Decimal, since Python refuses to convert very long strings of digits to int.
     integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]
@@ -78,7 +78,7 @@ def too_large(entries: Sequence[str]) -> int | None:
 
 
 def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
-    """Return the index of the first integer that differs from its float, or None."""
+    """Return the index of the first integer that float64 cannot represent exactly, or None."""
     for place in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
         if is_integer(entry := entries[place]) and Decimal(entry) != Decimal(values[place]):
             return place
@@ -101,7 +101,7 @@ def decimal_comma_text(entry: str, row: int) -> str:
 
 
 def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.ndarray:
-    """Convert strings to an array of labels; see `labels_at`.
+    """Convert strings to an array of labels.
 
     Raises:
         ValueError: When a label is longer than the limit.
@@ -112,14 +112,14 @@ def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.nd
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
-    """Convert the lines that a program printed to outputs.
+    """Convert the lines of a program's output to outputs.
 
     Args:
         lines: Lines without their ends.
 
     Returns:
-        An array if all lines are numbers. Otherwise, a list with an entry for each line: a number,
-        a tuple of the numbers in a comma-separated vector, or a label. A label is the whole line,
+        An array if all lines are numbers. If not, a list with an entry for each line: a number, a
+        tuple of the numbers in a comma-separated vector, or a label. A label is the whole line,
         including white space.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Readers of npy and npz files, which hold at most one chunk in memory."""
+"""Readers of npy and npz files, with at most one chunk in memory."""
 
 import math
 import zipfile
@@ -13,7 +13,7 @@ from dpjax.core import validate
 from dpjax.core.files import refuse_bomb
 
 _CHUNK = 2**25
-"""Maximum size of a chunk, in bytes; if rows are long, chunks have fewer rows."""
+"""Maximum size of a chunk in bytes. If rows are long, chunks have fewer rows."""
 
 _LAST_CHARACTER = 0x10FFFF
 _MORE = "it holds more than the one array that its header speaks of"
@@ -50,7 +50,8 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
     """Yield the outputs in an npy file in chunks; see `dpjax.Recording`.
 
     Raises:
-        ValueError: When the file is not an npy file, is cut short, or holds objects.
+        ValueError: When the file is not an npy file, when it is cut short, or when it contains
+            objects.
     """
     with path.open("rb") as file:
         header = _header(file)
@@ -83,8 +84,8 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         rows: Maximum number of rows per chunk.
 
     Raises:
-        ValueError: When the file is not an npz file, holds objects, or has several arrays and none
-            is named.
+        ValueError: When the file is not an npz file, when it contains objects, or when it contains
+            several arrays and `column` is None.
     """
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
@@ -119,8 +120,8 @@ def npz_array(path: Path, name: str) -> np.ndarray:
     """Read an array of numbers or strings, of any shape, from an npz file.
 
     Raises:
-        ValueError: When the file is not an npz file, lacks the array, is cut short, or holds
-            objects.
+        ValueError: When the file is not an npz file, when it lacks the array, when it is cut short,
+            or when it contains objects.
     """
     with zipfile.ZipFile(path) as archive, _member(archive, path, name) as file:
         header = _header(file, most_axes=None)
@@ -130,7 +131,7 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Open an array's file in the archive; refuse it if it is far larger than when packed."""
+    """Open an array's file in an archive, unless it is far larger than the archive."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
@@ -171,7 +172,7 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
-    """Convert values from a file to booleans, numbers and strings that are valid in NumPy."""
+    """Convert values of a file to booleans, numbers and strings that are valid in NumPy."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind not in "US" or values.size == 0:
@@ -206,6 +207,6 @@ def _read_exactly(file: IO[bytes], size: int) -> bytes:
 
 
 def _refuse_more(file: IO[bytes]) -> None:
-    """Refuse further bytes after an array; reading to the end also verifies the checksum."""
+    """Raise an error if there are further bytes after an array."""
     if file.read(1):
         raise ValueError(_MORE)

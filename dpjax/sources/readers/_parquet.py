@@ -1,4 +1,4 @@
-"""Reader of Parquet files, in chunks (needs pyarrow)."""
+"""Reader of Parquet files in chunks, which needs pyarrow."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield one column of a Parquet file in chunks, or all columns if all of them are numeric.
+    """Yield one column of a Parquet file in chunks, or all columns if they are all numeric.
 
     Raises:
-        ValueError: When the column does not exist, has missing values, or holds neither numbers nor
-            strings; or when no column was chosen, and one seems to hold row numbers.
+        ValueError: When the column does not exist, when it has missing values, when it contains
+            neither numbers nor strings, or when no column was chosen and a column seems to contain
+            row numbers.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -88,7 +89,7 @@ def _array(batch, names: list[str]) -> np.ndarray:
 
 
 def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
-    """Convert a column of numbers or strings to an array; return None for other types."""
+    """Convert a column of numbers or strings to an array, or return None for other types."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):

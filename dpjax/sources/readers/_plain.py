@@ -1,7 +1,7 @@
-"""Fast reader of text files that hold only plain numbers, in chunks (needs pyarrow).
+"""Fast reader of text files that contain only plain numbers, which needs pyarrow.
 
-At the first block that may hold anything else, the slower reader in `_text` takes over and reads
-the rest of the file. It also reports errors. Both readers return equal chunks.
+From the first block that may not contain only plain numbers, the slower reader in `_text` reads the
+rest of the file and reports errors. Both readers return equal chunks.
 """
 
 from collections.abc import Iterator
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SMALL = 2**20
-"""Minimum size of a file, in bytes, for which it pays off to import pyarrow."""
+"""Minimum size in bytes of a file for which pyarrow is imported."""
 
 _READ = 2**22
 _WIDEST = 512
-"""Maximum average number of bytes per line of a chunk; longer lines are left to `_text`."""
+"""Maximum average number of bytes per line of a chunk. The module `_text` reads longer lines."""
 
 _EXACT = 2**53
-"""Bound below which every integer is exactly representable as a float."""
+"""Bound below which float64 represents every integer exactly."""
 
 _LONGEST = 131_072
-"""Maximum number of bytes in a line, since the csv module refuses longer entries."""
+"""Maximum number of bytes in a line, as in the csv module."""
 
 # Plain bytes are ASCII without quotes and without the line ends \v and \f.
 _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
@@ -36,7 +36,7 @@ _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
 def plain_chunks(
     path: Path, offset: int, delimiter: str | None, width: int, place: int | None, rows: int
 ) -> Iterator[tuple[np.ndarray, int, bool]]:
-    """Yield chunks of numbers, from the byte `offset` to the first chunk that is not plain.
+    """Yield chunks of numbers, up to the first chunk that may not contain only plain numbers.
 
     Args:
         path: Path of a text file.
@@ -48,7 +48,7 @@ def plain_chunks(
 
     Yields:
         Arrays int64 or float64 [n] or [n, width], the number of bytes of their lines, and whether
-        the file ends after them.
+        the file ends after the lines.
     """
     # Read the content instead of relying on the file size, since a packed file may hold many lines
     # in a few bytes.
@@ -79,9 +79,9 @@ def plain_chunks(
 
 
 def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool]]:
-    """Yield blocks of `rows` lines (the last may have fewer), with the ends of their lines.
+    """Yield blocks of up to `rows` lines, with the ends of the lines.
 
-    The third value tells whether the file ends after the block.
+    The third value of a tuple tells whether the file ends after the block.
     """
     rest, found = b"", np.zeros(0, np.intp)
     while True:
@@ -115,7 +115,7 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return a block's entries as Arrow strings, or None if not all lines have `width` entries."""
+    """Return a block's entries as Arrow strings, or None if some line lacks `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -140,7 +140,7 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Return the numbers [n] that `as_numbers` returns, or None if they might differ."""
+    """Return the result of `as_numbers`, or None if the fast conversion may differ from it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -168,7 +168,7 @@ def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
 
 
 def _exact(values: np.ndarray, entries: "pa.StringArray") -> np.ndarray | None:
-    """Return `values`, or None if one of the entries is an integer that differs from its float."""
+    """Return `values`, or None if float64 cannot represent an integer entry exactly."""
     import pyarrow as pa
 
     large = np.flatnonzero(np.abs(values) >= _EXACT)

@@ -18,7 +18,7 @@ from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 _ROWS = 2**18
-"""Maximum number of outputs per chunk; one chunk at a time is in memory."""
+"""Maximum number of outputs per chunk. One chunk at a time is in memory."""
 
 _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]]] = {
     ".npy": npy_chunks,
@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
 }
 
 _SHOWN = 1000
-"""Maximum number of characters of an error message, which may quote a file."""
+"""Maximum number of characters of an error message about a file."""
 
 _COLUMNS = {
     kind: parquet_columns if kind == ".parquet" else text_columns
@@ -46,19 +46,19 @@ class Recording:
 
     Attributes:
         where: A file, several files separated by commas, a pattern with * or ?, or a list of files.
-            The suffix selects the format: .npy, .npz, .csv, .tsv, .txt or .parquet; or .csv.gz,
-            .tsv.gz or .txt.gz if packed. Text files have one output per line: a number, several
-            numbers that form a vector, or a label.
-        column: Column of the outputs, by name or by number from 0 (in an npz file, also the name of
-            the array); or a list of columns, whose numbers form a vector per row. It may be None if
-            there is only one column, or if all columns together form vectors.
+            The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .parquet, .csv.gz, .tsv.gz
+            or .txt.gz. Text files have one output per line: a number, several numbers that form a
+            vector, or a label.
+        column: Column of the outputs, by name or by index from 0, or a list of columns, whose
+            numbers form a vector per row. In an npz file, `column` may be the name of an array. If
+            `column` is None, all columns are read.
         paths: Paths of the files, in the given order.
 
     Raises:
         FileNotFoundError: When a file does not exist.
         ModuleNotFoundError: When a file needs a package that is not installed.
-        ValueError: When a file is a folder or has an unknown suffix, no file matches the pattern,
-            or a column or a file is named twice.
+        ValueError: When a file is a folder or has an unknown suffix, when no file matches the
+            pattern, or when a column or a file is named twice.
     """
 
     where: str | Path | Sequence[str | Path]
@@ -95,13 +95,13 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Name of the first file, with the number of further files."""
+        """Name of the first file, with the number of other files."""
         first, *rest = self.paths
         return first.name + (f" and {len(rest)} more" if rest else "")
 
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
-        """Path of each file, by the file's device, inode and column."""
+        """Path of each file, by its device, its inode and the column."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
         found = [(self._at(path).stat(), path) for path in self.paths]
@@ -111,7 +111,7 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """A note that lists the columns that form vectors, if the caller named no column."""
+        """A note that lists the columns that form vectors, if `column` is None."""
         first = self.paths[0]
         refuse_endless("samples file", self._at(first))
         columns = _COLUMNS.get(_ending(first))
@@ -125,8 +125,8 @@ class Recording:
         """Yield all outputs in order, as arrays [n] or [n, d].
 
         Raises:
-            ValueError: When a file cannot be read, or differs from the first file in the kind or
-                the dimension of its outputs.
+            ValueError: When a file cannot be read, or when its outputs differ from the outputs of
+                the first file in kind or dimension.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
         for path in self.paths:
@@ -165,10 +165,11 @@ class Recording:
 
 
 def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
-    """Join columns that are read separately, in chunks of different lengths, into rows.
+    """Join columns that are read separately into rows.
 
     Raises:
-        ValueError: When a column does not hold one number per row, or columns differ in length.
+        ValueError: When a column does not contain one number per row, or when columns differ in
+            length.
     """
     held: list[np.ndarray | None] = [None] * len(parts)
     while True:
@@ -194,7 +195,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Within the context, add the name of a file to the message of every exception."""
+    """Return a context that adds the name of a file to the message of every exception."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -227,8 +228,9 @@ def read_samples(
 
     Raises:
         FileNotFoundError: When the file does not exist.
-        ValueError: When the file is a folder, is empty, is damaged, has an unknown suffix or rows
-            of different lengths, or holds integers for which there is no common 64-bit type.
+        ValueError: When the file is a folder, when it is empty or damaged, when it has an unknown
+            suffix or rows of different lengths, or when no 64-bit type can represent all of its
+            integers.
     """
     chunks = list(Recording(path, column).chunks())
     if {chunk.dtype.kind for chunk in chunks} == {"i", "u"}:
@@ -248,7 +250,7 @@ def _ending(path: Path) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Cut off a long message, which may quote a file's content."""
+    """Shorten a long message, which may quote the content of a file."""
     text = text.rstrip(".")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

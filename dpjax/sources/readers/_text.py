@@ -30,29 +30,30 @@ from dpjax.sources.readers._plain import plain_chunks
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
-"""Maximum number of characters of a chunk; it has at most a sixteenth of this number of entries."""
+"""Maximum number of characters of a chunk. A chunk has at most a sixteenth of this number of
+entries."""
 
 _DIGITS = 60
-"""Maximum number of digits of a number that an error message shows."""
+"""Maximum number of digits of a number in an error message."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """Return the suffix that selects the format, without the .gz of a packed file."""
+    """Return the suffix that selects the format, without a final .gz."""
     return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
     """Yield the outputs in a text file in chunks; see `dpjax.Recording`.
 
-    The first line is a header if it holds the name of the column, or if the column's entry in the
-    first line is not a number, but its entry in the second line is one.
+    The first line is a header if it contains the name of the column. The first line is also a
+    header if the column's entry is not a number in the first line, but a number in the second line.
 
     Raises:
-        ValueError: When lines have different numbers of entries, there is a blank line before the
-            last output, numbers and other entries are mixed, the column does not exist, or no
-            column was chosen and one seems to hold row numbers.
+        ValueError: When lines have different numbers of entries, when there is a blank line before
+            the last output, when numbers and other entries are mixed, when the column does not
+            exist, or when no column was chosen and a column seems to contain row numbers.
     """
     layout = _layout(path, column)
     if layout is None:
@@ -84,7 +85,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
 
 
 def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[list[str]]]:
-    """Yield lists of `rows` rows with `width` entries each, or of fewer rows if rows are long."""
+    """Yield lists of up to `rows` rows with `width` entries each."""
     kept: list[list[str]] = []
     size = 0
     for row in lines:
@@ -103,7 +104,7 @@ def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[l
 
 
 def text_columns(path: Path) -> list[str]:
-    """Return the names of a text file's columns; if it has no header, their numbers."""
+    """Return the names of a text file's columns, or their indices if there is no header."""
     layout = _layout(path, None)
     return [] if layout is None else layout.names
 
@@ -112,11 +113,11 @@ class _Layout(NamedTuple):
     """The layout of a text file.
 
     Attributes:
-        names: Names of the columns; if there is no header, their numbers.
+        names: Names of the columns, or their indices if there is no header.
         delimiter: Delimiter of the entries of a line, or None for white space.
         width: Number of entries per line.
         place: Index of the entry to read, or None for all entries.
-        header: Whether the first row holds names.
+        header: Whether the first row contains the names of the columns.
         offset: Number of bytes before the first output.
         lines: Number of lines before the first output.
     """
@@ -158,7 +159,7 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
-    """Return the first two rows; and the first row's start byte, end byte and number of lines."""
+    """Return the first two rows, and the start, end and number of lines of the first row."""
     with opened(path) as file:
         start = 0
         while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the mark twice.
@@ -184,7 +185,7 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Yield lines; \r\r\n, which some programs write on Windows, counts as a single line end."""
+    r"""Yield lines, with \r\r\n as a single line end."""
     held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -203,7 +204,7 @@ def _lines(file: TextIOWrapper) -> Iterator[str]:
 
 
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Yield, for each row, the number of its last line and its entries."""
+    """Yield the number of the last line and the entries of each row."""
     if delimiter is None:
         yield from enumerate(map(_ENTRY.findall, lines), start=1)
         return
@@ -215,11 +216,11 @@ def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int
 def _rows(
     lines: Iterable[str], delimiter: str | None, lines_before: int = 0
 ) -> Iterator[list[str]]:
-    """Yield the entries of each row; refuse blank lines except at the end.
+    """Yield the entries of each row, and raise an error for blank lines before the last row.
 
-    A blank line between outputs may be an empty output, which is an outcome. If it were skipped,
-    only nonempty outputs would be counted, and e^epsilon does not bound the ratio of their
-    conditional probabilities.
+    A blank line between outputs may be an empty output. If blank lines were skipped, the bound
+    would be invalid, because e^epsilon does not bound ratios of probabilities that are conditional
+    on nonempty outputs.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
