@@ -34,7 +34,7 @@ _GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 3.0
 smallest share is _GROWTH_NEAR. If there is one pair, the largest share is _GROWTH_EARLY while there
 are fewer than _FIRST draws, and _GROWTH_FAR later."""
 
-_GROWTH_SEVERAL, _SHARE_SEVERAL = 0.3, 1 / 3
+_GROWTH_SEVERAL, _SHARE_SEVERAL = 0.2, 1 / 8
 """If there are several pairs, the number of draws of a round is at most the larger of two limits.
 The limits are _GROWTH_SEVERAL times all earlier draws, and _SHARE_SEVERAL times the size that the
 round would have for one pair."""

@@ -1,5 +1,6 @@
 """Candidates for confirmation: an event, a chain of sets, or both."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -101,22 +102,30 @@ def num_marks(candidate: Candidate) -> int:
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
 
 
-def candidates(search: Search, terms: Terms, budget: Budget, also: bool) -> list[Candidate]:
-    """Return the candidates of one pair, one for each run.
+def candidates(
+    searches: Sequence[Search], terms: Terms, budget: Budget, also: bool
+) -> list[list[Candidate]]:
+    """Return each pair's candidates, one for each run.
 
     Args:
-        search: Search set of the pair, with halves [runs, 2, 2, cells].
+        searches: Search sets of several pairs, with halves [runs, 2, 2, cells].
         terms: Terms of the audit.
         budget: Number of fresh outputs, confidence, and number of rival pairs.
         also: Whether to count a chain, in addition to an event that bounds the notion.
     """
-    notion, events = terms.notion, [None] * len(search.halves)
+    notion = terms.notion
+    events: list[Event] | list[None] = [None] * len(searches)
     if notion.hypothesis() is not None:
-        found = notion.choose(search, budget)
-        events = [found.at((run,)) for run in range(len(search.halves))]
-        if not also:
-            return [Candidate(event, None, float(event.predicted)) for event in events]
-    return [_with_chain(search.at(run), notion, budget, event) for run, event in enumerate(events)]
+        events = notion.choices(searches, budget)
+    found = []
+    for search, of_pair in zip(searches, events, strict=True):
+        runs = range(len(search.halves))
+        of_runs = [None if of_pair is None else of_pair.at((run,)) for run in runs]
+        if also or of_pair is None:
+            found.append([_with_chain(search.at(r), notion, budget, of_runs[r]) for r in runs])
+        else:
+            found.append([Candidate(e, None, float(e.predicted)) for e in of_runs if e is not None])
+    return found
 
 
 def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | None) -> Candidate:

@@ -44,6 +44,16 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 _HOPE = 4
 """One pair of the second round is chosen as if there were this many times as many draws."""
 
+_MANY_PAIRS, _SEARCH_MANY = 1_000, 300
+"""Number of pairs above which each further pair adds only _SEARCH_MANY search draws per side to the
+default, and no confirmation draws."""
+
+_HOPED = 10_000
+"""Number of pairs that compete for the last place in the second round."""
+
+_PAIRS_AT_ONCE = 2**12
+"""Number of pairs whose events are chosen together, which bounds the memory of a search."""
+
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
 
@@ -55,11 +65,11 @@ class Events:
     The search chooses the event with the largest expected bound, and counts of fresh draws give the
     bound. With more than two pairs, the search has two rounds. The first round uses 5/11 of the
     search draws for all pairs. The second round uses the other search draws for the best quarter of
-    the pairs, but for at least two pairs. The second round also includes the pair whose bound would
-    be largest if there were more draws with the same shares. If several pairs contain the same
-    database, and its outputs are counted in the same cells, each of the pairs uses all search draws
-    at this database. For recorded outputs, the source determines the sizes of the search set and
-    the confirmation set.
+    the pairs, but for at least two pairs and at most 2,500. The second round also includes the pair
+    whose bound would be largest if there were more draws with the same shares. If several pairs
+    contain the same database, and its outputs are counted in the same cells, each of the pairs uses
+    all search draws at this database. For recorded outputs, the source determines the sizes of the
+    search set and the confirmation set.
 
     Attributes:
         num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If
@@ -72,7 +82,8 @@ class Events:
         num_draws: Total number of draws per side, instead of `num_samples` and `num_confirm`. The
             search uses 44% of the draws if there are several pairs, and 2/7 of the draws if there
             is one pair. If no number of draws is given, the total is 20,000 times the number of
-            pairs plus 50,000.
+            pairs plus 50,000. Above 1,000 pairs, each further pair adds only 300 draws to the
+            total, and the search uses all of these draws.
         also: Whether to count a chain of sets in addition to the event, if one event bounds the
             notion. The event and the chain each use half of the error probability. With a chain,
             `AuditResult.bound` works for every notion.
@@ -138,7 +149,12 @@ class Events:
             search = num_pairs * (self.num_samples or _SEARCH)
             return rounds_of(num_pairs, search, self.num_confirm or _CONFIRM)
         if self.num_draws is None:
-            return rounds_within(num_pairs, num_pairs * _SEARCH + _CONFIRM)
+            further = max(num_pairs - _MANY_PAIRS, 0)
+            usual = rounds_within(num_pairs, (num_pairs - further) * _SEARCH + _CONFIRM)
+            if not further:
+                return usual
+            search = usual.searched(num_pairs) + further * _SEARCH_MANY
+            return rounds_of(num_pairs, search, usual.num_confirm)
         if self.num_draws < _FEWEST * num_pairs:
             raise BadValue(
                 f"num_draws must be at least {_FEWEST * num_pairs} ({_FEWEST} for each pair), but "
@@ -216,11 +232,13 @@ class Events:
         num_runs, num_kept = ranks.kept.shape
         budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
         table = np.empty((num_runs, num_kept), object)
-        for pair in np.unique(ranks.kept):
-            runs, places = np.nonzero(ranks.kept == pair)
-            found = candidates(pooled[pair].at(runs), terms, budget, self.also)
-            for run, place, candidate in zip(runs, places, found, strict=True):
-                table[run, place] = candidate
+        places = _places(ranks.kept)
+        for start in range(0, len(places), _PAIRS_AT_ONCE):
+            part = places[start : start + _PAIRS_AT_ONCE]
+            asked = [pooled[pair].at(runs) for pair, (runs, _) in part]
+            found = candidates(asked, terms, budget, self.also)
+            for (_, place), of_pair in zip(part, found, strict=True):
+                table[place] = of_pair
         chosen = []
         for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
             best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
@@ -236,6 +254,14 @@ class Events:
             settled = row[best].settled(pooled[kept[best]].at(run))
             chosen.append(_Chosen(search, settled, kept[best], [*ranked[0], *ranked[1]]))
         return chosen
+
+
+def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
+    """Return each kept pair, in increasing order, with its runs and its places in them."""
+    order = np.argsort(kept, axis=None, kind="stable")
+    pairs, starts = np.unique(kept.ravel()[order], return_index=True)
+    places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))
+    return list(zip(pairs.tolist(), places, strict=True))
 
 
 class _Ranks(NamedTuple):
@@ -282,13 +308,23 @@ def _searched_again(
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
     budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
     pooled = pools.pooled(searches)
-    found = [
-        terms.notion.promise(
-            search._replace(halves=np.stack([search.halves, _HOPE * search.halves])), budget
-        )
-        for search in pooled
-    ]
-    promised, hoped = np.stack(found, axis=1)
+
+    def bounds(pairs: Sequence[int], times: int) -> NDArray[np.float64]:
+        """Return the bounds [pairs, runs] that are expected from `times` as many search draws."""
+        found = []
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            part = [pooled[pair] for pair in pairs[start : start + _PAIRS_AT_ONCE]]
+            asked = [search._replace(halves=times * search.halves) for search in part]
+            found += terms.notion.promises(asked, budget)
+        return np.stack(found)
+
+    promised = bounds(range(num_pairs), 1)
+    # With very many pairs, only the most promising ones compete for the last place.
+    most = min(_HOPED, num_pairs)
+    best = np.argsort(-promised, axis=0, kind="stable")[:most]
+    hoping = np.unique(best).tolist()
+    hoped = np.full(promised.shape, -np.inf)
+    hoped[hoping] = bounds(hoping, _HOPE)
     kept = _kept(promised.T, hoped.T, rounds.num_kept)
     counts = opened.search_again(kept)
     for (run, place), pair in np.ndenumerate(kept):

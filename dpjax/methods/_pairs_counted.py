@@ -150,8 +150,8 @@ def search_counted(
     began = time.perf_counter()
     asked = asked or (lambda pair: (terms.notion, 0.0))
     rungs = ladder.rungs(len(alive))
-    spent, total = 0, sum(2 * size * draws for size, draws in rungs)
     tell, done, ranked = terms.layout.progress, [], _Ranked(np.zeros(0), np.zeros(0), 0)
+    spent = 0
     for number, (size, draws) in enumerate(rungs):
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
@@ -165,7 +165,8 @@ def search_counted(
         done.append((len(alive), ranked.drawn // (2 * len(alive))))
         spent += ranked.drawn
         if tell is not None:
-            tell(spent, total)
+            left = _left(len(alive), rungs[number + 1 :], ladder, varied=space is not None)
+            tell(spent, spent + left)
     best = ranked.best(ladder.keep)
     small = [] if space is None else _places(space.smallest(alive), alive)
     if small and ladder.keep > _WITHOUT_SMALL and not set(small) & set(best):
@@ -205,6 +206,23 @@ def _next(
         space.varied(best[place % len(best)], (number, place)) for place in range(size - len(found))
     ]
     return found + [pair for pair in more if pair is not None]
+
+
+def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varied: bool) -> int:
+    """Return the number of draws that are planned after a rung, on both sides of all pairs.
+
+    Args:
+        num_pairs: Number of pairs in the rung.
+        rungs: Number of pairs, with variations, and draws per side of each following rung.
+        ladder: Plan of the search.
+        varied: Whether variations are added to the pairs that a rung keeps.
+    """
+    total = 0
+    for size, draws in rungs:
+        kept = min(num_pairs, max(ladder.keep, -(-num_pairs // ladder.factor)))
+        num_pairs = size if varied else kept
+        total += 2 * num_pairs * draws
+    return total
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:

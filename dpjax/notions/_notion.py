@@ -7,7 +7,7 @@ band of a chain of nested sets.
 import math
 from collections.abc import Sequence
 from dataclasses import Field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
 """If every axis has at most this many bins, cells are ordered only by their own ratios."""
+
+_ROWS = 256
+"""Number of search sets that `choose_event` evaluates in one call, which bounds its memory."""
 
 _HUGE = 1e300
 """Finite number that replaces an infinite bound when bounds are averaged."""
@@ -126,16 +129,35 @@ class Notion:
         Raises:
             ValueError: When the notion has no hypothesis about one event.
         """
-        partition, halves, allowed = search
-        hypothesis, lines = self._of_an_event(), partition.positions()
-        event = _chosen(search, budget, hypothesis, lines, partition.coarser())
-        # Events of codes, or of sums of several numbers, are not easy to describe.
-        lines = lines[: len(partition.shape)] if partition.ordered else []
-        batch, asked = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
-        found = [
-            simpler(event.at(at), halves[at], lines, allowed, *asked) for at in np.ndindex(batch)
+        return self.choices([search], budget)[0]
+
+    def choices(self, searches: Sequence[Search], budget: Budget) -> list[Event]:
+        """Return what `choose` returns for each pair; alike pairs are evaluated together.
+
+        Args:
+            searches: Search sets of several pairs, each in one or several runs.
+            budget: Confirmation draws, confidence and number of rival pairs.
+
+        Raises:
+            ValueError: When the notion has no hypothesis, since it needs more than one event.
+        """
+        hypothesis = self._of_an_event()
+        asked = [
+            _Asked(search, search.partition.positions(), search.partition.coarser())
+            for search in searches
         ]
-        return Event.stacked(found, batch)
+        found = []
+        for each, event in zip(asked, _chosen(asked, budget, hypothesis), strict=True):
+            partition, halves, allowed = each.search
+            # Events of codes, or of sums of several numbers, are not easy to describe.
+            lines = each.positions[: len(partition.shape)] if partition.ordered else []
+            batch, terms = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
+            simple = [
+                simpler(event.at(at), halves[at], lines, allowed, *terms)
+                for at in np.ndindex(batch)
+            ]
+            found.append(Event.stacked(simple, batch))
+        return found
 
     def _of_an_event(self, distance: int = 1) -> Hypothesis:
         """Return the hypothesis about one event, or raise an error if the notion has none."""
@@ -154,15 +176,30 @@ class Notion:
         Returns:
             One bound per run, along the leading axes of the counts.
         """
-        merged, may, positions = merged_counts(*search)
-        hypothesis, found = self.hypothesis(), []
+        return self.promises([search], budget)[0]
+
+    def promises(self, searches: Sequence[Search], budget: Budget) -> list[NDArray[np.float64]]:
+        """Return what `promise` returns for each pair; alike pairs are evaluated together.
+
+        Args:
+            searches: Search sets of several pairs, each in one or several runs.
+            budget: Confirmation draws, confidence and number of rival pairs.
+        """
+        hypothesis, asked, found = self.hypothesis(), [], []
+        for search in searches:
+            merged, may, positions = merged_counts(*search)
+            asked.append(_Asked(search._replace(halves=merged, allowed=may), positions))
         if hypothesis is not None:
-            few = search._replace(halves=merged, allowed=may)
-            return _chosen(few, budget, hypothesis, positions).predicted
-        for counts in merged.reshape(-1, *merged.shape[-3:]):
-            bands = expected_bands(counts, budget.num_confirm, 1 - budget.confidence, may)
-            found.append(self._mean_of(bands))
-        return np.array(found).reshape(merged.shape[:-3])
+            return [event.predicted for event in _chosen(asked, budget, hypothesis)]
+        for (_, merged, may), *_ in asked:
+            bounds = [
+                self._mean_of(
+                    expected_bands(counts, budget.num_confirm, 1 - budget.confidence, may)
+                )
+                for counts in merged.reshape(-1, *merged.shape[-3:])
+            ]
+            found.append(np.array(bounds).reshape(merged.shape[:-3]))
+        return found
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
         """Choose the chain to confirm. Its cells are ordered by ratio, by group or by position.
@@ -259,27 +296,66 @@ def _fresh(budget: Budget) -> int | Shared:
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
-def _chosen(
-    search: Search,
-    budget: Budget,
-    hypothesis: Hypothesis,
-    positions: list[NDArray[np.float64]],
-    coarser: Sequence[NDArray[np.int64]] = (),
-) -> Event:
-    """Return the event that `choose_event` finds with the two halves of the search set."""
-    partition, halves, allowed = search
-    return choose_event(
-        halves[..., 0, :, :],
-        _fresh(budget),
-        budget.confidence,
-        allowed=allowed,
-        hypothesis=hypothesis,
-        judge=halves[..., 1, :, :],
-        coarser=coarser,
-        positions=positions,
-        ordered=partition.ordered,
-        rivals=Rivals(budget.num_rivals, budget.num_partitions),
-    )
+class _Asked(NamedTuple):
+    """Search set of one pair, and the lines and groups along which its cells are ordered.
+
+    Attributes:
+        search: Search set of the pair, in one or several runs.
+        positions: Positions of the cells along lines, as `Partition.positions` returns them.
+        coarser: Groups of cells, as `Partition.coarser` returns them.
+    """
+
+    search: Search
+    positions: Sequence[NDArray[np.float64]]
+    coarser: Sequence[NDArray[np.int64]] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Everything but counts that affects the choice of an event."""
+        partition, halves, allowed = self.search
+        arrays = (*self.positions, *self.coarser)
+        may = None if allowed is None else allowed.tobytes()
+        parts = halves.shape[-1], partition.ordered, len(self.positions), may
+        return (*parts, *(array.tobytes() for array in arrays))
+
+
+def _chosen(asked: Sequence[_Asked], budget: Budget, hypothesis: Hypothesis) -> list[Event]:
+    """Return the event that `choose_event` finds with the two halves of each search set.
+
+    Pairs whose cells are ordered alike are passed to `choose_event` together, as if they were runs
+    of one pair. The result for a run does not depend on the other runs.
+    """
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for number, each in enumerate(asked):
+        groups.setdefault(each.key, []).append(number)
+    found: dict[int, Event] = {}
+    for numbers in groups.values():
+        first = asked[numbers[0]]
+        batches = [asked[number].search.halves for number in numbers]
+        rows = np.concatenate([halves.reshape(-1, *halves.shape[-3:]) for halves in batches])
+        events: list[Event] = []
+        for start in range(0, len(rows), _ROWS):
+            part = rows[start : start + _ROWS]
+            of_part = choose_event(
+                part[:, 0],
+                _fresh(budget),
+                budget.confidence,
+                allowed=first.search.allowed,
+                hypothesis=hypothesis,
+                judge=part[:, 1],
+                coarser=first.coarser,
+                positions=first.positions,
+                ordered=first.search.partition.ordered,
+                rivals=Rivals(budget.num_rivals, budget.num_partitions),
+            )
+            events += [of_part.at((row,)) for row in range(len(part))]
+        start = 0
+        for number, halves in zip(numbers, batches, strict=True):
+            batch = halves.shape[:-3]
+            stop = start + math.prod(batch)
+            found[number] = Event.stacked(events[start:stop], batch)
+            start = stop
+    return [found[number] for number in range(len(asked))]
 
 
 def merged_counts(

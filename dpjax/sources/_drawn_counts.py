@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -13,18 +12,16 @@ from dpjax.core.execution import over_devices
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, fetched, in_calls
 from dpjax.core.threads import cores
-from dpjax.core.types import FiniteSpace, IntegerSpace, JsonObject, OutputSpace, VectorSpace
+from dpjax.core.types import JsonObject, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
 from dpjax.mechanisms.named import name_of
 from dpjax.partitions import (
     PILOT,
-    Encoder,
     Lookup,
     Outputs,
     Partition,
-    Region,
     Search,
     as_region,
     encode_drawn,
@@ -33,7 +30,6 @@ from dpjax.partitions import (
     pilot_size,
     region_text,
 )
-from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._layouts import (
     block_size,
@@ -44,8 +40,8 @@ from dpjax.sources._layouts import (
     search_counts_runs,
     stream_words,
 )
-from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._pilots import MANY_PAIRS, Laid, Pilots, kept_draws, options_of
 from dpjax.sources._searched import notes_of_search
 from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
@@ -62,25 +58,11 @@ _BATCH = 2**22
 _BATCH_SECONDS = 0.5
 """Target duration of a batch in seconds. Signals and progress are handled between batches."""
 
+_STREAMED_PAIRS = 2**12
+"""Number of pairs that one compiled search counts, which bounds its memory."""
+
 _SLOW_BLOCK = 0.01
 """If a block takes more seconds than this, blocks are drawn by threads on all cores."""
-
-
-@dataclass
-class _Laid:
-    """The cells of one pair, with the draws that determined them.
-
-    Attributes:
-        encoder: Encoder that numbers labels as the partition does.
-        partition: Partition of the outputs into cells.
-        first: First block of raw draws at the database.
-        pilots: Encoded draws that determined the cells, or None after they are counted.
-    """
-
-    encoder: Encoder
-    partition: Partition
-    first: np.ndarray
-    pilots: list[Outputs] | None
 
 
 class OpenedDrawn:
@@ -109,7 +91,8 @@ class OpenedDrawn:
         self.notes: list[str] = []
         if isinstance(mechanism, FromFunction) and mechanism.parts:
             self.notes.append(parts_note(mechanism.parts))
-        self._laid: dict[int, _Laid] = request.kept.setdefault("laid", {})
+        self._laid: dict[int, Laid] = request.kept.setdefault("laid", {})
+        self._pilots: Pilots | None = None
         self._block = request.block or block_size(self._rounds)
         self._block_seconds = 0.0
         self._last: dict[tuple[int, int, int, int], tuple[int, np.ndarray]] = {}
@@ -193,27 +176,34 @@ class OpenedDrawn:
                     self.tally.confirm(part)
         return counts
 
-    def _lay(self, pair: int) -> _Laid:
-        """Return the cells of a pair, which the first call determines from draws of run 0."""
+    def _lay(self, pair: int) -> Laid:
+        """Return the cells of a pair; the first call determines them from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
         # The pilot has whole blocks, or all draws, so that the next draws begin with a new block.
         most = PILOT if self._region is not None else pilot_size(self._width, len(self.pairs))
         number = min(self._rounds.num_samples, most)
-        return self._lay_by(
-            pair, [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
-        )
+        if len(self.pairs) < MANY_PAIRS or self._keeps_last:
+            return self._lay_by(
+                pair, [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
+            )
+        if self._pilots is None:
+            self._pilots = Pilots(
+                self._mechanism,
+                self._stacked,
+                stream_words(self._words, _FIRST_RUN, len(self.pairs)),
+                number,
+                self._block,
+                self._width,
+            )
+        return self._lay_by(pair, self._pilots.of(pair))
 
-    def _lay_by(self, pair: int, raw: list[np.ndarray]) -> _Laid:
+    def _lay_by(self, pair: int, raw: list[np.ndarray]) -> Laid:
         """Determine the cells of a pair from raw draws of both sides."""
-        # Create a new encoder, so that the cells of a pair do not depend on other pairs.
-        encoder = Encoder("the mechanism")
-        pilots = [encode_drawn(encoder, side, self._space) for side in raw]
-        folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         options = options_of(self._space, self._region)
-        cells = lay_best(pilots, folds, encoder.names, self._promise, **options)
-        self._laid[pair] = _Laid(encoder, cells, raw[0][: self._block].copy(), pilots)
-        return self._laid[pair]
+        first = min(self._block, kept_draws(len(self.pairs)))
+        self._laid[pair] = laid = Laid.by(raw, self._space, self._promise, first, options)
+        return laid
 
     def _search_gathered(self, pair: int, num_samples: int) -> NDArray[np.int64]:
         """Count the first search round of a pair, int64 [runs, 2 halves, 2 sides, cells]."""
@@ -252,6 +242,18 @@ class OpenedDrawn:
 
         The result is int64 [runs, searched, 2 halves, 2 sides, cells].
         """
+        num_searched = searched.shape[1]
+        if num_searched > _STREAMED_PAIRS:
+            size = max(laid.partition.size for laid in self._laid.values())
+            found = np.empty((*searched.shape, 2, 2, size), np.int64)
+            for start in range(0, num_searched, _STREAMED_PAIRS):
+                # Every part has equally many pairs, so that all parts share a compiled program.
+                places = np.arange(start, start + _STREAMED_PAIRS)
+                part = searched[:, np.minimum(places, num_searched - 1)]
+                counts = self._search_streamed(stage, num_samples, part)
+                some = found[:, start : start + _STREAMED_PAIRS]
+                some[...] = counts[:, : some.shape[1], ..., :size]
+            return found
         table, counts = self._table, np.int64(0)
 
         def launch(blocks: Blocks) -> WideCount:
@@ -380,18 +382,3 @@ class OpenedDrawn:
             raw = self._draw(run, int(pair), side, stage, size, block)[skipped:]
             self.tally.saw(len(raw))
             yield encode_drawn(self._laid[int(pair)].encoder, raw, self._space)
-
-
-def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
-    """Return the options of `dpjax.partitions.lay` for outputs in a space.
-
-    Args:
-        space: Space of the outputs.
-        region: Region whose ends must be ends of cells, or None.
-    """
-    return {
-        "outcomes": space.size if isinstance(space, FiniteSpace) else None,
-        "ordered": not isinstance(space, FiniteSpace) or space.ordered,
-        "whole": isinstance(space, FiniteSpace | IntegerSpace),
-        "region": region,
-    }

@@ -24,6 +24,7 @@ from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import MAX_BLOCK, WideCount
 from dpjax.core.streaming import Blocks, drawn_once, reduce_samples
 from dpjax.core.threads import side_by_side
+from dpjax.databases.trees import nth
 from dpjax.mechanisms import Mechanism
 from dpjax.partitions import Lookup
 from dpjax.sources._rounds import Rounds
@@ -37,7 +38,12 @@ _CALL = 2**16
 """Number of values (draws times dimension) that one compiled call draws in the gathered layout."""
 
 _MANY = 2**20
-"""If a side has more than this many draws, a block has MAX_BLOCK draws."""
+"""If a side has more draws than this, a block has MAX_BLOCK draws, unless most of its draws would
+be unused in a search of many pairs."""
+
+_FEW, _MANY_KEPT = 1024, 250
+"""Number of search draws per side of a pair up to which a large block would be mostly unused, and
+number of pairs in the second round above which this matters."""
 
 
 def block_size(rounds: Rounds) -> int:
@@ -47,7 +53,8 @@ def block_size(rounds: Rounds) -> int:
     """
     sizes = [rounds.num_samples, rounds.num_confirm]
     sizes += [rounds.num_again] if rounds.num_kept else []
-    if max(sizes) > _MANY:
+    unused = rounds.num_samples <= _FEW and rounds.num_kept > _MANY_KEPT
+    if max(sizes) > _MANY and not unused:
         return MAX_BLOCK
     least = min(*sizes, _GATHERED_BLOCK)
     return max(1 << (least - 1).bit_length(), _SMALLEST_BLOCK)
@@ -148,6 +155,60 @@ def sample_blocks(
 
     one = jax.eval_shape(draw, jnp.int32(0))
     return jax.lax.fori_loop(0, number, step, jnp.zeros((len(words), *one.shape), one.dtype))
+
+
+def draws_of_pairs(
+    mechanism: object, words: np.ndarray, databases: object, *, size: int, at_once: int
+) -> np.ndarray:
+    """Draw the first blocks of the streams of several pairs in one compiled call, on the host.
+
+    Args:
+        mechanism: Mechanism as in `sample_blocks`.
+        words: Words of the keys of the blocks, uint32 [pairs, blocks, 2].
+        databases: Stacked databases, [pairs, ...].
+        size: Draws per block.
+        at_once: Maximum number of pairs; calls with the same maximum share a compiled program.
+
+    Returns:
+        The draws [pairs, blocks * size] or [pairs, blocks * size, d].
+    """
+    number, blocks = words.shape[:2]
+    # Repeat the last pair where there are fewer than `at_once`.
+    rows = np.minimum(np.arange(at_once), number - 1)
+    with signals_wait():
+        drawn = sample_pairs(
+            mechanism, words[rows], np.int32(number), nth(databases, rows), size=size
+        )
+        found = np.asarray(drawn)[: number * blocks]
+    return found.reshape(number, blocks * size, *found.shape[2:])
+
+
+@jit_by_class(static_argnames=("size",))
+def sample_pairs(
+    mechanism: Mechanism, words: Array, number: Array, databases: object, *, size: int
+) -> Array:
+    """Draw blocks of outputs of several pairs, [most * blocks, size] or [most * blocks, size, d].
+
+    Args:
+        mechanism: Pytree with `sample(key, database, num_samples)`.
+        words: Words of the keys of the blocks, uint32 [most, blocks, 2].
+        number: Number of pairs to draw at, int32; all other blocks of the result are zeros.
+        databases: Stacked databases, [most, ...].
+        size: Draws per block.
+    """
+    blocks, keys = words.shape[1], words.reshape(-1, 2)
+
+    def draw(block: Array) -> Array:
+        key = jax.random.wrap_key_data(keys[block], impl="threefry2x32")
+        database = jax.tree.map(lambda leaf: leaf[block // blocks], databases)
+        return mechanism.sample(key, database, size)
+
+    def step(block: Array, drawn: Array) -> Array:
+        return drawn.at[block].set(draw(block))
+
+    one = jax.eval_shape(draw, jnp.int32(0))
+    empty = jnp.zeros((len(keys), *one.shape), one.dtype)
+    return jax.lax.fori_loop(0, number * blocks, step, empty)
 
 
 @jit_by_class(static_argnames=("execution",))

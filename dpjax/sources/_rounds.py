@@ -14,9 +14,8 @@ single pair."""
 _FIRST_SHARE = 5 / 11
 """Share of the search's draws that the first round uses, over all pairs."""
 
-_ALWAYS_KEPT, _KEPT_SHARE = 2, 0.25
-"""The second round of a search has at least _ALWAYS_KEPT pairs, and usually the share _KEPT_SHARE
-of all pairs."""
+_ALWAYS_KEPT, _KEPT_SHARE, _MOST_KEPT = 2, 0.25, 2_500
+"""Minimum number of pairs in the second round, their usual share of all pairs, and the maximum."""
 
 
 class Rounds(NamedTuple):
@@ -51,7 +50,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
     if num_pairs <= _ALWAYS_KEPT:
         return Rounds(num_search // num_pairs, 0, 0, num_confirm)
     first = max(round(_FIRST_SHARE * num_search / num_pairs), 1)
-    kept = max(_ALWAYS_KEPT, ceil(_KEPT_SHARE * num_pairs))
+    kept = min(max(_ALWAYS_KEPT, ceil(_KEPT_SHARE * num_pairs)), _MOST_KEPT)
     again = max((num_search - num_pairs * first) // kept, 1)
     return Rounds(first, kept, again, num_confirm)
 

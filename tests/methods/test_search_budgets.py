@@ -75,9 +75,23 @@ def test_a_search_tells_what_it_spent():
     found = dpjax.search_pairs(source, LAPLACE, budget=40_000, keep=2, execution=execution)
     spent = np.cumsum([2 * pairs * draws for pairs, draws in found.rungs]).tolist()
     assert len(found.rungs) == 2 and found.num_draws == spent[-1] <= 40_000
-    # A list has no variations, for which there would have been room.
-    planned = sum(2 * size * draws for size, draws in Ladder(40_000, None, 2, 4).rungs(20))
-    assert told == [(number, planned) for number in spent]
+    # A list has no variations: 20 pairs, then a quarter of them.
+    assert [pairs for pairs, _ in found.rungs] == [20, 5]
+    assert told == [(number, spent[-1]) for number in spent]
+
+
+def test_a_search_of_a_space_tells_what_it_spent():
+    told = []
+    execution = Execution(progress=lambda *both: told.append(both))
+    space = dpjax.neighbors([0.0, 1.0, 2.0], "change-one", dpjax.Domain(bounds=(0, 4)))
+    source = HostMechanism(lambda database, num_samples, seed: laplace(0.0, num_samples, seed))
+    found = dpjax.search_pairs(source, space, budget=40_000, keep=2, execution=execution)
+    spent = np.cumsum([2 * pairs * draws for pairs, draws in found.rungs]).tolist()
+    assert len(spent) > 1 and [done for done, _ in told] == spent
+    assert told[-1] == (spent[-1], spent[-1])
+    # The plan has room for half as many variations as pairs are kept.
+    rungs = Ladder(40_000, None, 2, 4).rungs(found.rungs[0][0])
+    assert told[0][1] == sum(2 * size * draws for size, draws in rungs)
 
 
 def test_a_million_draws_are_spent_where_no_budget_is_given(monkeypatch):

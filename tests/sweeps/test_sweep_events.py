@@ -14,7 +14,7 @@ from dpjax.core.types import FiniteSpace
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse
 from dpjax.partitions import Budget, Encoder, Search, encode_drawn, lay
-from dpjax.sources._drawn_counts import options_of
+from dpjax.sources._pilots import options_of
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps import Entry, compute
 
