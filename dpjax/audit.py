@@ -103,8 +103,8 @@ def audit(
         )
     if method is not None and not method.bounded:
         raise TypeError(
-            f"method must state a bound, but {type(method).__name__} only estimates: run it in a "
-            "sweep, or use dpjax.Events(), Local() or Histogram()."
+            f"method must compute a bound, but {type(method).__name__} only computes estimates: "
+            "use this method in a sweep, or use dpjax.Events(), Local() or Histogram()."
         )
     with contained("what is audited"):
         source = as_source(subject)
@@ -269,7 +269,8 @@ def _read_recipe(
         if recipe["subject"] is None:
             raise ValueError(
                 f"subject must be given, because {result.mechanism!r} is not built in: the recipe "
-                "of the result states how the mechanism was audited, but does not contain it."
+                "of the result states how the mechanism was audited, but does not contain the "
+                "mechanism."
             )
         first = recipe["pairs"] and recipe["pairs"]["database"][0]
         subject = subject_from_plain(recipe["subject"], first, trust)
@@ -298,8 +299,9 @@ def _pairs_of(recipe: JsonObject, source: Source) -> object:
         return None
     if pairs is None:
         raise ValueError(
-            "the result cannot be run again from its recipe: the pairs were too many, or of a kind "
-            "that JSON does not hold. Call dpjax.audit with the same pairs."
+            "the result cannot be run again, because its recipe does not contain the pairs: they "
+            "were too many, or could not be written as JSON. Call dpjax.audit with the same "
+            "pairs."
         )
     databases, neighbors = pairs["database"], pairs["neighbor"]
     labels = tuple(pairs["labels"])

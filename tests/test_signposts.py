@@ -79,7 +79,9 @@ def test_a_jax_function_that_fails_gets_no_advice_on_numpy():
 
 def test_noise_of_numpy_in_a_jax_function():
     error = refusal(dpjax.audit, lambda key, x: x + np.random.normal(), ONE)
-    assert "from the key (jax.random)" in str(error) and "as --host." in in_options(error, OPTIONS)
+    assert "from the key with jax.random" in str(error) and "as --host." in in_options(
+        error, OPTIONS
+    )
 
 
 def test_data_and_models_are_told_where_they_go():

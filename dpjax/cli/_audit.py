@@ -81,4 +81,4 @@ def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
             f"{subject.name} is called until it has drawn {total:,} outputs or the time limit "
             f"(--time-limit {subject.time_limit:g}, in seconds) is over."
         )
-    return f"{said}; --time-limit 60 would draw as many as fit into a minute."
+    return f"{said}; with --time-limit 60, dpjax draws as many outputs as fit into one minute."

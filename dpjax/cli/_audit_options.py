@@ -178,8 +178,9 @@ _ROWS: Table = {
     ),
     "claim": option(
         str,
-        "The claimed level, in the notion's unit. For a curve, and for epsilon, also its points as "
-        "JSON, [[epsilon, delta], ...] (trade-off: [[level, error], ...]), or a file of such JSON.",
+        "The claimed level, a number in the unit of the notion. For epsilon, profile and "
+        "trade-off, a claimed curve is also accepted: its points as JSON, [[epsilon, delta], "
+        "...] (for trade-off: [[level, error], ...]), or a file with such JSON.",
         metavar="NUMBER|JSON|FILE",
         parser=number_or_text,
     ),
@@ -190,16 +191,18 @@ _ROWS: Table = {
     ),
     "distance": option(
         int,
-        "Number of records in which the databases of each pair differ; bounds are converted to "
-        "one record. Default: 1.",
+        "Number of records in which the databases of each pair differ; dpjax converts the bounds "
+        "to databases that differ in one record. Default: 1.",
     ),
     "confidence": option(
-        float, "Confidence of the bounds of all --num-claims audits together. Default: 0.999."
+        float,
+        "Confidence with which the bounds of all --num-claims audits hold together. "
+        "Default: 0.999.",
     ),
     "num_claims": option(
-        int, "Number of audits whose bounds hold jointly with --confidence. Default: 1."
+        int, "Number of audits whose bounds hold together with the stated confidence. Default: 1."
     ),
-    "key": option(int, "The same key gives the same result. Default: 0."),
+    "key": option(int, "Seed of all draws; the same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
     "report": REPORT,
     "junit": JUNIT,
@@ -208,12 +211,14 @@ _ROWS: Table = {
     "epsilon": option(float, "The mechanism's epsilon parameter.", owners=("mechanism",)),
     "param": option(
         list[str],
-        "Another parameter of the mechanism; repeatable.",
+        "Another parameter of the mechanism; may be repeated.",
         metavar="NAME=VALUE",
         owners=("mechanism",),
     ),
     "num_outcomes": option(
-        int, "The function returns outcomes 0..NUM_OUTCOMES - 1.", owners=("function",)
+        int,
+        "Number of outcomes of a function that returns integers from 0 to NUM_OUTCOMES - 1.",
+        owners=("function",),
     ),
     "pairs": option(
         str,
@@ -230,14 +235,14 @@ _ROWS: Table = {
     ),
     "column_y": option(
         str,
-        "The column of Y, if it differs from that of X.",
+        "The column of the outputs in Y, if it differs from the column in X.",
         metavar="NAME,...",
         owners=("samples",),
     ),
     "resume": option(
         Path,
-        "The JSON file of `--json`, or the report, of a sequential audit to continue; its claim, "
-        "key and other terms stay the same.",
+        "File of a sequential audit to continue: the JSON that `--json` printed, or the report. "
+        "The claim, the key and other terms stay the same.",
         owners=("sequential",),
     ),
     "score": option(

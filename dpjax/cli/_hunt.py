@@ -30,15 +30,17 @@ TABLE: Table = {
         metavar="PACKAGE==VERSION...",
     ),
     "cases": option(
-        list[Path], "A case: a Python file with package, claim, like and draw; repeatable."
+        list[Path],
+        "Python file of a case, which defines package, claim, like and draw; may be repeated.",
     ),
     "bisect": option(
         str,
-        "Find the version in which the verdict changes: all, or versions from oldest to newest.",
+        "Find two versions between which the verdict changes, among all versions or among listed "
+        "versions, from oldest to newest.",
         metavar="all|VERSION,...",
     ),
     "folder": option(Path, "Folder of recorded draws and installed releases. Default: hunt."),
-    "again": option(bool, "Audit the recorded draws again; nothing is installed or run."),
+    "again": option(bool, "Audit recorded draws again, without installing or running a release."),
     "seconds": option(float, "Seconds of drawing per case and release. Default: 60."),
     "table": option(Path, "Write a table in Markdown to this file."),
     "confidence": option(float, "Confidence of each bound. Default: 0.999."),
@@ -64,11 +66,15 @@ def command(**given: Value) -> int:
     """
     written: Given = {name: value for name, value in given.items() if value is not None}
     if not written.get("cases"):
-        raise ValueError("hunt needs --cases, a Python file for each.")
+        raise ValueError("hunt needs --cases, the Python file of a case.")
     if written.get("packages") and written.get("again"):
-        raise ValueError("--again audits recorded draws of every release, so no release is named.")
+        raise ValueError(
+            "--again audits the recorded draws of every release: leave out the names of releases."
+        )
     if written.get("bisect") and (written.get("packages") or written.get("again")):
-        raise ValueError("--bisect names the versions, so no release and no --again is given.")
+        raise ValueError(
+            "--bisect names the versions to audit: leave out --again and the names of releases."
+        )
     from dpjax.core.files import refuse_unwritable, write_whole
     from dpjax.hunting import hunt, read_case
 
@@ -145,8 +151,9 @@ def _refuse_unnamed(cases: "list[Case]", named: dict[Path, list[str]]) -> None:
     for case in cases:
         if not named[case.path]:
             raise ValueError(
-                f"no release of {case.package} is named, but {case.path.name} audits it: give one, "
-                f"such as {case.package}==1.0, or set releases in the case."
+                f"no release of {case.package} is named, but {case.path.name} audits this "
+                f"package: name a release, such as {case.package}==1.0, or set releases in the "
+                "case."
             )
 
 

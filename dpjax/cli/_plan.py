@@ -19,7 +19,7 @@ TABLE: Table = {
     "precision": option(float, "Maximum error of the estimate."),
     "confidence": option(float, "Minimum probability that the error is at most the precision."),
     "num_samples": option(int, "Draws per input, instead of precision or confidence."),
-    "order": option(float, "Order of Renyi privacy. Without an order, plan for LDP."),
+    "order": option(float, "Order of Renyi privacy. Without an order, the plan is for LDP."),
     "input_lipschitz": option(
         float, "D: Lipschitz constant of densities in the input, to plan for all inputs."
     ),
@@ -31,7 +31,7 @@ TABLE: Table = {
     ),
     "bound": option(
         str,
-        "Union bound: all-intervals, or published as in the paper.",
+        "Counts that the union bound covers: all-intervals, or published, as in the paper.",
         default="all-intervals",
         choices=("all-intervals", "published"),
     ),
@@ -77,7 +77,9 @@ def _planned(given: Given) -> "Plan":
     number = chosen(given, ["num_inputs"])
     if given["num_outputs"] is None:
         if given["least_probability"] is not None:
-            raise ValueError("--least-probability is for finite outputs: give --num-outputs too.")
+            raise ValueError(
+                "--least-probability is for finitely many outputs: also pass --num-outputs."
+            )
         if given["lipschitz"] is None:
             raise ValueError(
                 "one assumption must be given: --lipschitz for outputs in an interval, or "
@@ -86,8 +88,8 @@ def _planned(given: Given) -> "Plan":
         return plan_intervals(**intervals, inputs=_inputs(given), **asked)
     if intervals or chosen(given, _INPUTS):
         raise ValueError(
-            "--num-outputs is for finite outputs, which have no --lipschitz, --width, "
-            "--input-lipschitz or --input-width."
+            "--num-outputs is for finitely many outputs, and cannot be combined with "
+            "--lipschitz, --width, --input-lipschitz or --input-width."
         )
     finite = {name: given[name] for name in ("num_outputs", "least_probability")}
     return plan_finite(**finite, **number, **asked)

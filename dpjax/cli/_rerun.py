@@ -16,15 +16,20 @@ _CLOSE = 1e-9
 """Largest difference between two bounds that count as equal; machines may round differently."""
 
 TABLE: Table = {
-    "file": argument(Path, "A JSON file of `--json`, or a report in HTML."),
+    "file": argument(
+        Path, "File of the audit to repeat: the JSON that `--json` printed, or a report in HTML."
+    ),
     "allow_import": option(
         list[str],
-        "A module whose function the file may name; importing it runs its code. Repeatable. "
-        "Default: none.",
+        "A module that dpjax may import if the file names it; an import runs the code of the "
+        "module. May be repeated. Default: none.",
         metavar="MODULE",
     ),
     "allow_command": option(
-        bool, "Run the program that the file names.", "--allow-command", default=False
+        bool,
+        "Permit dpjax to run the program that the file names.",
+        "--allow-command",
+        default=False,
     ),
     "as_json": AS_JSON,
     "report": REPORT,

@@ -32,8 +32,8 @@ def untouched() -> Iterator[None]:
         now = after.get(name)
         if now is not value and not (isinstance(value, frozenset) and now == value):
             raise ValueError(
-                f"audited code replaced {name}, so there is no verdict: it must not change the "
-                "code of dpjax."
+                f"there is no verdict, because audited code replaced {name}: audited code must "
+                "not change the code of dpjax."
             )
 
 

@@ -50,7 +50,7 @@ def command(**given: Value) -> None:
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]
     if len(sources) != 1:
-        raise ValueError("name one thing whose pairs are searched: a mechanism or --function.")
+        raise ValueError("name either a mechanism or --function, whose pairs are then searched.")
     if written.get("out") is not None:
         from dpjax.core.files import refuse_unwritable
 

@@ -109,10 +109,13 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
             raise Left(stop.exit_code) from None
         except SystemExit as error:
             raise ValueError(
-                f"audited code called sys.exit({error.code!r}): it must return an output instead."
+                f"audited code called sys.exit({error.code!r}): audited code must return an "
+                "output instead."
             ) from error
         except EOFError as error:
-            raise ValueError("audited code asks for input, but there is none.") from error
+            raise ValueError(
+                "audited code tried to read standard input, which is empty."
+            ) from error
         except BaseException as error:
             # At a broken pipe, typer would exit; at any other BaseException, Python would exit.
             if isinstance(error, Exception) and not isinstance(error, BrokenPipeError):

@@ -30,7 +30,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     own = source in ("mechanism", "object") or "input_interval" in written
     if path is None and not own:
         raise ValueError(
-            f"--{source} needs --pairs, such as --pairs '[[0, 1]]', or a file of them."
+            f"--{source} needs --pairs, such as --pairs '[[0, 1]]', or a file of pairs."
         )
     pairs = None if path is None else pairs_of(path, any_kind=on_host)
     if source == "mechanism":
@@ -47,7 +47,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         if values:
             raise ValueError(
                 f"--{next(iter(values)).replace('_', '-')} is an option of each member of a "
-                "family: pass its value in the function that makes the members."
+                "family: set its value in the function that makes the members."
             )
         return named, pairs
     make: Value = SOURCES[source]
@@ -92,7 +92,10 @@ def _function(written: Given, pairs: Value) -> Value:
     if "num_outcomes" not in written:
         return function
     if pairs is None:
-        raise ValueError("--num-outcomes needs --pairs: finitely many outputs have no width.")
+        raise ValueError(
+            "--num-outcomes needs --pairs, because inputs cannot be planned for a function "
+            "with finitely many outputs."
+        )
     from dpjax.databases.trees import nth
     from dpjax.mechanisms import from_function
 

@@ -125,7 +125,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
     for number in came:
         if ended in (128 + number, -number):
             if said is not None:
-                say("Stopped after the answer.")
+                say("Stopped after the result was printed.")
             return 128 + number
     how = f"with exit code {ended}" if ended >= 0 else f"by signal {-ended}"
     if said is None:

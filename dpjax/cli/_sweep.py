@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 TABLE: Table = {
-    "spec": argument(str, "A TOML file, or `status`."),
-    "folder": argument(Path, "With `status`: the store.", default=None),
+    "spec": argument(str, "A sweep file in TOML, or `status` to summarize a store."),
+    "folder": argument(Path, "With `status`: folder of the store.", default=None),
     "out": option(Path, "Folder of the store; stored runs are not repeated."),
     "allow_import": option(
         list[str],
-        "A module whose mechanisms the file or store may name as MODULE:NAME; importing it runs "
-        "its code. Repeatable. Default: none.",
+        "A module that dpjax may import if the file or store names its mechanisms as "
+        "MODULE:NAME; an import runs the code of the module. May be repeated. Default: none.",
         metavar="MODULE",
     ),
     "more": option(
         int,
-        "Additional samples per side for sequential entries, whose runs continue where they ended.",
+        "Additional draws per side for sequential entries; their runs continue where they ended.",
         metavar="N",
     ),
     "shard": option(
@@ -42,20 +42,22 @@ TABLE: Table = {
     ),
     "distributed": option(
         bool,
-        "Start jax.distributed first (Slurm, TPU pods, ...): each host takes its share.",
+        "Initialize jax.distributed (Slurm, TPU pods, ...); each host then computes its share of "
+        "the runs.",
         "--distributed",
         default=False,
     ),
     "any_processor": option(
         bool,
-        "Continue a store of a processor whose last bits differ; each row names its processor.",
+        "Continue a store from another kind of processor, whose results may differ in the last "
+        "bits; each row names its processor.",
         "--any-processor",
         default=False,
     ),
     "devices": option(
         int,
-        "Number of devices into which the CPU is divided; they share the runs of a block. "
-        "Default: one per core.",
+        "Number of JAX devices into which the CPU is divided; the devices share the runs of a "
+        "block. Default: one per core.",
     ),
     "quiet": QUIET,
 }

@@ -26,10 +26,11 @@ _BETS = ("epsilon", "gdp", "total-variation")
 TABLE: Table = {
     "folder": argument(
         Path,
-        "Folder of recorded outputs (npz, npy, csv, parquet, ...), a file for each chunk.",
+        "Folder to watch; each file (npz, npy, csv, parquet, ...) contains new outputs at both "
+        "databases.",
         metavar="FOLDER",
     ),
-    "claim": option(float, "The level that is claimed, in the notion's unit.", metavar="NUMBER"),
+    "claim": option(float, "The claimed level, in the unit of the notion.", metavar="NUMBER"),
     "notion": option(
         str, "Notion to bound: epsilon, gdp or total-variation. Default: epsilon.", choices=_BETS
     ),
@@ -53,7 +54,7 @@ TABLE: Table = {
     ),
     "independent": option(
         bool,
-        "Outputs are known to be independent draws, though they may not look like it.",
+        "State that the outputs are independent draws, even if they do not look independent.",
         "--independent",
         default=False,
     ),
@@ -88,7 +89,7 @@ def command(**given: Value) -> int:
     """
     written = written_of(given)
     if "claim" not in written:
-        raise ValueError("watch needs --claim, the level that the outputs may refute.")
+        raise ValueError("watch needs --claim, the claimed level.")
     if written.get("notion", "epsilon") not in _BETS:
         raise ValueError(f"--notion must be one of {', '.join(_BETS)} for a watch.")
     from dpjax.core import validate
@@ -109,11 +110,15 @@ def command(**given: Value) -> int:
         _follow(watched, folder, written)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"Stopped after {len(watched.state.taken)} files: the same command goes on from {path}."
+            f"Stopped after {len(watched.state.taken)} files: the same command continues from the "
+            f"state in {path}."
         ) from None
     if watched.result is None:
         waiting = min(watched.waiting)
-        say(f"No bound yet: {waiting:,} outputs of each side arrived, and more than 16 are needed.")
+        say(
+            f"No bound yet: {waiting:,} outputs at each database arrived, and more than 16 "
+            "are needed."
+        )
         return 0
     return finish(watched.result, written["as_json"], Files())
 

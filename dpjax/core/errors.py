@@ -24,12 +24,12 @@ class Status(enum.Enum):
 
     OK = "The estimate stands."
     ON_FLOOR = (
-        "A density at the witness lies at the floor, so the loss there is only known to be at "
-        "least this large; the lower bound is an exact binomial one for an event at the witness."
+        "At the witness, a density is at the floor, and the true loss may be larger than the "
+        "estimate. The lower bound is the exact binomial bound of an event at the witness."
     )
     EMPTY_INTERVAL = (
-        "An interval received no sample, so the ratio there is undefined and the run failed: draw "
-        "more samples, or ask for a coarser precision."
+        "The run failed, because an interval received no draw and its ratio of probabilities is "
+        "undefined: draw more samples, or ask for a coarser precision."
     )
 
     @property
@@ -97,7 +97,7 @@ def contained(name: str) -> Iterator[None]:
         if isinstance(error, SystemExit):
             what = f"sys.exit({error.code!r})"
         raise ValueError(
-            f"{name} called {what}, but audited code must return, or raise an Exception."
+            f"{name} called {what}, but audited code must return an output or raise an Exception."
         ) from error
 
 

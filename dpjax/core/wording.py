@@ -113,9 +113,9 @@ class Unvaried(Sentence):
         """Create the note from counts or from its text."""
         if not isinstance(counts, str):
             counts = (
-                f"All {counts[0]} outputs at the database were the same, and so were all "
-                f"{counts[1]} at its neighbor: the mechanism may draw no random numbers, or the "
-                "same random numbers at every call."
+                f"All {counts[0]} outputs at the database were the same, and all {counts[1]} "
+                "outputs at its neighbor were the same. The mechanism may draw no random "
+                "numbers, or the same random numbers at every call."
             )
         note = super().__new__(cls, counts)
         note.pair = pair

@@ -15,8 +15,8 @@ _MAX_PAIRS_SAMPLES = 2000
 """Maximum number of samples for which all pairwise distances are computed."""
 
 _TIED = (
-    "Tied query results make the likelihood grow without bound as the bandwidth shrinks, so the "
-    "rule of thumb was used instead."
+    "A rule of thumb chose the bandwidth, because some query results are equal, and the "
+    "likelihood then has no maximum."
 )
 
 

@@ -167,7 +167,7 @@ def calibrate_noise(
         raise BadValue(
             "query must stay defined when any individual is removed, but without "
             f"{panel.individuals[lost[0]]!r} it is undefined in every database. No noise can hide "
-            "this: choose another query."
+            "whether this individual is present: choose another query."
         )
     without = without[(without != first).any(axis=1)]
     defined = [results[~np.isnan(results)] for results in without]

@@ -151,8 +151,8 @@ def _refuse_without_scale(
         flat = int(np.argmin(spread))
         where = "in the only database" if len(samples) == 1 else "in every database"
         raise ValueError(
-            f"query {names[flat]!r} was {samples[0, flat]:g} {where}: its results have no spread, "
-            f"from which bandwidth {bandwidth!r} could be chosen; give bandwidth a number."
+            f"query {names[flat]!r} was {samples[0, flat]:g} {where}: bandwidth {bandwidth!r} "
+            "cannot be chosen from results without spread; pass a number as bandwidth."
         )
     if len(np.unique(groups)) < 2:
         raise ValueError(

@@ -132,7 +132,7 @@ def plot_empirical_noise(
     moved = draws[draws != 0]
     title = f"{num_draws:,} draws of the noise"
     if noise.atom:
-        title += f"; {1 - len(moved) / num_draws:.1%} of them are exactly 0 and not shown"
+        title += f"; {1 - len(moved) / num_draws:.1%} of the draws are exactly 0 and not shown"
     if len(moved):
         reach = float(np.quantile(np.abs(moved), 0.9995))
         edges = np.linspace(-reach, reach, 161)

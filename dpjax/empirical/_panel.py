@@ -56,8 +56,8 @@ class Panel:
         if name is None:
             if len(self.columns) != 1:
                 raise ValueError(
-                    "column must be named where the data has not exactly one value column; "
-                    f"the value columns are {list(self.columns)}."
+                    "column must be named, because the data do not have exactly one value "
+                    f"column: the value columns are {list(self.columns)}."
                 )
             return self.values[:, 0]
         if name not in self.columns:
@@ -142,8 +142,8 @@ def panel_from_array(
         d, i, _ = np.argwhere(bad)[0]
         raise ValueError(
             f"databases must be finite where an individual is present, but database {d}, "
-            f"individual {i} was {dense[d, i].tolist()} ({int(bad.sum())} such values); NaN in "
-            "every value of a record, or mask=False, says that the individual is missing."
+            f"individual {i} was {dense[d, i].tolist()} ({int(bad.sum())} such values); to mark "
+            "an individual as missing, use NaN for every value of the record, or mask=False."
         )
     database, individual = np.nonzero(present)
     default = ["value"] if num_columns == 1 else [f"value_{v}" for v in range(num_columns)]
@@ -179,15 +179,16 @@ def checked(panel: Panel) -> Panel:
     if not filled.all():
         empty = panel.databases[int(np.argmin(filled))]
         raise ValueError(
-            f"databases must each hold a record, but database {empty!r} holds none; drop it."
+            f"databases must each hold a record, but database {empty!r} holds none: leave out "
+            "this database."
         )
     absent = np.flatnonzero(panel.coverage() == 0)
     if not len(absent):
         return panel
     note = (
         f"{len(absent)} of {panel.num_individuals} individuals are in no database (first: "
-        f"{panel.individuals[absent[0]]!r}), so nothing can be said about them: their delta is 0 "
-        "by construction."
+        f"{panel.individuals[absent[0]]!r}), so their delta is 0 by construction and says nothing "
+        "about their privacy."
     )
     return replace(panel, notes=(*panel.notes, note))
 

@@ -100,7 +100,7 @@ class Estimated:
     def vanishing_sentence(self) -> str:
         """Return a sentence on the smallest epsilon at which no delta exceeds the tolerance."""
         if math.isinf(self.epsilon_at_zero):
-            return "No epsilon up to 500 takes every delta to 0."
+            return "For every epsilon up to 500, at least one delta is above 0."
         return (
             f"Every delta is below {self.tolerance:g} from epsilon = {self.epsilon_at_zero:.6g} on."
         )

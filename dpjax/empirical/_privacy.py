@@ -210,5 +210,5 @@ def _small(panel: Panel) -> tuple[str, ...]:
         return ()
     return (
         f"A density from {panel.num_databases} database{'s' * (panel.num_databases > 1)} has "
-        "mostly the shape of its kernel: every delta depends strongly on the bandwidth.",
+        "mostly the shape of the kernel, and every delta depends strongly on the bandwidth.",
     )

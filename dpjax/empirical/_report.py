@@ -41,9 +41,9 @@ _NOT_TESTED = (
 
 _MEANING = (
     "delta is the probability that the answer reveals an individual's presence by more than a "
-    "factor e^epsilon; the total risk is the probability that it does so for anybody, if "
-    "individuals are independent. Both "
-    "assume that the databases are independent draws and that the density estimate is right."
+    "factor e^epsilon. The total risk is the probability that the answer does so for at least "
+    "one individual, if individuals are independent. Both probabilities assume that the "
+    "databases are independent draws and that the density estimate is right."
 )
 
 
@@ -106,19 +106,19 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
     """Return the recommended next steps, in decreasing order of importance."""
     if any(check.dependent for check in result.independence):
         return (
-            "Use databases that do not depend on each other, such as years far apart. Do not use "
-            "these levels.",
+            "Do not use these privacy levels. Use databases that do not depend on each other, "
+            "such as years that are far apart.",
         )
     said = [
-        "Choose the epsilon at which the delta of the worst individual is as small as you need; "
-        "the table has both.",
-        f"Look at the individual {result.worst_individual}, who stands out most. Without the "
-        "records of such individuals, the privacy levels are smaller.",
+        "Choose an epsilon at which the delta of the worst individual is small enough; the table "
+        "lists both numbers.",
+        f"Look at the individual {result.worst_individual}, who has the largest delta. Without "
+        "the records of such individuals, the largest delta is smaller.",
     ]
     if noise is None:
         said.append(
-            "Where no level is good enough, add noise: dpjax.calibrate_noise finds how much is "
-            "enough."
+            "If no delta is small enough, add noise to the answer: dpjax.calibrate_noise finds "
+            "how much noise is enough."
         )
     return tuple(said)
 
@@ -127,7 +127,7 @@ def doubt_of(result: Estimated) -> str | None:
     """Return a sentence that says why a result is doubtful, or None if it is not doubtful."""
     if not any(check.dependent for check in result.independence):
         return None
-    return "The privacy levels assume independent databases, and these look dependent."
+    return "The privacy levels assume independent databases, but these databases look dependent."
 
 
 def verdict_of(result: Estimated, sentence: str, headline: str | None = None) -> Verdict:
@@ -169,8 +169,7 @@ def _sections(
     meaning = _MEANING
     if result.delta_error is not None:
         meaning += (
-            " The number after ± in the column of delta is its standard error over the choice of "
-            "databases (jackknife)."
+            " In the column of delta, the number after ± is the jackknife standard error of delta."
         )
     found = [
         Section("Privacy", (meaning,), pictures("curves"), Table(rows, head)),
@@ -185,7 +184,9 @@ def _sections(
         found.append(noise_section(noise, pictures("noise")))
     integrals = "The integrals are in closed form."
     if result.integration_error:
-        integrals = f"Error of the integrals in each delta: about {result.integration_error:.1e}."
+        integrals = (
+            f"Error of each delta from numerical integration: about {result.integration_error:.1e}."
+        )
     density = result.density or "one for each bucket of the adversary"
     method = f"{len(result.results)} query results. Density: {density}. {integrals}"
     return [*found, Section("Method", (method,))]

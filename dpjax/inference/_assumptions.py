@@ -152,8 +152,8 @@ class LipschitzOutputs:
         limit = 2 / self.width**2
         if self.lipschitz >= limit:
             raise BadValue(
-                f"lipschitz must be below 2 / width^2 = {limit:g}, but was {self.lipschitz!r}: a "
-                "density may then reach 0, and no number of samples suffices."
+                f"lipschitz must be below 2 / width^2 = {limit:g}, but was {self.lipschitz!r}: "
+                "with such a constant, a density may reach 0, and no number of samples suffices."
             )
         if not isinstance(self.inputs, InputInterval):
             validate.positive_int(at_least=2, inputs=self.inputs)

@@ -40,8 +40,9 @@ def clopper_pearson(
     validate.open_unit(confidence=confidence)
     if np.min(confidence) < 0.5:
         raise BadValue(
-            "confidence must be at least 0.5, so that the lower bound is not above the upper one, "
-            f"but was {confidence!r}: if this is a significance, pass 1 minus it."
+            "confidence must be at least 0.5, so that the lower bound is not above the upper "
+            f"bound, but was {confidence!r}: if this number is a significance level, pass 1 minus "
+            "the level."
         )
     return one_sided_bounds(counts, num_samples, 1 - np.asarray(confidence, np.float64))
 

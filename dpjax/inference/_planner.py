@@ -206,8 +206,9 @@ def plan_finite(
     # The two bounds coincide for Renyi and one pair.
     if bound == "published" and (order is None or num_inputs > 2):
         raise BadValue(
-            "bound must be 'all-intervals' for finitely many outputs, but was 'published': that "
-            "covers four counts, and the precision would be missed more often than stated."
+            "bound must be 'all-intervals' for finitely many outputs, but was 'published': the "
+            "published bound covers only four counts, and the error would exceed the precision "
+            "more often than stated."
         )
     return _solve(assumption, precision, confidence, num_samples, order, bound, max_samples)
 

@@ -114,13 +114,16 @@ def canaries(
         return Canaries(np.pad(rows, ((0, 0), (0, number))), answers, own, np.ones_like(own[:, 0]))
     if kind == "mislabelled":
         if number >= len(rows):
-            raise BadValue(f"number must be below {len(rows)}, the records, but was {number}.")
+            raise BadValue(
+                f"number must be below {len(rows)}, the number of records, but was {number}."
+            )
         taken = np.zeros(len(rows), bool)
         taken[rng.permutation(len(rows))[:number]] = True
         return Canaries(rows[~taken], answers[~taken], rows[taken], 1 - answers[taken])
     if len(rows) == 0:
         raise BadValue(
-            "features must have a record, whose range canaries are drawn from, but had none."
+            "features must have at least one record, because canaries are drawn from the range "
+            "of the features, but had none."
         )
     own = rng.uniform(rows.min(axis=0), rows.max(axis=0), (number, rows.shape[1]))
     coins = rng.random(number) < 0.5
@@ -132,7 +135,8 @@ def _records(features: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
     rows, answers = np.asarray(features, np.float32), np.asarray(labels, np.float32)
     if rows.ndim != 2 or answers.shape != rows.shape[:1]:
         raise BadValue(
-            f"features must be [n, d] and labels [n], but were {rows.shape} and {answers.shape}."
+            "features must have shape [n, d] and labels shape [n], but their shapes were "
+            f"{rows.shape} and {answers.shape}."
         )
     if not (np.isfinite(rows).all() and np.isfinite(answers).all()):
         raise BadValue("features and labels must be finite, but some are not.")

@@ -54,9 +54,9 @@ def trace(
     ) as error:
         first_line = str(error).splitlines()[0]
         raise BadType(
-            f"{label} cannot be traced by JAX ({type(error).__name__}: {first_line}). "
-            "It must be written with jax.numpy and jax.random, without Python branches on drawn "
-            f"values; {host_form(function) or ANY_FUNCTION}."
+            f"{label} cannot be traced by JAX ({type(error).__name__}: {first_line}). Write a "
+            "mechanism with jax.numpy and jax.random, without Python branches on drawn values; "
+            f"{host_form(function) or ANY_FUNCTION}."
         ) from error
     except Exception as error:
         form = host_form(function)
@@ -92,9 +92,8 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
         raise BadValue(
-            f"{label} gave different outputs or shapes for the same key: it must draw "
-            "all of its randomness from the key (jax.random), not from NumPy or Python; "
-            f"{ANY_FUNCTION}."
+            f"{label} gave different outputs or shapes for the same key: draw all randomness from "
+            f"the key with jax.random, not with NumPy or Python; {ANY_FUNCTION}."
         )
 
 
@@ -115,8 +114,8 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
     counts = np.unique(first, axis=0, return_counts=True)[1]
     if np.sum((counts / len(first)) ** 2) ** len(first) < _CHANCE:
         raise ValueError(
-            f"{label} gave the same outputs for two different keys: it must draw its randomness "
-            "from the key that it is given."
+            f"{label} gave the same outputs for two different keys: draw all randomness from the "
+            "key."
         )
 
 

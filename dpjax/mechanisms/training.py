@@ -71,9 +71,9 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
     validate.positive_int(num_steps=num_steps)
     if not isinstance(sampling, FullBatch | Poisson):
         raise BadValue(
-            f"sampling must be FullBatch() or Poisson(rate) for an accountant, but was {sampling}: "
-            "no accountant knows the level of shuffled batches, and the level of Poisson batches "
-            "may be below it."
+            "sampling must be FullBatch() or Poisson(rate) for an accountant, but was "
+            f"{sampling}: no accountant bounds the level of shuffled batches, which may exceed "
+            "the level of Poisson batches."
         )
     needs("claims of an accountant", "accounting", "dp_accounting")
     from dp_accounting.pld import privacy_loss_distribution

@@ -97,12 +97,12 @@ class Events:
     """
 
     num_samples: int | None = option(
-        "n, search draws per side of each pair. Default: 20000.",
+        "Draws per side for the search at each pair (n). Default: 20000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
     num_confirm: int | None = option(
-        "N, confirmation draws per side. Default: 50000.",
+        "Draws per side for the confirmation (N). Default: 50000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
@@ -118,8 +118,8 @@ class Events:
         only=("mechanism", "function", "host", "command", "object"),
     )
     also: bool = option(
-        "Count a chain of sets too, with half of the error, so that the result answers for every "
-        "notion.",
+        "Also count a chain of sets, with half of the error probability, which gives bounds for "
+        "every notion.",
         default=False,
         flag="--also",
     )
@@ -132,7 +132,7 @@ class Events:
         validate.draws(**given)
         if self.num_draws is not None and len(given) > 1:
             raise BadValue(
-                "num_draws is the total number of draws, so it must be given without "
+                "num_draws is the total number of draws, and cannot be combined with "
                 f"{' and '.join(sorted(given.keys() - {'num_draws'}))}."
             )
 
@@ -362,8 +362,8 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
         if search.allowed is None or search.halves[..., search.allowed].any():
             return
     raise ValueError(
-        f"region {opened.region} lies outside the support of the outputs: no output of the "
-        "search set lies in it."
+        f"region {opened.region} lies outside the support of the outputs: no output of the search "
+        "set lies in the region."
     )
 
 

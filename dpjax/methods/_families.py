@@ -95,8 +95,8 @@ def settled(
     notes = [note]
     if space.failed:
         notes.append(
-            f"{space.failed} combinations of parameters were refused by {source.name}; the last "
-            f"error was {space.last}."
+            f"{source.name} refused {space.failed} combinations of parameters; the last error was "
+            f"{space.last}."
         )
     return Settled(space.made[number], found, notes)
 
@@ -174,7 +174,7 @@ class _Members(Space):
         if not self.made:
             raise BadValue(
                 f"ranges must have a combination that {family.name} accepts, but it refused all "
-                f"{self.failed}; the last error was {self.last}."
+                f"{self.failed} combinations; the last error was {self.last}."
             )
 
     @property
@@ -197,8 +197,8 @@ class _Members(Space):
         claimed = 0.0 if claim is None else notion.claimed(claim)
         if not isinstance(claimed, float):
             raise BadType(
-                "claim must be one number for a family, by which its members are compared, but was "
-                "a curve: audit one member, or claim an epsilon at a delta."
+                "claim must be one number for a family, because its members are compared by this "
+                "number, but was a curve: audit one member, or claim an epsilon at a delta."
             )
         return notion, claimed
 

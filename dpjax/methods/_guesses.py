@@ -85,15 +85,15 @@ class Guesses:
     """
 
     num_in: int | None = option(
-        "Number of guesses that a canary was in. Default: chosen by dpjax.",
+        "Number of guesses that a canary was included. Default: chosen by dpjax.",
         default=None,
     )
     num_out: int | None = option(
-        "Number of guesses that a canary was out. Default: as for num_in.",
+        "Number of guesses that a canary was left out. Default: chosen by dpjax.",
         default=None,
     )
     reveal_fraction: float = option(
-        "Share of the canaries whose coins are revealed to choose numbers of guesses.", default=0.3
+        "Share of the canaries whose coins are used to choose the number of guesses.", default=0.3
     )
     name: ClassVar[str] = "guesses"
     bounded: ClassVar[bool] = True

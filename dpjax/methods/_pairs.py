@@ -164,7 +164,7 @@ def search_pairs(
     if rungs[0][1] < _FEWEST:
         raise BadValue(
             f"budget must be at least {2 * _FEWEST * len(sizes) * len(pairs)} draws for "
-            f"{len(pairs)} pairs in {len(sizes)} rungs, but was {budget}."
+            f"{len(pairs)} pairs in {len(sizes)} rounds, but was {budget}."
         )
     alive = np.arange(len(pairs))
     losses, spent, tell = np.zeros(len(pairs)), 0, execution.progress if execution else None
@@ -219,7 +219,7 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
         found = _counted(source, pairs, ladder, terms, None, root)
     return found.pairs, [
         f"The audit used the best {len(found.pairs)} of {found.rungs[0][0]} proposed pairs and "
-        f"their variations; {found.num_draws} separate draws were used to find them."
+        f"their variations; the search for these pairs used {found.num_draws} separate draws."
     ]
 
 

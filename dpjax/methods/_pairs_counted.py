@@ -90,7 +90,7 @@ class Ladder:
         if rungs[0][1] < _FEWEST:
             raise BadValue(
                 f"budget must be at least {2 * _FEWEST * len(sizes) * num_pairs} draws for "
-                f"{num_pairs} pairs in {len(sizes)} rungs, but was {self.budget}."
+                f"{num_pairs} pairs in {len(sizes)} rounds, but was {self.budget}."
             )
         return rungs
 

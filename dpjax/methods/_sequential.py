@@ -44,7 +44,7 @@ class Sequential:
 
     num_draws: int | None = option("", default=None)
     seconds: float | None = option(
-        "Seconds after which a sequential audit ends, with the bound that holds by then.",
+        "Seconds after which a sequential audit ends and reports its bound.",
         default=None,
     )
     name: ClassVar[str] = "sequential"
@@ -82,7 +82,8 @@ class Sequential:
             )
         if getattr(source, "time_limit", None) is not None:
             raise BadValue(
-                "time_limit must be left out for sequential audits: give their method seconds=..."
+                "time_limit must be left out for sequential audits: pass seconds=... to their "
+                "method."
             )
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 
@@ -116,7 +117,7 @@ class Sequential:
             try:
                 walk.go(deadline)
             except KeyboardInterrupt:
-                walk.ended = "a person stopped it"
+                walk.ended = "somebody stopped the audit"
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:

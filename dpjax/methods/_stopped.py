@@ -43,14 +43,14 @@ def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
 def _sentence(so_far: SoFar, terms: Terms) -> str:
     searched, counts = so_far.tally.searched, so_far.tally.confirmed
     if not searched:
-        return "Stopped before any output was counted, so nothing was shown."
+        return "Stopped before any output was counted: there is no result."
     drawn = f"Stopped after {searched} search outputs"
     if counts is None:
-        return f"{drawn} and no confirmation outputs, so nothing was shown."
+        return f"{drawn} and no confirmation outputs: there is no result."
     sides = counts.sum(axis=1)
     drawn += f", and {sides[0]} confirmation outputs at the database and {sides[1]} at the neighbor"
     if so_far.evidence is None:
-        return f"{drawn}, which are too few for an answer."
+        return f"{drawn}, which are too few for a bound."
     evidence, sure = so_far.evidence(counts), terms.own_confidence
     bound = evidence.state(terms.notion, sure, distance=terms.distance).lower_bound
     return (

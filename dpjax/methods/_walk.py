@@ -177,8 +177,8 @@ class Walk:
                 self._lay(pair, int(earlier.laid_by[pair]))
         if self._state.first.shape[0] != len(self._laid) or earlier.laid != self._digest():
             raise ValueError(
-                "the audit cannot be continued, because its first outputs differ now: the "
-                "mechanism or the recordings changed, or the function takes no seed."
+                "the audit cannot be continued, because its first outputs are no longer the "
+                "same: the mechanism or the recordings changed, or the function takes no seed."
             )
 
     def refuse_other_outputs(self) -> None:
@@ -351,7 +351,7 @@ class Walk:
                 *terms.notes(),
                 *pairs.equal_notes(),
                 *dict.fromkeys(self._opened.notes),
-                f"Ended after {self._drawn:,} draws per side, of all pairs together, in "
+                f"Ended after {self._drawn:,} draws per side, summed over all pairs, in "
                 f"{len(self._path)} blocks: {self.ended}.",
             ],
             witness=Witness(

@@ -109,7 +109,7 @@ def epsilon_at(claim: object, delta: float) -> float:
     if held is None:
         raise BadValue(
             f"claim must fall to delta = {delta} by epsilon = {epsilons[-1]:g}, but was "
-            f"{function(epsilons[-1])!r} there."
+            f"{function(epsilons[-1])!r} at this epsilon."
         )
     low, high = epsilons[max(held - 1, 0)], epsilons[held]
     for _ in range(_HALVINGS):

@@ -118,7 +118,7 @@ class Terms:
             return []
         error = (1 - self.confidence) / self.num_claims
         return [
-            f"This bound alone errs with a probability of at most {error:.3g}, so that "
-            f"{self.num_claims} such bounds hold together with confidence {self.confidence:g} "
+            f"This bound exceeds the true level with a probability of at most {error:.3g}. "
+            f"Together, {self.num_claims} such bounds hold with confidence {self.confidence:g} "
             "(Bonferroni)."
         ]

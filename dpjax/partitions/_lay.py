@@ -124,8 +124,8 @@ def _thinned(cells: Partition) -> Partition:
         )
         if sum(map(len, kept)) == sum(map(len, cells.edges)):
             raise ValueError(
-                f"the outputs need {cells.size} cells, more than {_MAX_CELLS}, since too many "
-                "labels come with numbers: group the labels."
+                f"the outputs need {cells.size} cells, more than {_MAX_CELLS}, because too many "
+                "labels are combined with numbers: group the labels."
             )
         cells = replace(cells, edges=kept)
     return cells
@@ -142,7 +142,7 @@ def _atoms(
     if discrete and counts.max() == 1 and len(values) > _FEW_VALUES:
         raise ValueError(
             f"all {len(values)} outputs are distinct numbers, so no value can be compared as an "
-            "outcome: leave out discrete (--discrete) to treat them as reals."
+            "outcome: leave out discrete (--discrete) to treat the outputs as reals."
         )
     few = len(values) <= _FEW_VALUES
     least = 1 if few else (2 if discrete else max(_ATOM_COUNT, int(_ATOM_SHARE * len(both) / 8)))

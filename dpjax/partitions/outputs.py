@@ -287,7 +287,7 @@ class Encoder:
         if self._special == "error":
             raise BadValue(
                 f"{self.source} gave the outcome {text!r}, which {_REFUSED} refuses: pass "
-                f"{OUTCOMES} to count it as an outcome of its own."
+                f"{OUTCOMES} to count it as a separate outcome."
             )
         return self.named(text)
 
@@ -306,7 +306,7 @@ class Encoder:
         if raw.shape[1] != 1:
             raise ValueError(
                 f"bits applies only to outputs that are single reals, but {self.source} gave "
-                "vectors: leave it out."
+                "vectors: leave out bits."
             )
         finite = ~alone
         zero = finite & (values[:, 0] == 0)

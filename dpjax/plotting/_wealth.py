@@ -43,6 +43,6 @@ def plot_wealth(
         if crossed is not None:
             axes.plot([crossed], [refuted_from], "o", color="black", label=f"at {crossed:,} draws")
         axes.set_ylabel("ln wealth")
-    axes.set(xscale="log", xlabel="draws per side, of all pairs together")
+    axes.set(xscale="log", xlabel="draws per side, summed over all pairs")
     legend_above(axes)
     return titled(figure, title)

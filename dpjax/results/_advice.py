@@ -11,7 +11,8 @@ from dpjax.results._parts import (
 )
 
 _KEEP = (
-    "Keep the audit in your tests, with dpjax.testing.assert_private: later changes are then seen."
+    "Add the audit to your tests with dpjax.testing.assert_private, so that the tests detect "
+    "later bugs."
 )
 
 
@@ -39,18 +40,18 @@ def _violated(result: Parts) -> list[str]:
         ]
     if result.witness is not None:
         said.append(
-            "Read the witness below: it names the two databases and the event that tells them "
-            "apart, which usually shows where the code is wrong."
+            "Read the witness below, which names two databases and an event that tells them "
+            "apart. The witness usually shows where the code is wrong."
         )
     return [*said, "After the repair, audit again with another key. " + _KEEP]
 
 
 def _not_random(result: Parts) -> list[str]:
     return [
-        "Find out where the randomness comes from: a seed that is fixed, in the code or in the "
-        "default of a library, or no noise at all.",
-        "Draw fresh randomness at every call, and audit again: until then no level of privacy was "
-        "tested.",
+        "Find out why the noise repeats: the code or a library may set a fixed seed, or the "
+        "mechanism may add no noise at all.",
+        "Draw fresh randomness at every call, and audit again: this audit has not tested any "
+        "level of privacy.",
     ]
 
 
@@ -59,38 +60,38 @@ def _not_refuted(result: Parts) -> list[str]:
     claim, estimate = result.claim, result.estimate
     if isinstance(claim, int | float) and estimate is not None and estimate > claim:
         said.append(
-            f"Audit again: the estimate {estimate:.4g} lies above the claim, so more draws may "
+            f"Audit again: the estimate {estimate:.4g} lies above the claim, and more draws may "
             "refute the claim."
         )
     said.append("To look harder: " + _lower(result.evidence.counted.more))
     if result.witness is not None:
         said.append(
-            "Audit other pairs of databases: dpjax.neighbors proposes some, and "
-            "dpjax.search_pairs finds the best few of many."
+            "Audit other pairs of databases: dpjax.neighbors proposes pairs, and "
+            "dpjax.search_pairs finds the best of many pairs."
         )
     return [*said, _KEEP]
 
 
 def _no_claim(result: Parts) -> list[str]:
     return [
-        "Compare the bound with what the mechanism is meant to guarantee: give that as the claim, "
-        "and the audit has a verdict.",
+        "To get a verdict, audit again with the level that the mechanism is meant to guarantee "
+        "as the claim.",
         "For a larger bound: " + _lower(result.evidence.counted.more),
     ]
 
 
 def _doubtful(result: Parts) -> list[str]:
     return [
-        "Record the outputs again, each by a call of its own that draws fresh noise.",
-        "If you know that they are independent, say so with independent=True, and the audit has a "
-        "verdict.",
+        "Record the outputs again, each from a separate call that draws fresh noise.",
+        "If you know that the outputs are independent, pass independent=True to get a verdict.",
     ]
 
 
 def _assumption(result: Parts) -> list[str]:
     return [
-        "Do not use the interval: it rests on an assumption that these counts contradict.",
-        "Audit with method=dpjax.Events(), which assumes nothing, or with a weaker assumption.",
+        "Do not use the interval, because the counts contradict its assumption.",
+        "Audit with method=dpjax.Events(), which needs no such assumption, or with a weaker "
+        "assumption.",
     ]
 
 

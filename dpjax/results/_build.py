@@ -107,8 +107,8 @@ def build(
 def _doubted(stated: Conclusion) -> Conclusion:
     """Return the statement with the verdict "doubtful", for draws that do not look independent."""
     sentence = Sentence(
-        "This is no verdict: the bound requires independent draws, and these outputs do not look "
-        "independent. If you know that they are independent, pass "
+        "There is no verdict: the bound requires independent draws, and the outputs do not look "
+        "independent. If you know that the outputs are independent, pass "
         f"{term('independent=True', '--independent')}."
     )
     return replace(stated, verdict=DOUBTFUL, sentence=sentence)

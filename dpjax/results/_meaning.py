@@ -47,9 +47,12 @@ def _promised(result: Parts) -> str:
 def _shown(result: Parts) -> str:
     witness = result.witness
     if result.verdict in (DOUBTFUL, ASSUMPTION_REFUTED):
-        return "This audit cannot say how well such a guess does."
+        return "This audit cannot say how often such a guess is right."
     if result.verdict == NOT_RANDOM and (witness is None or witness.event_counts is None):
-        return "Somebody who has seen one run knows the noise of the next, and is always right."
+        return (
+            "Somebody who has seen one run of the mechanism knows the noise of the next run, and "
+            "always guesses right."
+        )
     bound = result.lower_bound * result.recipe["distance"]
     # The percentage is a lower bound, so it is rounded down.
     least = math.floor(1000 * right_at(bound)) / 10
@@ -83,7 +86,7 @@ def _by_event(result: Parts) -> list[str]:
         f"databases it came from, is right in about {right:.1f} % of cases; a coin toss is right "
         "in 50 %."
     )
-    forbidden = ["The claim does not allow an event that tells the two apart so well."]
+    forbidden = ["The claim does not allow an event that tells the two databases apart so well."]
     ends = {
         NOT_RANDOM: [] if result.claim is None else forbidden,
         VIOLATED: forbidden,

@@ -106,7 +106,10 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
         event = Table([("Event, with all digits", counts)], numbers=False)
         found[-1] = found[-1]._replace(table=event)
     if answers := _answers(result):
-        every = "Lower bounds from the same counts, all with the confidence of this audit together."
+        every = (
+            "Lower bounds from the same counts. All of these bounds hold together with the "
+            "confidence of this audit."
+        )
         shown = _every_notion(result) if drawn else ()
         table = Table([*answers], ("Level", "Lower bound", "Unit"), units=True)
         found.append(Section("Every notion", (every,), shown, table))
@@ -168,7 +171,7 @@ def _again(result: Parts, name: str) -> Section:
         codes = [("The command that repeats the audit, with the same bound", neutral(command))]
         said = "The key in the recipe reproduces the same draws."
         if subject["kind"] in ("samples", "one_run"):
-            said = "The recorded files are read again, from the same folder."
+            said = "A rerun reads the recorded files again, from the same folder."
         elif origin.device == "host":
             said += " If the audited code takes no seed, the bound of each run differs."
     settings = result_text({"recipe": result.recipe, **result.settings})
@@ -195,8 +198,8 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
     found.append(Figure(said, figure_svg(drawn, "outputs", title, said)))
     if (way := wealth_figure(result)) is not None:
         said = (
-            "What the bets have won after each block of draws. The claim is refuted where their "
-            "wealth reaches 1 / error; without a claim, the bound is shown."
+            "Wealth of the bets after each block of draws. The claim is refuted once the wealth "
+            "reaches 1 / error. Without a claim, the figure shows the bound."
         )
         found.append(Figure(said, figure_svg(way, "wealth", title, said)))
     return tuple(found)

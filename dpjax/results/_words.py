@@ -68,7 +68,7 @@ def claimed(result: Parts) -> list[str]:
     """Return sentences that state the claim."""
     claim, distance = result.claim, result.recipe["distance"]
     if claim is None:
-        return ["Nothing: the audit reports a lower bound and compares it with no claim."]
+        return ["Nothing was claimed: the audit only reports a lower bound."]
     if isinstance(claim, list):
         points = short(", ".join(f"({x:g}, {y:g})" for x, y in claim))
         said = [
@@ -142,17 +142,17 @@ def _chance(stated: Conclusion) -> str:
     if stated.verdict in REFUTING:
         error = stated.smallest_error or error
         return (
-            "If the claim were true, an audit would give evidence as strong as this at most once "
-            f"in {round(1 / error):,} times."
+            f"If the claim were true, at most one of {round(1 / error):,} audits would give "
+            "evidence as strong as this."
         )
     if stated.verdict == NOT_REFUTED:
         return (
-            "Such counts are not unusual if the claim is true. They also occur when it is false, "
-            "so they do not support it."
+            "Such counts are not unusual if the claim is true. Such counts also occur if the "
+            "claim is false, and therefore do not support the claim."
         )
     return (
-        f"If {stated.level} were below {stated.lower_bound:.4g}, an audit would give a bound as "
-        f"high as this one at most once in {round(1 / error):,} times."
+        f"If {stated.level} were below {stated.lower_bound:.4g}, at most one of "
+        f"{round(1 / error):,} audits would give a bound as high as this one."
     )
 
 
@@ -180,9 +180,9 @@ def outputs_caption(result: Parts) -> str:
 def trade_off_caption(result: Parts) -> str:
     """Return the caption of the figure of the trade-off curve."""
     said = (
-        "Somebody sees one output and tests which of the two databases it came from. Each test has "
-        "a rate of false alarms and a rate of misses; the nearer to the lower left corner, the "
-        "more an output gives away."
+        "Somebody sees one output and tests which of the two databases it came from. Each test "
+        "has a rate of false alarms and a rate of misses. The nearer a test is to the lower left "
+        "corner, the more an output reveals."
     )
     if result.claim is not None:
         said += " The claim forbids every test in the shaded region."

@@ -69,7 +69,7 @@ class Recorded(Source):
         only=("events",),
     )
     independent: bool = option(
-        "Outputs are known to be independent draws, though they may not look like it.",
+        "State that the outputs are independent draws, even if they do not look independent.",
         default=False,
         flag="--independent",
     )

@@ -134,5 +134,5 @@ def test_report_of_a_failed_run(kind, tmp_path):
     path = failed.report(tmp_path / f"r{kind}")
     text = path.read_text()
     assert text == render(failed.page(kind, f"r{kind}"), kind)
-    assert "none: the run failed" in text and "received no sample" in text
+    assert "none: the run failed" in text and "received no draw" in text
     assert "Interval, confidence" not in text

@@ -141,6 +141,6 @@ def test_a_watch_that_is_ended_goes_on_with_the_same_bits(run, folder, number):
     going.send_signal(number)
     error = going.communicate(timeout=60)[1]
     assert going.returncode == (130 if number == signal.SIGINT else -number)
-    assert number == signal.SIGKILL or "goes on from" in error
+    assert number == signal.SIGKILL or "continues from" in error
     ended = run(*ONCE)
     assert shown(ended.output) == shown(run(*ONCE, "--state", "whole.json").output)

@@ -54,6 +54,6 @@ def test_examples_titles_and_flags(lines, name):
 
 def test_brackets_are_no_markup(lines):
     shown = whole(lines("audit"))
-    assert "[[epsilon, delta], ...] (trade-off: [[level, error], ...])" in shown
+    assert "[[epsilon, delta], ...] (for trade-off: [[level, error], ...])" in shown
     assert "JSON such as '[[0, 1]]'" in shown and "Options of --method events and local" in shown
     assert "\\" not in shown

@@ -39,12 +39,12 @@ SAID = [
     (
         (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *LOCAL),
         "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws at "
-        "either side of the chosen pair fell into it.",
+        "either side of the chosen pair fell into the region.",
     ),
     (
         (*LAPLACE, "--region", 500, 600, *SMALL),
         "region [500, 600] lies outside the support of the outputs: no output of the search set "
-        "lies in it.",
+        "lies in the region.",
     ),
     # Text in a value column.
     (

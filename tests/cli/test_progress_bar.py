@@ -62,8 +62,8 @@ def test_what_is_announced():
 
     many = dpjax.HostMechanism(release)
     assert _announced("host", many, 140_000, "1:02:03") == (
-        "140,000 outputs need 14 calls of release, about 1:02:03 in total; --time-limit 60 would "
-        "draw as many as fit into a minute."
+        "140,000 outputs need 14 calls of release, about 1:02:03 in total; with --time-limit "
+        "60, dpjax draws as many outputs as fit into one minute."
     )
     limited = dpjax.CommandMechanism("prog {database}", time_limit=90.0)
     assert _announced("command", limited, 200, "246:00:00") == (

@@ -307,7 +307,7 @@ def test_answers(capsys):
     ):
         assert _supervise._answer(heard, nonce, ended, came) == code
         said = capsys.readouterr().err
-        after = "Stopped after the answer." in said
+        after = "Stopped after the result was printed." in said
         assert after == (bool(heard) and code > 128)
         assert bool(said) == (code == 2 or after) and "Traceback" not in said
 

@@ -86,8 +86,11 @@ def test_the_default_pair_is_that_of_a_saturating_canary():
         (lambda: canaries(FEATURES, LABELS, 0), "number must"),
         (lambda: canaries(FEATURES, LABELS, kind="best"), "kind"),
         (lambda: canaries(FEATURES, LABELS, 30, kind="mislabelled"), "number must be below 30"),
-        (lambda: canaries(FEATURES, LABELS[:3]), r"features must be [n, d]"),
-        (lambda: canaries(np.zeros((0, 2)), [], kind="out of distribution"), "must have a record"),
+        (lambda: canaries(FEATURES, LABELS[:3]), r"features must have shape [n, d]"),
+        (
+            lambda: canaries(np.zeros((0, 2)), [], kind="out of distribution"),
+            "must have at least one record",
+        ),
         (lambda: canaries(FEATURES, LABELS, 2).records([1, 0]), "included must be booleans"),
         (lambda: canaries(FEATURES, LABELS, 2).records([True]), "included must be booleans"),
     ],

@@ -245,7 +245,7 @@ def test_a_users_own_training_is_audited():
         (lambda: Shuffle(0), "size must"),
         (lambda: Network(0), "hidden must"),
         (lambda: DpSgd(sampling=Poisson(0.1)).mu, "mu is defined for FullBatch() only"),
-        (lambda: canary_pair(np.zeros((3, 2)), np.zeros(2)), "features must be [n, d]"),
+        (lambda: canary_pair(np.zeros((3, 2)), np.zeros(2)), "features must have shape [n, d]"),
         (lambda: canary_pair(np.zeros((3, 2)), np.zeros(3), np.zeros(3)), "canary must be of"),
         (lambda: canary_pair(np.full((3, 2), np.nan), np.zeros(3)), "labels must be finite"),
         (

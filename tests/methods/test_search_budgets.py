@@ -55,7 +55,7 @@ def test_rungs_by_hand(ladder, number, rungs):
 
 
 def test_a_budget_that_is_too_small_says_which_is_enough():
-    with pytest.raises(ValueError, match="at least 384 draws for 8 pairs in 1 rungs, but was 383"):
+    with pytest.raises(ValueError, match="at least 384 draws for 8 pairs in 1 rounds, but was 383"):
         Ladder(383, None, 4, 2).rungs(8)
 
 
@@ -115,7 +115,9 @@ def test_a_million_draws_are_spent_where_no_budget_is_given(monkeypatch):
 
 
 def test_a_budget_for_what_jax_draws_that_is_too_small():
-    with pytest.raises(ValueError, match="at least 10240 draws for 20 pairs in 2 rungs, but was 9"):
+    with pytest.raises(
+        ValueError, match="at least 10240 draws for 20 pairs in 2 rounds, but was 9"
+    ):
         dpjax.search_pairs(Laplace(1.0), LAPLACE, budget=9000)
 
 

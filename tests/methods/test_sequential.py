@@ -150,7 +150,7 @@ def test_a_page_shows_the_bound_after_every_block(tmp_path):
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(5_000), claim=1.0)
     text = result.report(tmp_path / "page.html").read_text()
     assert "Bound after each number of draws per side" in text and "bet on many events" in text
-    assert "What the bets have won after each block" in text
+    assert "Wealth of the bets after each block" in text
 
 
 def test_the_picture_of_the_wealth_marks_where_it_crossed():
@@ -176,7 +176,7 @@ def test_an_interrupt_leaves_the_bound_that_holds_by_then():
 
     result = dpjax.audit(HostMechanism(interrupted), [(0, 1)], method=Sequential(), claim=1.5)
     whole = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=Sequential(), claim=1.5)
-    assert "a person stopped it" in result.notes[-1]
+    assert "somebody stopped the audit" in result.notes[-1]
     path = result.evidence.counted.path
     assert path == whole.evidence.counted.path[: len(path)] and 5 < len(path) < 15
 
@@ -278,7 +278,7 @@ def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path
         result = dpjax.resume(
             dpjax.AuditResult.from_json(result.to_json()), subject, num_draws=4_000
         )
-        assert "a person stopped it" in result.notes[-1]
+        assert "somebody stopped the audit" in result.notes[-1]
     (tmp_path / "audit.json").write_text(result.to_json())
     result = dpjax.resume(tmp_path / "audit.json", subject, num_draws=4_000)
     assert result.evidence.counted == whole.evidence.counted
@@ -294,7 +294,7 @@ def test_more_draws_raise_the_bound_of_an_audit_that_had_its_look():
 
 def test_what_cannot_go_on():
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(2_000), claim=1.0)
-    with pytest.raises(ValueError, match="its first outputs differ now"):
+    with pytest.raises(ValueError, match="its first outputs are no longer the same"):
         dpjax.resume(result, Laplace(1.1), num_draws=4_000)
     fixed = dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Events(400, 400))
     with pytest.raises(ValueError, match=r"must come from an audit with dpjax\.Sequential"):

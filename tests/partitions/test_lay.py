@@ -122,7 +122,7 @@ def test_coarser_cells_keep_their_atoms(monkeypatch):
     kept = set(fine.edges[0][::2]) | {0.0, np.nextafter(0.0, np.inf)}
     assert set(coarse.edges[0]) == kept
     monkeypatch.setattr(_lay, "_MAX_CELLS", 3)
-    with pytest.raises(ValueError, match="more than 3, since too many labels come with numbers"):
+    with pytest.raises(ValueError, match="more than 3, because too many labels are combined"):
         lay(pilot, names)
 
 

@@ -84,7 +84,7 @@ def test_other_notions_guess_by_the_event():
     assert right == pytest.approx(50 + 50 * abs(first - second) / 5000, abs=0.051)
     # 4.5 standard errors of a difference of two shares of 5000.
     assert right < 69.15 + 100 * 4.5 * math.sqrt(0.25 / 5000 / 2)
-    assert more == "The claim does not allow an event that tells the two apart so well."
+    assert more == "The claim does not allow an event that tells the two databases apart so well."
     kept = meaning(audited(Gaussian(1.0), notion=dpjax.Gdp(), claim=3.0))
     assert kept[1].startswith("The claim allows this event; other")
     assert len(meaning(audited(notion=dpjax.Epsilon(1e-3)))) == 1
@@ -106,7 +106,7 @@ def test_where_nothing_can_be_said():
     chains = [np.cumsum(rng.normal(size=900)) for _ in range(2)]
     doubtful = dpjax.audit(dpjax.Recorded(*chains), claim=0.1)
     assert doubtful.verdict == "doubtful"
-    assert meaning(doubtful)[1] == "This audit cannot say how well such a guess does."
+    assert meaning(doubtful)[1] == "This audit cannot say how often such a guess is right."
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,7 @@ def test_pairs_that_a_recipe_cannot_hold_are_asked_for():
     subject = dpjax.HostMechanism(lambda records, n, rng: rng.laplace(records.count, 1.0, n))
     result = dpjax.audit(subject, [(Records(0), Records(1))], method=EVENTS)
     assert result.recipe["pairs"] is None
-    with pytest.raises(ValueError, match="the pairs were too many, or of a kind that JSON does"):
+    with pytest.raises(ValueError, match="they were too many, or could not be written as JSON"):
         dpjax.rerun(result, subject)
 
 
@@ -544,8 +544,9 @@ def test_notes_say_only_what_is_so(results, name):
     claims = AUDITS[name][2].get("num_claims", 1)
     if claims > 1:
         assert found.pop(0) == (
-            f"This bound alone errs with a probability of at most {0.001 / claims:.3g}, so that "
-            f"{claims} such bounds hold together with confidence 0.999 (Bonferroni)."
+            "This bound exceeds the true level with a probability of at most "
+            f"{0.001 / claims:.3g}. Together, {claims} such bounds hold with confidence 0.999 "
+            "(Bonferroni)."
         )
     if name == "recorded":
         form = r"[xy]: (\d+) outputs form the search set, the other (\d+) the confirmation set."

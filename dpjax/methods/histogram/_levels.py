@@ -127,7 +127,7 @@ def counts_of_runs(
                 tell(drawn, num_draws)
     except KeyboardInterrupt:
         raise Stopped(
-            f"Stopped after {drawn} of {num_draws} outputs, which are too few for an answer."
+            f"Stopped after {drawn} of {num_draws} outputs, which are too few for an estimate."
         ) from None
     num_outside = num_draws - int(counts.sum())
     if num_outside:

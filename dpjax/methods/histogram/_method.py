@@ -68,7 +68,7 @@ class Histogram:
         default=None,
     )
     precision: float | None = option(
-        "Largest error of the estimate; 0.5 without --num-samples.", default=None
+        "Maximum error of the estimate. Default: 0.5, unless --num-samples is given.", default=None
     )
     num_samples: int | None = option(
         "Draws at each input of a histogram, in place of --precision.", default=None
@@ -85,13 +85,13 @@ class Histogram:
         "D: assumed Lipschitz constant of densities in the input.", default=None
     )
     output_interval: tuple[float, float] | None = option(
-        "Interval of all outputs, if the mechanism does not state it.",
+        "Interval that contains all outputs, if the mechanism does not state one.",
         default=None,
         metavar="LOW HIGH",
     )
-    order: float | None = option("Order of Renyi privacy; LDP if not given.", default=None)
+    order: float | None = option("Order of Renyi privacy. Default: none, for LDP.", default=None)
     bound: str = option(
-        "Union bound: all-intervals, or published as in the paper.",
+        "Counts that the union bound covers: all-intervals, or published, as in the paper.",
         default="all-intervals",
         choices=("all-intervals", "published"),
     )
@@ -171,8 +171,8 @@ class Histogram:
             stacked.neighbor.shape
         ):
             raise BadValue(
-                "pairs must hold arrays of equal shape for a histogram, because it compares every "
-                f"database with every other one: use {EVENTS}."
+                "pairs must hold arrays of equal shape for a histogram, because a histogram "
+                f"audit compares every database with every other one: use {EVENTS}."
             )
         # Keep each database once, in increasing order.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)

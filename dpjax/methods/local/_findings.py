@@ -34,8 +34,8 @@ def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
     allowed = np.asarray(curves.allowed)[..., None, :]
     if not np.any(np.where(allowed, curves.densities, 0)):
         raise ValueError(
-            f"region {region} lies outside the support of the outputs: none of the "
-            f"{num_samples} draws at either side of the chosen pair fell into it."
+            f"region {region} lies outside the support of the outputs: none of the {num_samples} "
+            "draws at either side of the chosen pair fell into the region."
         )
 
 
@@ -120,7 +120,8 @@ def finding_of(
         notes.append(Status.ON_FLOOR.sentence)
     elif found.exact:
         notes.append(
-            "Few draws are expected at the witness, so the lower bound is an exact binomial one."
+            "The lower bound is an exact binomial bound, because few draws are expected at the "
+            "witness."
         )
     # NaN comes from an infinite loss minus an infinite penalty. Round, since the last bits depend
     # on the layout.

@@ -67,7 +67,7 @@ def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -
         return fetched(started)
     except KeyboardInterrupt:
         raise Stopped(
-            "Stopped in the compiled call that searches and confirms, so nothing was shown."
+            "Stopped in the compiled call that searches and confirms: there is no result."
         ) from None
 
 

@@ -19,7 +19,7 @@ class LocalOptions:
     num_confirm: int = option("", default=50_000, static=True)
     region: RegionLike | None = option("", default=None, kind="tuple[float, float]")
     bandwidth: Any = option(
-        "silverman, scott, hoelder, cross-validated, or a number.",
+        "Bandwidth of the kernel: silverman, scott, hoelder, cross-validated, or a number.",
         default="scott",
         kind="float | str",
         metavar="RULE|NUMBER",
@@ -28,7 +28,7 @@ class LocalOptions:
         "Floor to which smaller densities are raised.", default=None, kind="float"
     )
     kernel: str = option(
-        "gaussian, laplace, epanechnikov or biweight.",
+        "Kernel of the density estimate: gaussian, laplace, epanechnikov or biweight.",
         default="gaussian",
         choices=("gaussian", "laplace", "epanechnikov", "biweight"),
         static=True,
@@ -39,7 +39,9 @@ class LocalOptions:
         choices=("binned", "direct", "auto"),
         static=True,
     )
-    num_nodes: int = option("Lattice nodes of binned densities.", default=512, static=True)
+    num_nodes: int = option(
+        "Number of lattice nodes of a binned density estimate.", default=512, static=True
+    )
     objective: str = option(
         "Objective of the search: lower-bound, or loss as in the paper.",
         default="lower-bound",
@@ -47,7 +49,8 @@ class LocalOptions:
         static=True,
     )
     undersmoothing: float | None = option(
-        "gamma of the confirm stage's bandwidth; derived from the sizes if not given.",
+        "Undersmoothing exponent gamma of the bandwidth in the confirmation. Default: derived "
+        "from the numbers of draws.",
         default=None,
         static=True,
     )
@@ -57,8 +60,8 @@ class LocalOptions:
         if self.num_confirm <= self.num_samples:
             raise BadValue(
                 f"num_confirm (N) must be larger than {term('num_samples')} (n), but was "
-                f"{self.num_confirm} <= {self.num_samples}: the bound is valid only if "
-                "the confirm stage has more draws than the search."
+                f"{self.num_confirm} <= {self.num_samples}: the bound is valid only if the "
+                "confirmation has more draws than the search."
             )
         validate.one_of(KERNELS, kernel=self.kernel)
         validate.one_of(("auto", "binned", "direct"), density=self.density)

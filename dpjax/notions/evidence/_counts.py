@@ -72,8 +72,8 @@ class EventCounts(_OfSets):
         """See `Evidence`. The answer is only for the notion that the event was chosen for."""
         if named not in (None, notion):
             raise ValueError(
-                f"this audit spent all of its error on one event for {named.symbol}, so it cannot "
-                f"bound {notion.symbol}: audit with notion={notion!r}, or with "
+                f"this audit spent its whole error probability on one event for {named.symbol} "
+                f"and has no bound for {notion.symbol}: audit with notion={notion!r}, or with "
                 "method=Events(also=True)."
             )
         return Statement(

@@ -75,7 +75,7 @@ class Evidence:
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True
     more: ClassVar[str] = "Draw or record more outputs, so that rarer events are seen."
-    chosen: ClassVar[str] = "The search set chose this event, and fresh draws counted it."
+    chosen: ClassVar[str] = "The event was chosen with the search set and counted in fresh draws."
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None

@@ -62,7 +62,9 @@ class GuessCounts(Evidence):
     revealed: int = 0
     share: float = 1.0
     kind: ClassVar[str] = "guesses"
-    more: ClassVar[str] = "Include more canaries in the next training: the bound grows with them."
+    more: ClassVar[str] = (
+        "Use more canaries in the next training: the bound grows with their number."
+    )
 
     @property
     def guessed(self) -> Guessed:
@@ -95,7 +97,11 @@ class GuessCounts(Evidence):
     def rows(self, found: Statement, sure: str) -> Rows:
         """See `Evidence`."""
         n, made, right = self.guessed
-        chosen = f"; {self.revealed} others chose the numbers" if self.revealed else ""
+        chosen = (
+            (f"; the coins of {self.revealed} others chose the numbers of guesses")
+            if self.revealed
+            else ""
+        )
         if self.share < 1:
             chosen += f"; using {self.share:.0%} of the error"
         return [
@@ -134,7 +140,7 @@ class GuessCounts(Evidence):
                 f" These guesses may use {self.share:.0%} of the error; a second set of guesses, "
                 "with a smaller bound, used the rest."
             )
-        worth += " It bounds only the privacy of the canaries."
+        worth += " The bound is about the privacy of the canaries only."
         return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
 
     @classmethod

@@ -56,7 +56,10 @@ class RepeatedRuns(Evidence):
         """See `Evidence`."""
         return [
             (f"Outputs that two {self.runs} have in common", f"{self.outputs:,}"),
-            ("Bound on the probability of that for independent draws", self.chance),
+            (
+                "Bound on the probability of so many equal outputs for independent draws",
+                self.chance,
+            ),
         ]
 
     @classmethod

@@ -61,11 +61,11 @@ class BetWealth(Evidence):
     scored: ClassVar[str] = "Expected bound"
     planned: ClassVar[bool] = False
     more: ClassVar[str] = (
-        "Continue with dpjax.resume: the bets use further draws at the same confidence."
+        "Continue the audit with dpjax.resume, which adds draws at the same confidence."
     )
     chosen: ClassVar[str] = (
-        "Every draw was bet on many events at once, and the bound rests on all of these bets. Of "
-        "all events, this one has the largest expected bound."
+        "The audit bet on many events simultaneously, and the bound rests on all of these bets. "
+        "Of all events, this event has the largest expected bound."
     )
 
     def bound(self, confidence: float) -> float:

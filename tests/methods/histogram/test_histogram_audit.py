@@ -120,7 +120,7 @@ def test_a_failed_run_has_no_number():
     assert (assumed.status, assumed.num_failed) == ("EMPTY_INTERVAL", 1)
     assert found.estimate is None and found.upper_bound is None and found.lower_bound == 0
     assert found.verdict == "not refuted" and found.pair_scores == ()
-    assert "received no sample" in found.sentence and "estimate     none" in str(found)
+    assert "received no draw" in found.sentence and "estimate     none" in str(found)
     assert found.row()["estimate"] is None
 
 
