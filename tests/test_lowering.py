@@ -51,6 +51,10 @@ DIRECTLY = {
     "methods.local._loss.privacy_loss": ((REALS, REALS), {}),
     "partitions._network._fit": ((TABLE[0], TABLE[0, :, 0], KEYS[0]), {}),
     "results.provenance._probe": ((WORDS, jnp.linspace(1.0, 2.0, 1024)), {}),
+    "sources._layouts.sample_pairs": (
+        (mechanisms.Laplace(1.0), jnp.zeros((4, 2, 2), jnp.uint32), jnp.int32(4), REALS[:4]),
+        {"size": 128},
+    ),
 }
 """Other kernels, with arguments."""
 
@@ -94,7 +98,10 @@ def test_no_kernel_is_missing():
 def test_kernels_by_themselves(name):
     module, function = f"dpjax.{name}".rsplit(".", 1)
     arguments, static = DIRECTLY[name]
-    lowered(getattr(import_module(module), function), *arguments, **static)
+    kernel = getattr(import_module(module), function)
+    if isinstance(kernel, JitByClass):
+        kernel = kernel.program(*arguments, **static)
+    lowered(kernel, *arguments, **static)
 
 
 def test_scores_of_a_network():
