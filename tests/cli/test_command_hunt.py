@@ -45,7 +45,7 @@ def test_releases_are_named_or_those_of_the_case(case, refused):
     assert "no release of nothing is named" in refused("hunt", "--cases", case)
     assert "no release of nothing is named" in refused("hunt", "other==1.0", "--cases", case)
     said = refused("hunt", "nothing==1.0", "--again", "--cases", case)
-    assert said.startswith("error: --again audits recorded draws of every release")
+    assert said.startswith("error: --again audits the recorded draws of every release")
     case.write_text(COINS + "\nreleases = '1.0'\n")
     assert "releases in" in refused("hunt", "--cases", case)
 

@@ -81,6 +81,6 @@ def test_where_it_is_said():
     np.testing.assert_array_equal(without.delta, result.delta)
     for kind in (".md", ".html"):
         text = render_empirical_report(result, kind=kind)
-        assert f"± {result.delta_error[0]:.2g}" in text and "(jackknife)" in text
+        assert f"± {result.delta_error[0]:.2g}" in text and "jackknife standard error" in text
         assert "jackknife" not in render_empirical_report(without, kind=kind)
     assert "standard error of delta" in str(result) and "standard" not in str(without)

@@ -309,7 +309,7 @@ def test_recorded_outputs_of_every_kind_have_a_bound_that_covers(kind):
 
 
 def test_sizes_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"num_draws is the total .* given without num_confirm"):
+    with pytest.raises(ValueError, match=r"num_draws is the total .* combined with num_confirm"):
         dpjax.Events(num_draws=10_000, num_confirm=500)
     with pytest.raises(ValueError, match="num_confirm and num_samples"):
         dpjax.Events(500, 500, num_draws=10_000)

@@ -97,7 +97,7 @@ def noisy(database, num_samples, seed):
     ("call", "sentence"),
     [
         (1, "before any output was counted"),
-        (3, "after 1000 search outputs and no confirmation outputs, so nothing was shown"),
+        (3, "after 1000 search outputs and no confirmation outputs: there is no result"),
         # Sides are drawn in turns: of the two calls that confirmed, each was of one side.
         (
             7,

@@ -150,7 +150,7 @@ def test_bits_are_of_single_reals():
     for bits in (9, 0, "highest"):
         with pytest.raises(ValueError, match="bits"):
             Encoder("it", bits=bits)
-    with pytest.raises(ValueError, match="single reals, but it gave vectors: leave it out"):
+    with pytest.raises(ValueError, match="single reals, but it gave vectors: leave out bits"):
         Encoder("it", bits=2).encode(np.zeros((3, 2)))
 
 

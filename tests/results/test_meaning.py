@@ -67,12 +67,12 @@ def test_what_was_found_of_several_records_is_of_the_pair():
 
 
 def test_the_chance_of_a_refutation_that_has_no_smallest_error():
-    """An error of 0.05 is once in 20 times, and of two claims each has one half."""
+    """An error of 0.05 is one audit of 20, and of two claims each has one half."""
     stated = audited(claim=0.5, confidence=0.95).statement
     for claims, times in ((1, 20), (2, 40)):
         bare = replace(stated, smallest_error=None, num_claims=claims)
-        assert f"at most once in {times} times" in _chance(bare)
-    assert "at most once in 1,000 times" in _chance(replace(stated, smallest_error=1e-3))
+        assert f"at most one of {times} audits" in _chance(bare)
+    assert "at most one of 1,000 audits" in _chance(replace(stated, smallest_error=1e-3))
 
 
 def test_other_notions_guess_by_the_event():
@@ -145,10 +145,10 @@ def test_advice_is_what_helps_where_it_stands():
     assert f"is not 0.5 but at least {result.lower_bound:.4g}." in advice(result)[0]
     near = replace(result, statement=replace(result.statement, lower_bound=0.50001))
     assert "epsilon is above 0.5." in advice(near)[0]
-    assert begins(below) == ["To", "Audit", "Keep"]
-    assert begins(above) == ["Audit", "To", "Audit", "Keep"]
+    assert begins(below) == ["To", "Audit", "Add"]
+    assert begins(above) == ["Audit", "To", "Audit", "Add"]
     assert f"{result.estimate:.4g} lies above the claim" in advice(above)[0]
-    assert begins(replace(below, witness=None)) == ["To", "Keep"]
+    assert begins(replace(below, witness=None)) == ["To", "Add"]
 
 
 @pytest.mark.parametrize("distance", [1, 3])

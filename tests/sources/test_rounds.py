@@ -35,7 +35,7 @@ def test_given_numbers_are_kept():
 
 
 def test_a_total_is_given_alone():
-    with pytest.raises(ValueError, match=r"num_draws is the total.*without num_confirm"):
+    with pytest.raises(ValueError, match=r"num_draws is the total.*combined with num_confirm"):
         dpjax.Events(num_confirm=10, num_draws=100)
     with pytest.raises(ValueError, match=r"num_draws must be at least 30 \(10 for each pair\)"):
         dpjax.audit(Laplace(), [(0, 1)] * 3, method=dpjax.Events(num_draws=29))

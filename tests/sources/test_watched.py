@@ -79,7 +79,7 @@ def test_constant_outputs_are_noted_where_both_sides_have_them():
     assert found.notes(0) == []
     drawn(found, 0, 1, SEARCH)
     (note,) = found.notes(0)
-    assert "All 3 outputs at the database" in note and "all 4 at its neighbor" in note
+    assert "All 3 outputs at the database" in note and "all 4 outputs at its neighbor" in note
     drawn(found, 0, 1, CONFIRM)
     assert len(found.notes(0)) == 1
     drawn(found, 0, 1, CONFIRM, 2)
