@@ -91,8 +91,7 @@ def test_an_interrupt_tells_how_many_outputs_searched(layout):
     with pytest.raises(KeyboardInterrupt) as stopped:
         dpjax.audit(Laplace(1.0), pairs, method=method, execution=execution)
     assert str(stopped.value) == (
-        f"Stopped after {searched} search outputs and no confirmation outputs: there is no "
-        "result."
+        f"Stopped after {searched} search outputs and no confirmation outputs: there is no result."
     )
 
 

@@ -181,7 +181,11 @@ def test_assertions_and_the_command_line_take_families(tmp_path):
         (count, {"max_weight": (4, 1)}, "increasing intervals"),
         (3, {"a": [1]}, "make must be a function"),
         (lambda a: dpjax.mechanisms.Laplace(a), {"a": [1.0]}, "use the grid of a sweep"),
-        (lambda a: [][a], {"a": [1, 2]}, "refused all 2 combinations; the last error was IndexError"),
+        (
+            lambda a: [][a],
+            {"a": [1, 2]},
+            "refused all 2 combinations; the last error was IndexError",
+        ),
     ],
 )
 def test_what_is_no_family(make, ranges, message):

@@ -151,7 +151,9 @@ def test_what_cannot_be_run_again_is_refused_in_a_sweep():
         Entry(recorded, SMALL)
     with pytest.raises(TypeError, match=r"use method=Events\(\)"):
         Entry(HostMechanism(in_batches), Local(500, 1000), ONE)
-    with pytest.raises(TypeError, match="must compute a bound, but LocalSearch only computes estimates"):
+    with pytest.raises(
+        TypeError, match="must compute a bound, but LocalSearch only computes estimates"
+    ):
         dpjax.audit(Laplace(), method=dpjax.methods.LocalSearch())
     with pytest.raises(ValueError, match="importable by its name"):
         Entry(HostMechanism(lambda d, n, rng: rng.laplace(size=n) + d), SMALL, ONE)

@@ -375,4 +375,5 @@ def test_each_of_several_claims_has_its_share_of_the_error(number):
     assert len(notes) == (number > 1)
     if notes:
         assert f"{number} such bounds hold with confidence 0.9" in notes[0]
-        assert f"with a probability of at most {0.1 / number:.3g}. Together, {number} such" in notes[0]
+        said = f"with a probability of at most {0.1 / number:.3g}. Together, {number} such"
+        assert said in notes[0]
