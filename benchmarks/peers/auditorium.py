@@ -162,9 +162,7 @@ class SparseVector:
     @property
     def output_space(self) -> FiniteSpace | VectorSpace:
         """Codes of the reports, or the reports themselves if they contain answers."""
-        return (
-            VectorSpace(self.length) if self.scales.told else FiniteSpace(3**self.length)
-        )
+        return VectorSpace(self.length) if self.scales.told else FiniteSpace(3**self.length)
 
     def reports(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw reports of shape [num_samples, length] for records of shape [num_records]."""
@@ -269,7 +267,7 @@ def hockey_stick(folder: Path) -> Callable[[Case, int], str]:
             base_model=hockey_stick_tester.make_default_hs_base_model(),
         )
 
-        def drawn(number: int, side: int) -> Array:
+        def drawn(number: int, side: int) -> np.ndarray:
             draw = getattr(case.mechanism, "reports", case.mechanism.sample)
             databases = (case.pairs.database, case.pairs.neighbor)[side]
             outputs = draw(jax.random.fold_in(root, 2 * number + side), databases[number], DRAWS)
