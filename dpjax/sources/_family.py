@@ -64,8 +64,9 @@ class Family(Source):
     function raises an exception are skipped.
 
     Attributes:
-        make: Function that takes the parameters by name, and returns an object of OpenDP,
-            diffprivlib or PyDP, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
+        make: Function that takes the parameters by name, and returns an object of a
+            library (see `dpjax.LibraryMechanism`), a `dpjax.HostMechanism` or a
+            `dpjax.CommandMechanism`.
         ranges: Map from the name of each parameter to its values: a list, or an interval (low,
             high) of numbers. If both ends are integers, the interval contains only integers.
 
