@@ -246,15 +246,16 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str])
         levels = np.concatenate([tails, np.arange(1, _STEPS) / _STEPS, 1 - tails])
         edges = np.unique(np.quantile(held_out, levels, method="nearest"))
         edges = _around_copies(edges, held_out, score.values(outputs).astype(np.float64))
-    found = ("a number", *(names[code] for code in codes))
-    return Scored(found, (edges,), (np.empty(0),), np.zeros(1, int), score=score, codes=codes)
+    cell_names = ("a number", *(names[code] for code in codes.tolist()))
+    return Scored(cell_names, (edges,), (np.empty(0),), np.zeros(1, int), score=score, codes=codes)
 
 
 def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -> np.ndarray:
     """Move edges so that all copies of a frequent output, and its fresh copies, share a cell.
 
-    Copies of one output in different folds have slightly different held-out scores. An edge between
-    these scores would put fresh copies into a cell that contains only some of the copies.
+    Copies of an output in different folds have slightly different held-out scores. An edge between
+    these scores would put fresh copies into a cell that contains only some of the copies. An output
+    is frequent if it makes up at least one in _STEPS of the outputs of both sides.
 
     Args:
         edges: Increasing edges.
@@ -263,8 +264,11 @@ def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -
     """
     values, place, times = np.unique(fresh, return_inverse=True, return_counts=True)
     for number in np.flatnonzero(times * _STEPS >= len(fresh)):
-        scores = np.append(held_out[place == number], values[number])
-        low, high = scores.min(), scores.max()
+        scores = np.unique(held_out[place == number])
+        if len(scores) > FOLDS:
+            # Different outputs whose fresh scores are equal.
+            continue
+        low, high = min(scores[0], values[number]), max(scores[-1], values[number])
         edges = np.where((edges > low) & (edges <= high), low, edges)
         if high < held_out.max():
             edges = np.append(edges, np.nextafter(high, np.inf))
