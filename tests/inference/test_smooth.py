@@ -98,6 +98,16 @@ def test_half_lines_from_both_ends_have_all_draws():
     assert np.all(end.worth >= 1)
 
 
+def test_the_whole_line_has_all_smoothed_draws_also_of_a_group_with_one():
+    """The last of 200,001 draws lies alone in the last group."""
+    counts = np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]])
+    assert _grouped(counts)[0, :, -1].tolist() == [1, 0]
+    fit = Smooth.of(counts)
+    whole = fit.half_lines(np.array([[200_000]]), from_end=False)
+    assert whole.counts[0, 0, 0] == pytest.approx(fit.first[0, -1], rel=1e-12)
+    assert fit.first[0, -1] == pytest.approx(100_000, abs=0.5)
+
+
 def test_the_fit_of_a_run_does_not_depend_on_the_other_runs():
     """Sweeps and audits show the same bits."""
     counts = drawn(law_of("Gaussian"), 1_000, 9)
