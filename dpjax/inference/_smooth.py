@@ -81,10 +81,10 @@ def _terms() -> _Terms:
 
 
 class HalfLines(NamedTuple):
-    """Smoothed counts of half-lines, [runs, sets].
+    """Smoothed counts of half-lines, of any shape [...].
 
     Attributes:
-        counts: Counts at both sides, [2, runs, sets].
+        counts: Counts at both sides, [2, ...].
         worth: Number of draws, at least 1, that one draw of smoothed counts replaces. With counts
             of so many draws, the logarithm of the ratio would have the same error.
     """
@@ -131,31 +131,43 @@ class Smooth(NamedTuple):
             2 * (_likelihood(grouped, odds) - _likelihood(grouped, _constant(grouped))),
         )
 
-    def half_lines(self, pooled: NDArray, *, from_end: bool) -> HalfLines:
-        """Return the smoothed counts of half-lines, [runs, sets].
+    def half_lines(self, pooled: NDArray, run: NDArray[np.int64], *, from_end: bool) -> HalfLines:
+        """Return the smoothed counts of half-lines.
 
         Args:
             pooled: Total number of draws of both sides in each half-line.
+            run: Index of the run of each half-line, of a shape that broadcasts with `pooled`.
             from_end: Whether half-lines start at the last cell instead of the first one.
         """
-        runs = np.arange(len(pooled))[:, None]
-        place = self.pooled[:, -1:] - pooled if from_end else pooled
-        group = (self.pooled[:, None, 1:-1] <= place[..., None]).sum(axis=-1)
-        low, high = self.pooled[runs, group], self.pooled[runs, group + 1]
+        place = self.pooled[run, -1] - pooled if from_end else pooled
+        # Search the groups of all runs at once, in one increasing array.
+        width, inner = self.pooled[:, -1].max() + 1, self.pooled[:, 1:-1]
+        starts = width * np.arange(len(inner))
+        group = np.searchsorted((inner + starts[:, None]).ravel(), place + starts[run], "right")
+        group -= inner.shape[1] * run
+        low, high = self.pooled[run, group], self.pooled[run, group + 1]
         part = np.clip((place - low) / np.maximum(high - low, 1), 0, 1)
 
-        def between(values: Floats, part: Floats) -> Floats:
-            start = values[runs, group]
-            found = start + (values[runs, group + 1] - start) * part
-            return values[:, -1:] - found if from_end else found
+        def between(values: Floats) -> Floats:
+            start = values[run, group]
+            return start + (values[run, group + 1] - start) * part
 
-        first = between(self.first, part)
-        counts = np.maximum([first, pooled - first], 1e-9)
-        slopes = between(self.slopes, part[..., None])
+        first, slopes = self.first, self.slopes
+        if from_end:
+            first, slopes = first[:, -1:] - first, slopes[:, -1:] - slopes
+        found = between(first)
+        counts = np.maximum([found, pooled - found], 1e-9)
         # The variance of log(first / second) is `own` for independent counts, and
         # `of_fit * own**2` for the fit, by the delta method.
         own = (1 / counts).sum(axis=0)
-        of_fit = ((slopes @ self.covariance) * slopes).sum(axis=-1)
+        # The slopes of a half-line lie between those of two groups, a and b. Its variance is
+        # therefore (1 - part)^2 a C a + 2 part (1 - part) a C b + part^2 b C b.
+        spread = slopes @ self.covariance
+        alone = (spread * slopes).sum(axis=-1)
+        beside = (spread[:, :-1] * slopes[:, 1:]).sum(axis=-1)
+        rest = 1 - part
+        of_fit = rest**2 * alone[run, group] + part**2 * alone[run, group + 1]
+        of_fit += 2 * part * rest * beside[run, group]
         least = 1 / (_MOST_WORTH * own)
         return HalfLines(counts, np.maximum(1 / (own * np.maximum(of_fit, least)), 1))
 
