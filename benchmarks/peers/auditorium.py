@@ -162,9 +162,7 @@ class SparseVector:
     @property
     def output_space(self) -> FiniteSpace | VectorSpace:
         """Codes of the reports, or the reports themselves if they contain answers."""
-        return (
-            VectorSpace(self.length) if self.scales.told else FiniteSpace(3**self.length)
-        )
+        return VectorSpace(self.length) if self.scales.told else FiniteSpace(3**self.length)
 
     def reports(self, key: Array, database: Array, num_samples: int) -> Array:
         """Draw reports of shape [num_samples, length] for records of shape [num_records]."""
