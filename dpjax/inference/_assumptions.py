@@ -134,7 +134,7 @@ class LipschitzOutputs:
         inputs: Number of inputs that are compared (2 for one pair), or an interval of inputs.
 
     Raises:
-        TypeError: When an argument is not a number.
+        TypeError: If an argument is not a number.
         ValueError: If an argument is out of its range, or if C is at least 2 / W^2.
 
     References:
@@ -233,8 +233,8 @@ class FiniteOutputs:
         num_inputs: Number of inputs that are compared (2 for one pair).
 
     Raises:
-        TypeError: When an argument is not a number, or not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number, or not an integer.
+        ValueError: If an argument is out of its range.
 
     References:
         Gorla et al., Remark 2 (without constants).

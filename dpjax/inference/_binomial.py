@@ -29,8 +29,8 @@ def clopper_pearson(
         Lower and upper bounds, float64 of the shape of counts.
 
     Raises:
-        TypeError: When an argument is not a number, or `num_samples` not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number, or `num_samples` not an integer.
+        ValueError: If an argument is out of its range.
 
     References:
         Clopper, Pearson (1934).
@@ -79,8 +79,8 @@ def binomial_lower_bound(
         Float64 of the shape of the counts, at least 0.
 
     Raises:
-        TypeError: When an argument is not a number, or `num_samples` not an integer.
-        ValueError: When the confidence is not strictly between 0 and 1, or a count is not between 0
+        TypeError: If an argument is not a number, or `num_samples` not an integer.
+        ValueError: If the confidence is not strictly between 0 and 1, or a count is not between 0
             and `num_samples`.
     """
     validate.open_unit(confidence=confidence)

@@ -38,7 +38,7 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
         ln f(n, p, z) in float64.
 
     Raises:
-        ValueError: When an argument is out of its range.
+        ValueError: If an argument is out of its range.
 
     References:
         Gorla et al., Lemma 2 and eq. (8).

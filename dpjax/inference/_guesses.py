@@ -71,8 +71,8 @@ class Guessed(NamedTuple):
         """Validate the numbers.
 
         Raises:
-            TypeError: When a number is not an integer.
-            ValueError: When 0 <= right <= made <= canaries does not hold, or when `made` is 0.
+            TypeError: If a number is not an integer.
+            ValueError: If 0 <= right <= made <= canaries does not hold, or if `made` is 0.
         """
         n, r, c = self
         validate.positive_int(n=n, r=r)
@@ -97,8 +97,8 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
         The exact supremum over all mechanisms, whether canaries are independent or not.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is out of its range.
     """
     Guessed(n, r, c).check()
     validate.non_negative(epsilon=epsilon)
@@ -123,8 +123,8 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
         The bound, at least 0.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is out of its range.
 
     References:
         Steinke, Nasr, Jagielski (2023), for the design.

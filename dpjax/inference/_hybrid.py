@@ -67,7 +67,7 @@ class Look:
             y: Whole numbers [pairs, cells], counts of the block at the neighbor.
 
         Raises:
-            ValueError: When more draws were counted than planned.
+            ValueError: If more draws were counted than planned.
         """
         validate.counts(x=x, y=y)
         sides = [np.asarray(side, np.int64)[self.pair] for side in (x, y)]

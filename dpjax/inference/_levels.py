@@ -32,8 +32,8 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
         float64 [..., num_pairs]; pairs with an empty interval are masked.
 
     Raises:
-        TypeError: When the counts are not numbers.
-        ValueError: When the counts are not whole numbers >= 0.
+        TypeError: If the counts are not numbers.
+        ValueError: If the counts are not whole numbers >= 0.
 
     References:
         Gorla et al., Algorithm 1.
@@ -61,8 +61,8 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
         float64 [..., num_pairs]; pairs with an empty interval are masked.
 
     Raises:
-        TypeError: When `order` or the counts are not numbers.
-        ValueError: When `order` is not above 1, or the counts are not whole numbers >= 0 with the
+        TypeError: If `order` or the counts are not numbers.
+        ValueError: If `order` is not above 1, or the counts are not whole numbers >= 0 with the
             same sum in every row.
 
     References:

@@ -94,8 +94,8 @@ def local_bounds(
         The bounds of all runs, with the shape of `floor`.
 
     Raises:
-        TypeError: When the counts of events are not numbers, or `num_confirm` is not an integer.
-        ValueError: When the confidence is not strictly between 0 and 1, or a count is not in 0..N.
+        TypeError: If the counts of events are not numbers, or `num_confirm` is not an integer.
+        ValueError: If the confidence is not strictly between 0 and 1, or a count is not in 0..N.
     """
     validate.open_unit(confidence=confidence)
     validate.positive_int(num_confirm=num_confirm)

@@ -23,7 +23,7 @@ def hypothesis_from_plain(plain: Mapping[str, float]) -> Hypothesis:
     """Return the hypothesis that `hypothesis_to_plain` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: When the dictionary does not describe a hypothesis.
+        KeyError, TypeError, ValueError: If the dictionary does not describe a hypothesis.
     """
     options = dict(plain)
     kind = _BY_NAME[str(options.pop("name"))]

@@ -125,7 +125,7 @@ def normal_lower_bound(
         Lower bounds, float64.
 
     Raises:
-        ValueError: When the confidence is not strictly between 0 and 1.
+        ValueError: If the confidence is not strictly between 0 and 1.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4, line 10.

@@ -157,9 +157,9 @@ def plan(
         max_samples: Largest feasible number of draws per input.
 
     Raises:
-        TypeError: When an argument is not a number, or not an integer.
-        ValueError: When an argument is out of its range, when C >= 2 / W^2, when more than
-            `max_samples` would be needed, or when `num_samples` reaches no precision or confidence.
+        TypeError: If an argument is not a number, or not an integer.
+        ValueError: If an argument is out of its range, when C >= 2 / W^2, when more than
+            `max_samples` would be needed, or if `num_samples` reaches no precision or confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
@@ -195,9 +195,9 @@ def plan_finite(
         max_samples: As in `plan`.
 
     Raises:
-        TypeError: When an argument is not a number, or not an integer.
-        ValueError: When `plan` would raise a ValueError, when `least_probability` is above 1 /
-            num_outputs, or when `bound` is "published".
+        TypeError: If an argument is not a number, or not an integer.
+        ValueError: If `plan` would raise a ValueError, when `least_probability` is above 1 /
+            num_outputs, or if `bound` is "published".
 
     References:
         Gorla et al., Remark 2.

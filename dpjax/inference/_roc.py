@@ -42,7 +42,7 @@ class Roc:
             false_positive: Rates in [0, 1], of any shape.
 
         Raises:
-            ValueError: When a rate is outside [0, 1].
+            ValueError: If a rate is outside [0, 1].
         """
         rates = np.asarray(false_positive, np.float64)
         validate.shares(false_positive=rates)
@@ -68,7 +68,7 @@ def attack_roc(included: ArrayLike, excluded: ArrayLike) -> Roc:
         The curve, with at most n + m + 1 points.
 
     Raises:
-        ValueError: When there are no scores, when a score is NaN, or when the scores are not a
+        ValueError: If there are no scores, when a score is NaN, or if the scores are not a
             vector.
 
     Example:

@@ -85,9 +85,9 @@ class SafetyCheck:
             max |N_j - N_(j+1)| / n over inputs and intervals: float64 [...].
 
         Raises:
-            TypeError: When the counts are not numbers.
-            ValueError: When the counts are not whole numbers >= 0, when their shape does not end in
-                [k, m], or when a row does not sum to n.
+            TypeError: If the counts are not numbers.
+            ValueError: If the counts are not whole numbers >= 0, when their shape does not end in
+                [k, m], or if a row does not sum to n.
         """
         validate.counts(counts=counts)
         counts = np.asarray(counts)
@@ -143,9 +143,9 @@ def safety_check(
         inputs.
 
     Raises:
-        TypeError: When the plan assumes finitely many outputs, because such a plan has no Lipschitz
+        TypeError: If the plan assumes finitely many outputs, because such a plan has no Lipschitz
             constant.
-        ValueError: When an argument is out of its range, or when the plan has too few samples to
+        ValueError: If an argument is out of its range, or if the plan has too few samples to
             reach the probability with any beta.
 
     References:
@@ -198,8 +198,8 @@ def plan_safety(
         The plan, whose number of samples is raised if it is too small, and its safety check.
 
     Raises:
-        TypeError: When the plan assumes finitely many outputs.
-        ValueError: When an argument is out of its range, or when more than `max_samples` would be
+        TypeError: If the plan assumes finitely many outputs.
+        ValueError: If an argument is out of its range, or if more than `max_samples` would be
             needed.
 
     References:

@@ -25,8 +25,8 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
         The probability p for which (1 - p)^n = chance.
 
     Raises:
-        TypeError: When `num_samples` is not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If `num_samples` is not an integer.
+        ValueError: If an argument is out of its range.
 
     References:
         Gorla et al., proof of Theorem 1.
@@ -51,8 +51,8 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
         The log-rarity, for the argument `log_rarity` of `dpjax.mechanisms.TwoPoint`.
 
     Raises:
-        TypeError: When `num_samples` is not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If `num_samples` is not an integer.
+        ValueError: If an argument is out of its range.
 
     References:
         Gorla et al., Theorems 1 and 5.
@@ -69,8 +69,8 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
         seen: Unit of n: "draws" of a mechanism, or "databases" with results of a query.
 
     Raises:
-        TypeError: When `num_samples` is not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If `num_samples` is not an integer.
+        ValueError: If an argument is out of its range.
     """
     validate.one_of(("draws", "databases"), seen=seen)
     rare = unseen_probability(num_samples, 0.05)

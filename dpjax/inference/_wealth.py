@@ -114,7 +114,7 @@ class Wealth:
         """Restore the state that `to_plain` wrote.
 
         Raises:
-            ValueError: When an array is missing, or when the shapes of the arrays do not agree.
+            ValueError: If an array is missing, or if the shapes of the arrays do not agree.
         """
         missing = set(cls.__dataclass_fields__) - set(plain)
         if missing:
@@ -173,7 +173,7 @@ def start(
         shared: IDs of the databases, as in `Wealth`. If `shared` is None, all databases differ.
 
     Raises:
-        ValueError: When the error is not strictly between 0 and 1, when a level is not positive, or
+        ValueError: If the error is not strictly between 0 and 1, when a level is not positive, or
             when `pairs` or `cells` is not a positive integer.
     """
     validate.open_unit(error=error)
@@ -218,7 +218,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         y: Whole numbers [pairs, cells], counts of the block at the neighbor.
 
     Raises:
-        ValueError: When counts are not whole numbers >= 0, or when their shape differs from the
+        ValueError: If counts are not whole numbers >= 0, or if their shape differs from the
             shape of the counts in the state.
     """
     validate.counts(x=x, y=y)
@@ -257,7 +257,7 @@ def recounted(
         shared: IDs of the databases, as in `Wealth`. If `shared` is None, all databases differ.
 
     Raises:
-        ValueError: When the numbers of draws differ from the numbers of draws in the state.
+        ValueError: If the numbers of draws differ from the numbers of draws in the state.
     """
     validate.counts(first=first, second=second)
     after = replace(

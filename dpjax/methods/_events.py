@@ -89,7 +89,7 @@ class Events:
             `AuditResult.bound` works for every notion.
 
     Raises:
-        TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or when
+        TypeError, ValueError: If a number of draws is not an integer in [2, 2^31), or if
             `num_draws` is given together with `num_samples` or `num_confirm`.
 
     References:
@@ -143,7 +143,7 @@ class Events:
             num_pairs: Number of pairs, at least 1.
 
         Raises:
-            ValueError: When `num_draws` is too small for the number of pairs.
+            ValueError: If `num_draws` is too small for the number of pairs.
         """
         if self.num_samples is not None or self.num_confirm is not None:
             search = num_pairs * (self.num_samples or _SEARCH)
@@ -178,7 +178,7 @@ class Events:
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When the region does not fit the outputs, or when it contains no output of
+            ValueError: If the region does not fit the outputs, or if it contains no output of
                 the search set.
         """
         request = Request(

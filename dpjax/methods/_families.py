@@ -69,8 +69,8 @@ def settled(
         terms: Terms of the audit. The search draws separately from the audit.
 
     Raises:
-        ValueError: When no member can be created, or when a member has no pairs or no claim.
-        TypeError: When a claim is not a number.
+        ValueError: If no member can be created, or if a member has no pairs or no claim.
+        TypeError: If a claim is not a number.
     """
     family = family_of(source)
     if family is None:

@@ -76,8 +76,8 @@ class Guesses:
         reveal_fraction: Share of the canaries whose coins are revealed for the chosen set.
 
     Raises:
-        TypeError: When a number of guesses is not an integer.
-        ValueError: When a number of guesses is negative, when both numbers are 0, or when
+        TypeError: If a number of guesses is not an integer.
+        ValueError: If a number of guesses is negative, when both numbers are 0, or if
             `reveal_fraction` is outside of (0, 1).
 
     References:
@@ -133,8 +133,8 @@ class Guesses:
             runs: Indices of the runs. A recorded run has the index 0.
 
         Raises:
-            ValueError: When pairs or a distance are given, when guesses do not bound the notion,
-                or when there are more guesses than canaries.
+            ValueError: If pairs or a distance are given, when guesses do not bound the notion,
+                or if there are more guesses than canaries.
         """
         if pairs is not None:
             raise BadValue(

@@ -128,9 +128,9 @@ def search_pairs(
         The best pairs, in a form that `dpjax.audit` takes.
 
     Raises:
-        ValueError: When an argument is out of range, or when the budget is below 128 draws per side
+        ValueError: If an argument is out of range, or if the budget is below 128 draws per side
             of every pair in the first rung.
-        TypeError: When an argument has the wrong type.
+        TypeError: If an argument has the wrong type.
 
     References:
         Jamieson, Talwalkar (2016), Algorithm 1 (successive halving); Askin, Kutta, Dette (2022),
@@ -205,7 +205,7 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
         terms: Terms of the audit. The search draws separately from the audit.
 
     Raises:
-        ValueError: When no pair of the space is allowed.
+        ValueError: If no pair of the space is allowed.
     """
     pairs = source.usual_pairs if pairs is None else pairs
     if not isinstance(pairs, Neighbors):

@@ -77,7 +77,7 @@ class Ladder:
         """Return (number of pairs, draws per side) of every rung.
 
         Raises:
-            ValueError: When the budget is too small.
+            ValueError: If the budget is too small.
         """
         sizes = [num_pairs]
         while sizes[-1] > self.keep * self.factor:

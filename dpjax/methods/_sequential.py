@@ -39,7 +39,7 @@ class Sequential:
         seconds: Time in seconds after which the audit ends, or None for no limit.
 
     Raises:
-        TypeError, ValueError: When a number has the wrong type or is too small.
+        TypeError, ValueError: If a number has the wrong type or is too small.
     """
 
     num_draws: int | None = option("", default=None)
@@ -72,8 +72,8 @@ class Sequential:
         """Audit a batch of runs, one after the other; see `Events.run` for the arguments.
 
         Raises:
-            ValueError: When no single event bounds the notion, when the source has a time limit of
-                its own, or when there are too few draws to construct the cells.
+            ValueError: If no single event bounds the notion, when the source has a time limit of
+                its own, or if there are too few draws to construct the cells.
         """
         if terms.notion.hypothesis() is None:
             raise BadValue(

@@ -48,7 +48,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
         accepted: Names of the function's arguments.
 
     Raises:
-        TypeError: When a name is not accepted. The message says where the argument belongs, or
+        TypeError: If a name is not accepted. The message says where the argument belongs, or
             suggests the nearest name.
     """
     for name in given:

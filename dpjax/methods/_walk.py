@@ -185,7 +185,7 @@ class Walk:
         """Raise an error unless the recorded outputs begin with the outputs of the earlier audit.
 
         Raises:
-            ValueError: When the outputs of the earlier audit have changed, or when there are fewer
+            ValueError: If the outputs of the earlier audit have changed, or if there are fewer
                 of them.
         """
         taken, laid = int(self._taken[0]), int(self._laid[0]) - self._first

@@ -64,8 +64,8 @@ def histogram_levels(
         Estimates, levels of all pairs, counts, and the number of failed runs.
 
     Raises:
-        TypeError: When the output space is neither real nor finite.
-        ValueError: When an argument does not fit the plan, or when outputs lie outside of the
+        TypeError: If the output space is neither real nor finite.
+        ValueError: If an argument does not fit the plan, or if outputs lie outside of the
             output interval.
 
     References:

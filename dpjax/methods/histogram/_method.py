@@ -115,7 +115,7 @@ class Histogram:
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When an option is missing or out of range, or when outputs lie outside of
+            ValueError: If an option is missing or out of range, or if outputs lie outside of
                 the output interval.
         """
         terms.refuse_notions("a histogram")
@@ -261,7 +261,7 @@ class HistogramEstimate:
         order: alpha of a Renyi level, or None for LDP.
 
     Raises:
-        ValueError, TypeError: When a number is out of range, or when there are fewer than two
+        ValueError, TypeError: If a number is out of range, or if there are fewer than two
             inputs.
 
     References:

@@ -107,7 +107,7 @@ def finding_of(
         region_text: Description of the region, or None for the default description.
 
     Raises:
-        ValueError: When no sample lies in the region.
+        ValueError: If no sample lies in the region.
     """
     curves = statistics.found.curves
     assert curves is not None

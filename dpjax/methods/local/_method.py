@@ -70,7 +70,7 @@ class Local(LocalOptions):
             least 0.02.
 
     Raises:
-        ValueError, TypeError: When an option is out of range, or when num_confirm <= num_samples.
+        ValueError, TypeError: If an option is out of range, or if num_confirm <= num_samples.
 
     References:
         Askin, Kutta, Dette (2022), Algorithms 3 and 4, conditions (C3), (C4) and (D).
@@ -101,9 +101,9 @@ class Local(LocalOptions):
             runs: Indices of the runs, int32 [runs].
 
         Raises:
-            ValueError: When delta > 0, when outputs have no density, or when no output is in the
+            ValueError: If delta > 0, when outputs have no density, or if no output is in the
                 region.
-            TypeError: When outputs are not in memory, or when outputs have several types.
+            TypeError: If outputs are not in memory, or if outputs have several types.
         """
         arrays, options = self._prepared(source, pairs, terms)
         # Curves are kept only for a single audit.
