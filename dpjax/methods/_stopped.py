@@ -1,4 +1,4 @@
-"""Messages of interrupted audits, with their progress and the bound so far."""
+"""Messages for interrupted audits, with their progress and the bound so far."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from dpjax.sources import Tally
 
 
 class SoFar:
-    """State of an audit when an interrupt arrives.
+    """State of an audit, from which a message is made if the user interrupts the audit.
 
     Attributes:
         tally: Counts of the source so far.
-        evidence: Function from confirmation counts to evidence. The attribute is None until an
-            event is chosen, and remains None for methods whose evidence is complete only at the
-            end.
+        evidence: Function that returns evidence for given confirmation counts, or None until an
+            event is chosen. The value remains None for methods whose evidence is complete only at
+            the end.
     """
 
     def __init__(self, tally: Tally):
@@ -27,7 +27,7 @@ class SoFar:
 
 @contextmanager
 def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
-    """Return a context manager that raises `Stopped` with a message after an interrupt.
+    """Return a context manager that converts KeyboardInterrupt to `Stopped` with a message.
 
     Args:
         tally: Counts of the source so far.

@@ -117,13 +117,13 @@ def output_interval_of(
         return None
     if not isinstance(space, RealSpace):
         raise TypeError(
-            f"mechanism must have finitely many or real outputs, because intervals of {space} are "
+            f"mechanism must have finitely many or real outputs because intervals of {space} are "
             "not defined."
         )
     low, high = (space.low, space.high) if given is None else given
     if math.isinf(low) or math.isinf(high):
         raise BadValue(
-            "output_interval must be given, because the mechanism does not bound its outputs: they "
+            "output_interval must be given because the mechanism does not bound its outputs: they "
             f"are {space}."
         )
     validate.increasing(low, high, name="output_interval")

@@ -171,7 +171,7 @@ class Histogram:
             stacked.neighbor.shape
         ):
             raise BadValue(
-                "pairs must hold arrays of equal shape for a histogram, because a histogram "
+                "pairs must hold arrays of equal shape for a histogram because a histogram "
                 f"audit compares every database with every other one: use {EVENTS}."
             )
         # Keep each database once, in increasing order.
@@ -314,7 +314,7 @@ def accepts(source: Source) -> str | None:
     if source.sampler is not None:
         return None
     return Sentence(
-        f"{term('Histogram', '--method histogram')} audits only JAX mechanisms, because it plans "
+        f"{term('Histogram', '--method histogram')} audits only JAX mechanisms because it plans "
         f"the number of draws, but {source.name} is not a JAX mechanism: use {EVENTS}."
     )
 

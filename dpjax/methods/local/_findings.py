@@ -120,7 +120,7 @@ def finding_of(
         notes.append(Status.ON_FLOOR.sentence)
     elif found.exact:
         notes.append(
-            "The lower bound is an exact binomial bound, because few draws are expected at the "
+            "The lower bound is an exact binomial bound because few draws are expected at the "
             "witness."
         )
     # NaN comes from an infinite loss minus an infinite penalty. Round, since the last bits depend
