@@ -96,7 +96,7 @@ class Events:
     """
 
     num_samples: int | None = option(
-        "Draws per side for the search at each pair (n). Default: 20000.",
+        "Search draws per side of each pair (n). Default: 20000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
@@ -117,8 +117,7 @@ class Events:
         only=("mechanism", "function", "host", "command", "object"),
     )
     also: bool = option(
-        "Also count a chain of sets, with half of the error probability, which gives bounds for "
-        "every notion.",
+        "Also count a chain of sets, with half of the error probability, to bound every notion.",
         default=False,
         flag="--also",
     )

@@ -48,7 +48,9 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     if counts is None:
         return f"{drawn} and no confirmation outputs: there is no result."
     sides = counts.sum(axis=1)
-    drawn += f", and {sides[0]} confirmation outputs at the database and {sides[1]} at the neighbor"
+    drawn += (
+        f", and {sides[0]} confirmation outputs from the database and {sides[1]} from the neighbor"
+    )
     if so_far.evidence is None:
         return f"{drawn}, which are too few for a bound."
     evidence, sure = so_far.evidence(counts), terms.own_confidence

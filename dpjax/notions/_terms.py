@@ -91,7 +91,7 @@ class Terms:
         if self.notion.delta:
             raise BadValue(
                 f"delta must be 0 for {what}, but was {self.notion.delta}: use {EVENTS}, "
-                "which takes any delta."
+                "which accepts any delta."
             )
         if self.distance != 1:
             raise BadValue(f"distance must be 1 for {what}, but was {self.distance}: use {EVENTS}.")

@@ -140,7 +140,7 @@ def counts_of_runs(
     if num_outside:
         where = "the finite space" if interval is None else f"[{interval[0]:g}, {interval[1]:g}]"
         raise ValueError(
-            f"mechanism must give outputs in {where}, but {num_outside} of {num_draws} draws "
+            f"mechanism must return outputs in {where}, but {num_outside} of {num_draws} draws "
             "lay outside: the histogram estimators need a closed interval that contains every "
             "output."
         )

@@ -73,7 +73,7 @@ class Histogram:
         "Maximum error of the estimate. Default: 0.5, unless --num-samples is given.", default=None
     )
     num_samples: int | None = option(
-        "Draws at each input of a histogram, in place of --precision.", default=None
+        "Number of draws for each input, in place of --precision.", default=None
     )
     inputs: object = None
     input_interval: tuple[float, float] | None = option(
@@ -197,8 +197,8 @@ class Histogram:
         )
         if planned.confidence < confidence:
             raise BadValue(
-                f"num_samples = {self.num_samples} draws give the precision {precision} only with "
-                f"confidence {planned.confidence:.4g}, below the required {confidence:g}: give "
+                f"num_samples = {self.num_samples} draws reach the precision {precision} only with "
+                f"confidence {planned.confidence:.4g}, below the required {confidence:g}: pass "
                 "more draws, a larger precision or a smaller confidence, or leave the precision "
                 "out."
             )
@@ -215,7 +215,7 @@ class Histogram:
         if any(x is not None for x in others):
             raise BadValue(
                 f"lipschitz, {term('input_lipschitz')} and {term('output_interval')} are for "
-                f"outputs in an interval, but the mechanism has {space.size} outputs: give only "
+                f"outputs in an interval, but the mechanism has {space.size} outputs: pass only "
                 f"{term('least_probability')}."
             )
         return plan_finite(
@@ -231,7 +231,7 @@ class Histogram:
         if self.least_probability is not None:
             raise BadValue(
                 f"least_probability is for finitely many outputs, but the mechanism has {space}: "
-                "give only lipschitz."
+                "pass only lipschitz."
             )
         low, high = self.output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
         width, ends = high - low, self.input_interval

@@ -38,7 +38,7 @@ def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
     if not np.any(np.where(allowed, curves.densities, 0)):
         raise ValueError(
             f"region {region} lies outside the support of the outputs: none of the {num_samples} "
-            "draws at either side of the chosen pair fell into the region."
+            "draws on either side of the chosen pair fell into the region."
         )
 
 

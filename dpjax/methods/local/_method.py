@@ -104,7 +104,8 @@ class Local(LocalOptions):
             TypeError: If outputs are not in memory, or if outputs are of different types.
         """
         arrays, options = self._prepared(source, pairs, terms)
-        # Compute curves only for a single run. `finding` repeats a run of a batch to get its curves.
+        # Compute curves only for a single run. To get the curves of one run in a batch, `finding`
+        # repeats the run.
         with_curves = len(runs) == 1
 
         def launch(options: LocalOptions) -> LocalStatistics:

@@ -56,7 +56,7 @@ class EventCounts(_OfSets):
         """
         side = np.asarray(self.event.larger)
         if self.trials[0] != self.trials[1] and side.ndim:
-            raise ValueError("trials must be equal where there are several events.")
+            raise ValueError("trials must be equal for multiple events.")
         first = self.trials[int(side.flat[0]) if side.size else 0]
         trials = first, sum(self.trials) - first
         return notion.of_event(*self.sided(), trials, confidence, distance)

@@ -81,7 +81,7 @@ class HistogramLevel(Evidence):
         if found.estimate is not None:
             shown = f"{found.estimate:.4f} in [{found.lower_bound:.4f}, {found.upper_bound:.4f}]"
         draws = (
-            f"{plan['num_samples']} at each of {plan['num_inputs']} inputs, "
+            f"{plan['num_samples']} for each of {plan['num_inputs']} inputs, "
             f"{plan['num_intervals']} intervals; {self.num_failed} of {self.num_pairs} pairs failed"
         )
         lines = [
@@ -116,7 +116,7 @@ class HistogramLevel(Evidence):
             "Inputs": plan["num_inputs"],
             "Pairs compared": self.num_pairs,
             "Pairs that failed (an output or interval without a draw)": self.num_failed,
-            "Draws at each input": plan["num_samples"],
+            "Draws for each input": plan["num_samples"],
             "Outputs or intervals counted": plan["num_intervals"],
         }
         return [

@@ -131,7 +131,7 @@ class BetWealth(Evidence):
         """See `Evidence`. The section shows up to twelve blocks, including the last block."""
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
-        text = "A bound was computed after each block; all of them hold jointly."
+        text = "A bound was computed after each block of draws, and all bounds hold jointly."
         return [Part("Bound after each number of draws per side", rows, text)]
 
     def to_plain(self) -> JsonObject:
