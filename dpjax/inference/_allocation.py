@@ -68,7 +68,7 @@ random in each round, and _ANYWHERE is the fraction of the round's draws that th
 
 
 class Leader(NamedTuple):
-    """A pair and a direction, which have the best score among all pairs and directions.
+    """The pair and the direction with the best score.
 
     Attributes:
         pair: Index of the pair.
@@ -195,13 +195,13 @@ def leader(state: Wealth) -> Leader:
 
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
-    """Return the estimated levels of events that cut the ordered cells in two, with their errors.
+    """Return estimated levels, and their standard errors, for all half-lines of each pair.
 
     The cells of each pair are merged into groups of adjacent cells. A half-line is an event that
     contains all groups on one side of a boundary between two groups.
 
     Returns:
-        The levels and their standard errors, float64 [direction, pairs, half-lines].
+        Two arrays, float64 [directions, pairs, half-lines].
     """
     first, second = state.known
     cells = first.shape[1]

@@ -9,9 +9,9 @@ two assumptions implies such a lower bound:
 - `FiniteOutputs`: there are finitely many outputs, and each output has at least a stated
   probability.
 
-For a precision (and for Renyi privacy, an order), the method `layout` of an assumption computes a
-`Layout`: the numbers of intervals and inputs, the smallest probability of an interval, and the
-tolerated error of counts.
+An assumption's method `layout` computes a `Layout` from a precision and, for Renyi privacy, an
+order. The layout contains the numbers of intervals and inputs, the smallest probability of an
+interval, and the tolerated error of counts.
 
 Notation: C and W are `lipschitz` and `width` of `LipschitzOutputs`; D and W_X are `lipschitz` and
 `width` of an `InputInterval`. Every density is at least tau and at most tau_1. The number of
@@ -45,7 +45,7 @@ def _given(**arguments: float | None) -> None:
 def _whole(value: float) -> int:
     """Return the value rounded up, with a tolerance for floating-point errors.
 
-    For example, the exact value of 6 / (0.6 / 3) is 30, so its float64 value rounds up to 30.
+    For example, the float64 value of 6 / (0.6 / 3) is slightly above 30, but the result is 30.
     """
     return math.ceil(value * (1 - 1e-12))
 

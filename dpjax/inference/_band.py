@@ -1,14 +1,14 @@
 """A simultaneous confidence band for a chain of nested sets, which implies bounds for all notions.
 
 The search orders the cells such that cells that are likelier under the database come first. The
-chain consists of K initial segments of this order, E_1, ..., E_K, where each set contains the set
-before. Set E_i has probability F_i under the database and G_i under its neighbor. The counts X_i of
+chain consists of K initial segments of this order, E_1, ..., E_K, each contained in the next. The
+set E_i has probability F_i under the database and G_i under its neighbor. The counts X_i of
 N1 fresh draws from the database, and Y_i of N2 fresh draws from the neighbor, bound all F_i from
 below and all G_i from above. With the standard normal quantile function, let
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0).
 
-With at least the probability `confidence`, Z1^2 + Z2^2 <= r^2 holds for all sets i simultaneously.
+With at least the required confidence, Z1^2 + Z2^2 <= r^2 holds for all sets i simultaneously.
 
 The radius r follows from two facts. First, for one set, the inequality fails with a probability of
 at most Phi(-r) + exp(-r^2 / 2) / 4. This value is exact if both tail probabilities are uniform, and

@@ -117,7 +117,7 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
 
 
 def _majorant(x: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return the values at x of the smallest concave function above all points (x, y)."""
+    """Return the values at x of the smallest concave function that is at least y at all x."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:

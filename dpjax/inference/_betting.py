@@ -7,7 +7,7 @@ Let p and q be estimates of P and Q on m groups of outputs, computed from earlie
 block has a draws from the database and b draws from the neighbor, with counts x and y in the
 groups. The bet has positive weights w and v, and a fraction c in [0, 1]. The bet pays
 prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j. By the inequality of arithmetic and geometric
-means, the expected payoff is at most 1 under the level if
+means, the expected payoff is at most 1 if the level holds and if
 
     a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all P and Q that satisfy the level.     (*)
 
@@ -179,8 +179,8 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
             e[rows],
             delta[rows],
         )
-        # In the projected distributions, the other event has an unchanged conditional probability
-        # given the complement of this event.
+        # The projection does not change the conditional probability of the other event, given the
+        # complement of this event.
         n_one, n_other = (a, b) if side == 0 else (b, a)
         rest_one = (1 - large) * one[1 - side, rows] / (n_one[rows] - one[side, rows])
         rest_other = (1 - small) * other[1 - side, rows] / (n_other[rows] - other[side, rows])

@@ -50,8 +50,8 @@ class Chain(NamedTuple):
         """Return the counts in all sets, [..., sets], by cumulative sums.
 
         Args:
-            counts: int64 [..., sets + 1], total count of the cells that each set adds to the set
-                before. The last entry is the count of all cells that are in no set.
+            counts: int64 [..., sets + 1], total count of the cells that each set adds to the
+                previous set. The last entry is the count of all cells that are in no set.
         """
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
@@ -105,12 +105,12 @@ def chain_of(
     cells, draws = counts.shape[-1], counts.sum(axis=-1)
     score = _by_ratio(counts, way.groups) if way.line is None else _by_line(counts, way.line)
     amid = np.zeros(cells, bool) if allowed is None else ~allowed
-    # Cells that are not allowed follow the allowed cells of score 0.
+    # Place the cells that are not allowed after the allowed cells whose score is 0 or more.
     order = np.lexsort((amid, -np.where(amid, 0.0, score)))
     share = np.cumsum(counts.sum(axis=0)[order]) / draws.sum()
     tails = np.geomspace(min(_FEWEST / num_confirm, 1 / _PARTS), 1 / _PARTS, _TAIL_SETS + 1)[:-1]
     goals = np.concatenate([np.arange(1, _PARTS) / _PARTS, tails, 1 - tails])
-    # The number of cells in the first initial segment that reaches each share, up to rounding.
+    # Compute the number of cells in the shortest initial segment with at least each share.
     lengths = np.unique(np.searchsorted(share, goals - 1e-12) + 1)
     lengths = np.unique(np.minimum(lengths, cells - 1))
     place = np.empty(cells, np.int64)
@@ -162,8 +162,8 @@ def expected_bands(
 ) -> list[Band]:
     """Predict two bands, one for the chain constructed from each half of the search set.
 
-    The probabilities of each chain's sets are estimated from the half that did not construct the
-    chain. The result contains no band for a half that has no draws on one side.
+    For each chain, the probabilities of its sets are estimated from the other half of the search
+    set. The result contains no band for a half that has no draws on one side.
 
     Args:
         halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
@@ -188,7 +188,8 @@ def _judged(
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
     """Return two chains, each with pessimistic probabilities of its sets, float64 [2, sets].
 
-    The arguments are those of `expected_bands`. A half without draws on one side makes no chain.
+    See `expected_bands` for the arguments. There is no chain for a half that has no draws on one
+    side.
     """
     found = []
     for maker, judge in ((0, 1), (1, 0)):

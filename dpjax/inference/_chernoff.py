@@ -5,7 +5,7 @@ precision if no required interval is empty and if the counts that determine the 
 to their means. A `UnionBound` contains the number of failure events of each kind. Its method
 `shortfall` bounds the total probability of these events, which must be at most 1 - confidence.
 
-All computations use logarithms, because terms such as (1 - p)^n underflow for n = 1e13.
+All computations use logarithms because terms such as (1 - p)^n underflow for n = 1e13.
 
 Notation: n is the number of samples, p is the probability of one interval, S is the number of
 samples in the interval, and z is the deviation of ln(S / (n p)) from 0.
@@ -57,7 +57,7 @@ def _log_tail(n: float, p: float, z: float) -> float:
 
 
 def _log_seen(n: float, p: float) -> float:
-    """Return ln(1 - (1 - p)^n), the log-probability that the count is not 0."""
+    """Return ln(1 - (1 - p)^n), the log probability that the count is not 0."""
     return math.log(-math.expm1(n * math.log1p(-p)))
 
 

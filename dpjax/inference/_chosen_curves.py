@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from dpjax.inference._guesses import LARGEST_MU, Guessed, largest_level
 
 _PER_FACTOR = 8
-"""Number of intervals of weights in a range whose ends have the ratio e."""
+"""Number of intervals of weights per unit of the natural logarithm."""
 
 _PROFILE_SHARE = 0.75
 """Largest D / error: the fraction of the error that the deltas of the profile may use."""
@@ -53,8 +53,8 @@ _PROFILE_SHARE = 0.75
 _LARGEST_X, _STEPS = 600.0, 50
 """Parameters of the search for the points x_k.
 
-_LARGEST_X is the largest x that is considered; e^x is finite in float64. _STEPS is the number of
-bisection steps for each x.
+_LARGEST_X is the largest x that is considered, for which e^x is finite in float64. _STEPS is the
+number of bisection steps for each x.
 """
 
 _TAIL, _MORE = 12, 50

@@ -18,9 +18,9 @@ Because the lines have a common slope, the probability of a false alarm is at mo
 every division of delta into delta_r. The slope may depend on n, epsilon, delta and the error, but
 not on the output.
 
-The slope of `_slope` costs little: for Gaussian canaries, bounds on epsilon are at most 0.03
-smaller than the exact bounds for the best fixed number of guesses (with 1,000 to 1,000,000
-canaries, delta = 1e-5 and confidence 0.95).
+The function `_slope` defines the slope. For Gaussian canaries, the resulting bounds on epsilon are
+at most 0.03 smaller than the exact bounds for the best fixed number of guesses (with 1,000 to
+1,000,000 canaries, delta = 1e-5 and confidence 0.95).
 
 A claimed profile is refuted at a single point. The delta of this point depends on n and the error;
 see `delta_of_curves`. For Gaussian differential privacy, `dpjax.inference._chosen_curves` uses all

@@ -107,7 +107,7 @@ def _nodes(band: Band, order: float) -> NDArray[np.float64]:
 def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
     """Return the logarithms of lower bounds on integrals over e, float64 [rates].
 
-    The integrand is exp(rate e) times the largest value of any set at e.
+    For each rate, the integrand is exp(rate e) times the largest value of any set at e.
 
     Args:
         values: float64 [sets, nodes], values of the sets at the nodes.

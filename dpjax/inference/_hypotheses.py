@@ -32,10 +32,10 @@ _HOPELESS = -1e6
 """Number added to the score of counts that support no level, which ranks such counts last."""
 
 NEARLY_ONE = 1 - 1e-13
-"""Probability below 1; larger probabilities are treated as 1."""
+"""Threshold above which a probability is treated as 1."""
 
 POSITIVE = 1e-300
-"""Smallest argument of a logarithm, which replaces all smaller arguments."""
+"""Positive number that replaces all smaller arguments of a logarithm."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
 """Smallest and largest level that bets test: RANGE for epsilon and mu, _SHARES for total variation.
@@ -124,9 +124,10 @@ class Hypothesis(Protocol):
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return bounds on how far the log odds of g rise above their chord between adjacent q.
+        """Return upper bounds on the height of the log odds of g above their chords.
 
-        The log odds of g are considered as a function of the log odds of q.
+        The log odds of g are a function of the log odds of q. Each chord connects the points of the
+        function at two adjacent values of q.
 
         Args:
             level: Level t.

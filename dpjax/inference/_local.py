@@ -81,10 +81,10 @@ def local_bounds(
 ) -> LocalBounds:
     """Return lower confidence bounds on epsilon from the confirmation stage of a local audit.
 
-    The kind and the direction of a bound depend only on the search stage, so the choice does not
-    reduce the confidence. The bound is the exact binomial bound for the witness's event if a
-    density of the search stage is at the floor, or if it is too small for 25 expected confirmation
-    draws. Otherwise, the bound is a normal approximation.
+    The bound is the exact binomial bound for the witness's event if a density of the search stage
+    is at the floor, or if this density is too small for 25 expected confirmation draws. Otherwise,
+    the bound is a normal approximation. The kind and the direction of the bound depend only on the
+    search stage, so choosing them does not reduce the confidence.
 
     Args:
         search_densities: Float [..., 2], densities at the witness under the database and its
@@ -117,8 +117,8 @@ def local_bounds(
         draws_per_density = num_confirm * volume / kernel.height
         densities = np.asarray(kernel.total, np.float64) / draws_per_density[..., None]
     on_floor = found.min(axis=-1) <= floor
-    # If a category is almost certain, the draws outside of it must be numerous enough for a normal
-    # approximation.
+    # If a category is almost certain, the normal approximation requires enough draws of other
+    # categories.
     rarest = found if kernel is not None else np.minimum(found, 1 - found)
     exact = on_floor | (rarest.min(axis=-1) * draws_per_density < _MIN_EXPECTED_DRAWS)
 

@@ -12,10 +12,10 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor for the scores of cells that are likelier on the side of an order.
+"""Factor for the scores of some cells in an order for one side.
 
-Scores without the factor are between 2^-64 and 1. With the factor, cells that are likelier on the
-order's side precede all other cells.
+The factor applies to cells that are likelier on this side. Scores without the factor are between
+2^-64 and 1. Because of the factor, cells that are likelier on this side precede all other cells.
 """
 
 
@@ -42,8 +42,8 @@ class ByRatio(NamedTuple):
 
     Attributes:
         allowed: bool [cells], whether each cell is allowed in events.
-        labels: int64 [cells], the group of each cell, or None. With groups, the ratio of a cell's
-            group replaces the ratio of the cell.
+        labels: int64 [cells], the group of each cell, or None. If `labels` is not None, the ratio
+            of a cell's group is used in place of the cell's own ratio.
         order: int64 [cells], indices of the cells sorted by group.
         starts: int64 [groups], the first position of each group in `order`.
         ordered: Whether ties are broken by cell index. If False, a set contains all or none of the
@@ -73,8 +73,9 @@ class ByRatio(NamedTuple):
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
         low, high = wilson(known, draws, _SHRINKAGE)
         low /= high[..., ::-1, :]
-        # Put cells that are likelier on this side first. Otherwise, a rare cell that is likelier on
-        # this side might follow a frequent cell that is slightly less likely on this side.
+        # Put cells first whose frequency is larger on this side. By the lower bounds alone, such a
+        # cell, if it is rare, might follow a common cell whose frequency is slightly smaller on
+        # this side.
         shares = known / np.maximum(draws, 1)
         low *= np.where(shares > shares[..., ::-1, :], _FIRST, 1.0)
         score = low if self.labels is None else low.take(self.labels, axis=-1)
@@ -128,8 +129,8 @@ class Candidates(NamedTuple):
     """Orders of cells, each with a side on which the sets of the order should be likelier.
 
     Attributes:
-        order: int64 [candidates], index of the order among all orders of all ways. Way i to order
-            cells defines the orders 2 i and 2 i + 1.
+        order: int64 [candidates], index of the order. The i-th way to order cells defines the
+            orders 2 i and 2 i + 1.
         direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
         by_ratio: bool [candidates], whether the order is by ratios.
     """

@@ -66,8 +66,8 @@ class Block(NamedTuple):
 class _Common(NamedTuple):
     """A database that occurs in more than one pair.
 
-    A member is an occurrence of the database in a pair. An atom is a set of cells that every member
-    puts in one group.
+    Each occurrence of the database in a pair is a member. An atom is a set of cells such that for
+    each member, all cells of the set are in the same group.
 
     Attributes:
         members: int64 [members, 2], side and pair of each member.

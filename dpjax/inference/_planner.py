@@ -6,7 +6,7 @@ such plans for finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
 bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts:
-those of the two intervals that determine the estimate, for both inputs of a pair. If multiple pairs
+the counts of two intervals, which determine the estimate, for both inputs of a pair. If many pairs
 are compared, the published bound multiplies the confidences of two pairs: the pair with the largest
 level, and the pair with the largest estimate. The paper's proof is incomplete because the intervals
 that determine the estimate are known only after the draws, and because pairs with a common input

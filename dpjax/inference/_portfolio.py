@@ -38,7 +38,7 @@ the depths in _DEPTHS make 8 and 16 groups instead.
 """
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
-"""Parameters of the scores of half-lines and cells.
+"""Parameters of the scores of half-lines and cells; see `half_lines` and `log_ratio`.
 
 _ERRORS is the number of standard errors that are subtracted from the estimated level of a
 half-line. _SHRINKAGE is the number of draws that are added to each cell before cells are sorted by
@@ -154,9 +154,10 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
 
     Group 0 is expected to be likelier under the database, group 1 is expected to be likelier under
     the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each contains
-    all cells on one side of a cut of the line. One of these groups is the half-line with the
-    largest estimated level minus three standard errors. The other group is the best half-line for
-    the opposite direction that starts at the other end of the line and does not overlap the first.
+    all cells on one side of a cut of the line. The score of a half-line is its estimated level
+    minus three standard errors. One of the two groups is the half-line with the largest score. The
+    other group starts at the other end of the line and does not overlap the first group. Among such
+    half-lines, it is the one with the largest score for the opposite direction.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.

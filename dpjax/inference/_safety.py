@@ -3,12 +3,13 @@
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
 claimed constant, but they can refute it. If the claim is true, the counts in adjacent intervals are
 almost equal with at least a known probability. A `SafetyCheck` contains this probability and the
-limit for the gap between the counts. If too few of multiple runs stay within the limit, a binomial
-test refutes the claim. Counts within the limit do not confirm the claim because the densities may
-be arbitrarily rough inside an interval.
+limit for the gap between the counts. If too few of a number of runs stay within the limit, a
+binomial test refutes the claim. Counts within the limit do not confirm the claim because the
+densities may be arbitrarily rough inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
-`num_inputs`, and N_j is the count in interval j. Tau and tau_1 are the density bounds of Lemma 1.
+`num_inputs`, and N_j is the count in interval j. The density bounds of Lemma
+1 are tau and tau_1.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -79,7 +80,8 @@ class SafetyCheck:
         """Return each run's largest gap between adjacent intervals.
 
         Args:
-            counts: Integers [..., k, m], counts whose rows each sum to n.
+            counts: Integers [..., k, m], counts of m intervals for k inputs. The sum of each row
+                is n.
 
         Returns:
             The maximum of |N_j - N_(j+1)| / n over inputs and intervals, float64 [...].
@@ -116,7 +118,7 @@ class SafetyCheck:
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
-        # Import here because the import of scipy.stats takes longer than that of the whole package.
+        # Import here because importing scipy.stats takes longer than importing the whole package.
         from scipy.stats import binom
 
         # The cumulative distribution function decreases with the probability, so a lower bound on

@@ -23,7 +23,7 @@ from dpjax.inference._hypotheses import (
 )
 
 _LARGEST_EPSILON = 600.0
-"""Largest epsilon for which a tangent has the slope e^epsilon, which must be finite in float64."""
+"""Largest epsilon of a tangent. The slope of the tangent is e^epsilon, which must be finite."""
 
 
 @dataclass(frozen=True)

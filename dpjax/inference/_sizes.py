@@ -73,11 +73,11 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return four ratios to compare, float64 [4, ...]: 1, the given ratio, and two ratios between.
+    """Return four ratios to compare: 1, the given ratio, and two ratios between them.
 
     The given ratio is best for a large number of draws. With few draws, the given ratio leaves too
     few draws for the likelier side. The table shows the exact mean bound on epsilon for the powers
-    0, 1/2, 3/4 and 1 of the ratio.
+    0, 1/2, 3/4 and 1 of the ratio. The result has shape [4, ...].
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34
@@ -92,7 +92,7 @@ def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.
     """Return sample sizes N1 and N2, each at least 1, whose sum is 2 N.
 
     Args:
-        ratio: Ratio N2 / N1, which the result has up to rounding.
+        ratio: Ratio N2 / N1 before rounding.
         mean: N, the mean number of draws per side.
     """
     first = np.rint(2 * mean / (1 + np.asarray(ratio, np.float64))).astype(np.int64)

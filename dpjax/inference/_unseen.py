@@ -41,7 +41,7 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
 
     The mechanism outputs 0 or 1. For one input, the probability of the output 1 is e^-log_rarity.
     For the other input, the probability of the output 1 is smaller. With at least the probability
-    `chance`, all draws for both inputs are 0, and the draws do not depend on the privacy level.
+    `chance`, all draws for both inputs are 0, even if the privacy level is arbitrarily large.
 
     Args:
         num_samples: n, the number of draws for each input.
