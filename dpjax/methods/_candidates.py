@@ -57,8 +57,8 @@ class Candidate(NamedTuple):
         """Return the candidate with empty cells reassigned to simplify the candidate's description.
 
         Cells without outputs in the search set may be added to the event or removed from it, or
-        moved to other sets of the chain. The candidate must not change after the confirmation
-        begins, so call this method before.
+        moved to other sets of the chain. Call this method before the confirmation because the
+        candidate must not change afterwards.
         """
         partition, allowed, event, chain = search.partition, search.allowed, self.event, self.chain
         if event is not None:

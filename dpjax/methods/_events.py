@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Factor for the counts of the search set when the last pair of the second round is chosen."""
+"""Factor by which search counts are multiplied to choose the last pair of the second round."""
 
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
 """Default sizes for many pairs: above _MANY_PAIRS pairs, each further pair adds only _SEARCH_MANY
@@ -65,11 +65,11 @@ class Events:
     The search chooses the event with the largest expected bound, and the bound is computed from the
     event's counts in fresh draws. With more than two pairs, the search has two rounds. The first
     round uses 5/11 of the search draws for all pairs. The second round uses the other search draws
-    for the best quarter of the pairs, with limits of at least 2 and at most 2,500 pairs. The second
-    round includes the pair whose bound would be largest if all pairs had more draws with unchanged
-    frequencies. If multiple pairs contain the same database and use the same cells for its outputs,
-    each of these pairs uses all search draws from the database. For recorded outputs, the source
-    determines the sizes of the search set and the confirmation set.
+    for the best quarter of the pairs (at least 2 and at most 2,500 pairs). The second round includes
+    the pair whose bound would be largest if all pairs had more draws with unchanged frequencies. If
+    multiple pairs contain the same database and use the same cells for its outputs, each of these
+    pairs uses all search draws from the database. For recorded outputs, the source determines the
+    sizes of the search set and the confirmation set.
 
     Attributes:
         num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If
@@ -176,8 +176,8 @@ class Events:
             runs: int32 [runs], indices of the runs.
 
         Raises:
-            ValueError: If the region is of a wrong form for the outputs, or if the region contains
-                no output of the search set.
+            ValueError: If the region does not match the kind of the outputs, or if it contains no
+                output of the search set.
         """
         request = Request(
             self.rounds,

@@ -188,7 +188,7 @@ class _Members(Space):
         return _Together(self.made)
 
     def asked_of(self, pair: Proposed) -> tuple[Notion, float]:
-        """Return the notion and the claim for a pair's member."""
+        """Return the notion and the claim for the member that a pair belongs to."""
         notion, claim = self._asked
         stated = self.made[pair.database.member].stated
         if notion is None and claim is None and stated is not None:
@@ -214,7 +214,7 @@ class _Members(Space):
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`. A variation has one changed parameter or other databases."""
+        """See `Space`. A variation changes one parameter or the databases."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
         if rng.integers(2):

@@ -49,7 +49,7 @@ def finding_of(
     settings["num_cells"] = cells.size
     if score := cells.plain():
         settings["score"] = score
-    if trials[0] != trials[1]:  # otherwise num_confirm holds for both
+    if trials[0] != trials[1]:  # If equal, num_confirm shows both.
         settings["confirmed"] = list(trials)
     if plan.chain is not None:
         settings["num_sets"] = plan.chain.num_sets

@@ -3,10 +3,10 @@
 A fair coin decides whether each canary is included, and guesses are made from the canaries' scores.
 By default, two sets of guesses are made, and each set uses a part of the error probability:
 
-- The planned set has a size that depends only on the number of canaries. Its guesses are about all
-  canaries, and its bound is exact.
-- The chosen set has a size that is chosen by revealing the coins of a random part of the canaries.
-  Its guesses are about the remaining canaries.
+- The planned set contains guesses about all canaries. The number of guesses depends only on the
+  number of canaries, and the bound is exact.
+- The chosen set contains guesses about a random part of the canaries. The coins of the other
+  canaries are revealed to choose the number of guesses.
 
 The set with the larger bound is reported.
 """
@@ -155,7 +155,7 @@ class Guesses:
                 "distance must be 1 for one run, where each canary is one unit of privacy, but "
                 f"was {terms.distance}."
             )
-        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
+        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # Raise the error for other notions.
         return Findings.of(*(self._found(source, terms, run) for run in runs.tolist()))
 
     def _found(self, source: Source, terms: Terms, run: int) -> Finding:
@@ -228,7 +228,8 @@ def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCou
     notion = _searched_for(terms.notion)
     bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
     # First compute the bound that would be valid if the chosen numbers had been fixed in advance.
-    # It is faster to compute than the valid bound, and it is larger.
+    # If this bound is too small, the valid bound, which is smaller and slower to compute, is not
+    # needed.
     if level_of(chosen.guessed, notion, chosen.share * (1 - terms.own_confidence)) <= bound:
         return planned
     other = chosen.answer(notion, terms.own_confidence, 1, None).lower_bound

@@ -1,9 +1,10 @@
 """Search of a large space of pairs by successive halving.
 
 The search has multiple rounds, called rungs. Each rung estimates the privacy loss of every
-remaining pair from fresh draws, by the DPL algorithm. The best pairs remain for the next rung,
-which makes more draws per pair. The search does not lower the confidence of an audit because
-`dpjax.audit` makes its own draws, even if the search and the audit have the same seed.
+remaining pair from fresh draws, by the DPL algorithm of Askin, Kutta and Dette. The best pairs
+remain for the next rung, which makes more draws per pair. The search does not lower the confidence
+of an audit because `dpjax.audit` makes its own draws, even if the search and the audit have the
+same seed.
 """
 
 from dataclasses import dataclass

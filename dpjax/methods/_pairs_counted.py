@@ -1,4 +1,4 @@
-"""Search among many pairs of a host source, with more draws for the best pairs.
+"""Search among many pairs of a source that is not a JAX mechanism.
 
 The search has multiple rounds, called rungs. The first rung makes a few dozen draws from each side
 of every pair. Each later rung keeps one in `factor` pairs and, if the space of pairs is known, adds
@@ -52,7 +52,7 @@ _PARTS = 4
 _WORTH = 300
 """Number of draws per side that the audit should have time to make for each kept pair.
 
-With a time limit, the search keeps fewer pairs until there is enough time.
+With a time limit, the search keeps only as many pairs as the audit has time for.
 """
 
 _SLOWER = 4.0

@@ -121,10 +121,9 @@ class Sequential:
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:
-        """Return the largest number of draws per side, which is unlimited for recorded outputs.
+        """Return the largest number of draws per side.
 
-        If `num_draws` is not None, the result is `num_draws`. With a time limit, the number is
-        unlimited by default.
+        By default, the number is unlimited if there is a time limit or if outputs are recorded.
         """
         if self.num_draws is not None:
             return self.num_draws

@@ -60,7 +60,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
 
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function with `refuse_misplaced` called first, for use as a decorator."""
+    """Decorate a function so that calls with unknown arguments raise a helpful error."""
     accepted = [*inspect.signature(function).parameters]
 
     @functools.wraps(function)

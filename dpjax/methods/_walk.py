@@ -55,8 +55,8 @@ for a compiled mechanism, and at least _LEAST draws per side.
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
 """Levels that an audit with a claim bets against, in addition to the claim.
 
-_AROUND multiplies the claim by two factors to define a range. In this range, the audit uses every
-_FINE-th level of the hypothesis, and outside the range every _COARSE-th level.
+The claim times the two factors in _AROUND defines a range. The audit bets against every _FINE-th
+level of the hypothesis in this range, and against every _COARSE-th level outside the range.
 """
 
 _TINY = 1e-9
@@ -72,7 +72,7 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a later audit can draw a block in full that a limit cut short.
+        redraws: Whether a later audit can repeat a block in full if a limit cut it short.
         compiles: Whether the duration of the first count includes compilation.
 
     Attributes:
@@ -172,7 +172,7 @@ class Walk:
 
     def _go_on(self, earlier: BetWealth) -> None:
         """Continue from the state of an earlier audit of the same outputs."""
-        # Go back before a block that the limit on draws cut short, and draw it again in full.
+        # If the limit on draws cut the last block short, go back and draw this block in full.
         self._state = earlier.wealth if earlier.before is None else earlier.before
         self._path = list(earlier.path if earlier.before is None else earlier.path[:-1])
         self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None

@@ -165,8 +165,9 @@ def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> N
     """Bound the privacy profile for one record from a pair that differs in `distance` records.
 
     Let delta_k be the profile of pairs that differ in k records, and delta the profile of pairs
-    that differ in one record. By group privacy, delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) -
-    1). Dividing the bound on delta_k(k e) by the ratio bounds delta(e).
+    that differ in one record. By group privacy, delta_k(k e) <= delta(e) r for the ratio r =
+    (exp(k e) - 1) / (exp(e) - 1). A lower bound on delta_k(k e), divided by r, is therefore a lower
+    bound on delta(e).
 
     Returns:
         Lower bounds on delta, float64 [2, epsilons], with one row per direction of the pair.

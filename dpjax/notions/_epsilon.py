@@ -88,7 +88,7 @@ class Epsilon(Notion):
             return np.reshape([self.of_band(band, distance) for band in bands], np.shape(p))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.value(p, q)
-        # An event whose probability is at most delta is possible even at epsilon = 0.
+        # If p <= delta, the event is consistent with epsilon = 0.
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:

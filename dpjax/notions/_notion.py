@@ -93,7 +93,7 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return the scores of events with probabilities p and q. The best event is displayed."""
+        """Return scores of events with probabilities p and q, which decide what event is shown."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
@@ -132,7 +132,7 @@ class Notion:
         return self.choices([search], budget)[0]
 
     def choices(self, searches: Sequence[Search], budget: Budget) -> list[Event]:
-        """Return one result of `choose` per pair, with few calls of the search for many pairs.
+        """Return one result of `choose` per pair, with similar pairs evaluated in one batch.
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
@@ -180,7 +180,7 @@ class Notion:
         return self.promises([search], budget)[0]
 
     def promises(self, searches: Sequence[Search], budget: Budget) -> list[NDArray[np.float64]]:
-        """Return one result of `promise` per pair, with few calls of the search for many pairs.
+        """Return one result of `promise` per pair, with similar pairs evaluated in one batch.
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
@@ -230,7 +230,7 @@ class Notion:
         return chain, self._mean_of(tried[best]), shifts[best] / max(len(tried[best]), 1)
 
     def _mean_of(self, bands: Sequence[Band]) -> float:
-        """Return the mean over the bands of the bounds that the bands imply."""
+        """Return the mean of the bounds from all bands."""
         return sum(min(self.of_band(band), _HUGE) for band in bands) / max(len(bands), 1)
 
     def of_event(
@@ -300,7 +300,7 @@ class Notion:
 
 
 def _fresh(budget: Budget) -> int | Shared:
-    """Return the number of draws; a `Shared` if both sides may get different numbers of draws."""
+    """Return the number of draws, as a `Shared` if the two sides may get different numbers."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 

@@ -103,7 +103,7 @@ class Terms:
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of each statement, at which all statements hold jointly (Bonferroni)."""
+        """Confidence of each single statement, so that all hold jointly with `confidence`."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims

@@ -1,7 +1,7 @@
-"""Counts of outputs in intervals, one array of counts per input.
+"""Counts of outputs in intervals.
 
-All pairs that contain an input use the counts for the input. The memory contains only the counts
-and one block of draws.
+Each input has one array of counts, which all pairs with this input use. Only the counts and one
+block of draws are held in memory.
 """
 
 import math

@@ -159,7 +159,7 @@ def compared(
     Args:
         inputs: Array [k, ...], the inputs.
         counts: int64 [runs, k, m], number of draws in each interval for each input.
-        plan: Plan of the counts, or `Unplanned`.
+        plan: Plan that determined the numbers of draws and intervals, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
         pairs: As in `histogram_levels`.
     """

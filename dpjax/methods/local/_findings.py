@@ -105,8 +105,8 @@ def finding_of(
         terms: Notion, claim and confidence of the audit.
         options: Options of the source that affect the result.
         notes: Notes to add to the finding.
-        relabel: Function that converts an outcome or point in the statistics to an output as the
-            caller knows it.
+        relabel: Function that converts an outcome or a point in the statistics to the caller's
+            representation of the output.
         region_text: Description of the region, or None for the default description.
 
     Raises:

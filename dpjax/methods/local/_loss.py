@@ -62,7 +62,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Compute `jnp.argmax` of a vector by reductions that are fast on CPU, also with NaN."""
+    """Compute `jnp.argmax` of a vector, which may contain NaN, with operations fast on CPU."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

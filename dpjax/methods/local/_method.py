@@ -53,7 +53,7 @@ class Local(LocalOptions):
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
             the mean spread of both sides. The paper uses Silverman's rule. Scott's rule leads to a
             larger bandwidth, a smaller error and a tighter bound.
-        floor: tau, the floor: smaller densities are raised to it. If `floor` is None, the floor
+        floor: tau, the floor, to which smaller densities are raised. If `floor` is None, the floor
             corresponds to 20 draws. With q = min(20 / n, 0.01), the floor is then q for
             frequencies, and q / s^d for densities in d dimensions of outputs with spread s.
         kernel: Name of the kernel.

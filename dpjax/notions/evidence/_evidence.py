@@ -173,9 +173,7 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return the number of standard errors by which an estimate must exceed a refuted claim.
-
-        The number is approximate.
+        """Return the approximate excess, in standard errors, at which an estimate refutes a claim.
 
         Args:
             error: Largest probability that a true claim is refuted by chance.
@@ -184,10 +182,7 @@ class Evidence:
         return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
-        """Return the confidence band from which the bounds on all notions hold simultaneously.
-
-        The result is None if the evidence has no such band.
-        """
+        """Return a confidence band that bounds all notions simultaneously, or None without one."""
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:

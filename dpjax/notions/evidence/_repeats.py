@@ -14,9 +14,10 @@ from dpjax.notions.evidence._evidence import Evidence, Rows, register
 @register
 @dataclass(frozen=True)
 class RepeatedRuns(Evidence):
-    """Two runs with one database that returned the same sequence of unequal outputs.
+    """Two runs with one database that returned the same sequence of outputs.
 
-    Such evidence bounds no level because the repeated outputs are not independent draws.
+    Not all outputs in the sequence are equal. Such evidence bounds no level because the repeated
+    outputs are not independent draws.
 
     Attributes:
         runs: Plural noun for the two runs in messages, such as "batches" or "processes".
