@@ -38,7 +38,7 @@ SAID = [
     # A region far from all outputs, and one that is far too wide.
     (
         (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *LOCAL),
-        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws at "
+        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws on "
         "either side of the chosen pair fell into the region.",
     ),
     (
