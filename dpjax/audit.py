@@ -88,9 +88,9 @@ def audit(
         The result of the audit, with a verdict on the claim.
 
     Raises:
-        ValueError: When an argument is out of range, or when the outputs at the two databases of a
+        ValueError: If an argument is out of range, or if the outputs at the two databases of a
             pair cannot be compared.
-        TypeError: When an argument of `audit` has the wrong type.
+        TypeError: If an argument of `audit` has the wrong type.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4; Buehler (1957) for events; Gorla et al.,
@@ -168,10 +168,10 @@ def rerun(
         differs from the given result only in seconds, device and versions.
 
     Raises:
-        ValueError: When no subject is given and the recipe names no subject; when the recipe names
-            a subject that may not be imported or run; or when the recipe is damaged or lacks the
+        ValueError: If no subject is given and the recipe names no subject; if the recipe names
+            a subject that may not be imported or run; or if the recipe is damaged or lacks the
             pairs.
-        TypeError: When an entry of the recipe has the wrong type.
+        TypeError: If an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)
@@ -209,9 +209,9 @@ def resume(
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: When the result is not from a sequential audit, when it was computed by other
-            versions of the packages, when the mechanism does not reproduce its first outputs, or
-            when `rerun` would raise a ValueError.
+        ValueError: If the result is not from a sequential audit, if it was computed by other
+            versions of the packages, if the mechanism does not reproduce its first outputs, or
+            if `rerun` would raise a ValueError.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
@@ -245,7 +245,7 @@ def _recipe_of(
     """Return the source and all other arguments of `audit`, read from the recipe of a result.
 
     Raises:
-        ValueError: When the recipe is damaged, or needs a subject that was not given.
+        ValueError: If the recipe is damaged, or needs a subject that was not given.
     """
     try:
         return _read_recipe(result, subject, Trust(allow_import, allow_command), pairs)

@@ -85,7 +85,7 @@ def contained(name: str) -> Iterator[None]:
     """Prevent third-party code from ending the process or, by `pytest.skip`, the current test.
 
     Raises:
-        ValueError: When the code raises a BaseException that is neither an Exception nor a
+        ValueError: If the code raises a BaseException that is neither an Exception nor a
             KeyboardInterrupt, such as SystemExit.
     """
     try:
@@ -127,7 +127,7 @@ def needs(what: str, extra: str, *modules: str) -> None:
         *modules: Required modules.
 
     Raises:
-        ModuleNotFoundError: When a module is not installed; the message says how to install the
+        ModuleNotFoundError: If a module is not installed; the message says how to install the
             module.
     """
     missing = [name for name in modules if find_spec(name) is None]

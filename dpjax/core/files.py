@@ -143,7 +143,7 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
             UTF-8 cannot encode, such as lone surrogates in file names, are escaped.
 
     Raises:
-        OSError: When a file cannot be written; no partial file is left behind.
+        OSError: If a file cannot be written; no partial file is left behind.
     """
     temporary = {}
     try:

@@ -19,7 +19,7 @@ def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
         packed: Size of the file in bytes.
 
     Raises:
-        ValueError: When the unpacked content of the file exceeds both the limit and a hundred times
+        ValueError: If the unpacked content of the file exceeds both the limit and a hundred times
             the file's size.
     """
     import pyarrow.parquet as pq

@@ -111,8 +111,8 @@ def as_key(key: object) -> Array:
         key: An integer seed (0 <= seed < 2^64) or a scalar typed key of `jax.random.key`.
 
     Raises:
-        TypeError: When `key` is neither an integer nor a typed key.
-        ValueError: When the seed is out of range, when the key is not a scalar, or when the
+        TypeError: If `key` is neither an integer nor a typed key.
+        ValueError: If the seed is out of range, if the key is not a scalar, or if the
             generator of the key is not Threefry.
     """
     if isinstance(key, Integral) and not isinstance(key, bool):

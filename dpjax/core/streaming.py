@@ -97,7 +97,7 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
             `block_size_for(num_samples)` samples.
 
     Raises:
-        ValueError: When the samples form 2^31 or more blocks.
+        ValueError: If the samples form 2^31 or more blocks.
     """
     if isinstance(num_samples, Blocks):
         return num_samples

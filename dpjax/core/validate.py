@@ -45,7 +45,7 @@ def limit(name: str) -> int:
     """Return a limit of `LIMITS`, or the value of the environment variable that overrides it.
 
     Raises:
-        ValueError: When the environment variable is not an integer >= 1.
+        ValueError: If the environment variable is not an integer >= 1.
     """
     variable = f"DPJAX_MAX_{name.upper()}"
     text = os.environ.get(variable, "")
@@ -63,7 +63,7 @@ def within_limit(name: str, number: int, what: str) -> None:
         what: Beginning of the message, such as "outputs of too many categories".
 
     Raises:
-        ValueError: When `number` exceeds the limit; the message says how to raise the limit.
+        ValueError: If `number` exceeds the limit; the message says how to raise the limit.
     """
     if number > (most := limit(name)):
         raise BadValue(
@@ -102,8 +102,8 @@ def positive(**arguments: object) -> None:
     """Validate that each argument is a finite number above 0.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is not finite, or is not above 0.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is not finite, or is not above 0.
     """
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number > 0") <= 0:
@@ -138,8 +138,8 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
     """Validate that each argument is an integer >= `at_least`.
 
     Raises:
-        TypeError: When an argument is not an integer (1e4 is a float: write 10_000).
-        ValueError: When an argument is below `at_least`, or is 2^63 or more.
+        TypeError: If an argument is not an integer (1e4 is a float: write 10_000).
+        ValueError: If an argument is below `at_least`, or is 2^63 or more.
     """
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Integral):
@@ -165,8 +165,8 @@ def counts(*, at_most: int | None = None, **arguments: object) -> None:
     """Validate arrays of whole numbers from 0 to `at_most`, of any shape.
 
     Raises:
-        TypeError: When an argument does not consist of numbers.
-        ValueError: When an argument contains a fraction, NaN, or a number out of range.
+        TypeError: If an argument does not consist of numbers.
+        ValueError: If an argument contains a fraction, NaN, or a number out of range.
     """
     largest = np.iinfo(np.int64).max if at_most is None else at_most
     accepted = "whole numbers >= 0" if at_most is None else f"whole numbers from 0 to {at_most}"
@@ -201,7 +201,7 @@ def one_of(accepted: Collection[str], **arguments: object) -> None:
     """Validate that each argument is one of the accepted names.
 
     Raises:
-        ValueError: When an argument is not an accepted name; the message suggests the nearest
+        ValueError: If an argument is not an accepted name; the message suggests the nearest
             accepted name.
     """
     for name, value in arguments.items():
@@ -214,7 +214,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
     """Validate that the interval or box [low, high] is finite and not empty.
 
     Raises:
-        ValueError: When a bound is not finite, or low >= high on some axis.
+        ValueError: If a bound is not finite, or low >= high on some axis.
     """
     low, high = np.asarray(low, float), np.asarray(high, float)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
@@ -232,7 +232,7 @@ def check_table(what: str, content: object) -> dict[str, Any]:
     """Return a copy of a mapping (a table of names and values) as a dict.
 
     Raises:
-        TypeError: When the content is not a mapping.
+        TypeError: If the content is not a mapping.
     """
     if not isinstance(content, Mapping):
         raise TypeError(f"{what} must be a table, but was {content!r}.")

@@ -67,8 +67,8 @@ def lay(
         region: Region whose ends become ends of cells, or None for all outputs.
 
     Raises:
-        ValueError: When there are too many labels or numeric entries, when `discrete` is True but
-            no value occurs twice, or when the region and the outputs differ in dimension.
+        ValueError: If there are too many labels or numeric entries, if `discrete` is True but
+            no value occurs twice, or if the region and the outputs differ in dimension.
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(

@@ -38,7 +38,7 @@ class Nested(NamedTuple):
         """Separate the numbers of an output from its structure.
 
         Raises:
-            TypeError: When a part of the output is neither a number nor a label.
+            TypeError: If a part of the output is neither a number nor a label.
         """
         numbers: list[float] = []
         paths: list[str] = []
@@ -79,8 +79,8 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
 
     Raises:
         BadValue: When the output is a vector with integers that float64 cannot represent exactly.
-        TypeError: When the output is neither a number nor a label, nor made of numbers and labels.
-        Exception: When a method of the output, such as `__hash__`, raises an exception.
+        TypeError: If the output is neither a number nor a label, nor made of numbers and labels.
+        Exception: If a method of the output, such as `__hash__`, raises an exception.
     """
     if isinstance(item, np.ndarray):
         item = entries(item)
@@ -117,7 +117,7 @@ def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:
     """Split a dict of columns into a dict for each output.
 
     Raises:
-        ValueError: When the columns differ in length.
+        ValueError: If the columns differ in length.
     """
     columns = [rows_of(v) if isinstance(v, dict) else list(v) for v in batch.values()]
     return [dict(zip(batch, row, strict=True)) for row in zip(*columns, strict=True)]

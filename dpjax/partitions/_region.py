@@ -126,10 +126,10 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
         space: The output space.
 
     Raises:
-        ValueError: When the region is empty, unbounded or outside the output space, when its
-            dimension differs from the dimension of the outputs, or when it is None although the
+        ValueError: If the region is empty, unbounded or outside the output space, if its
+            dimension differs from the dimension of the outputs, or if it is None although the
             space is not finite.
-        TypeError: When `region` is not a region.
+        TypeError: If `region` is not a region.
     """
     if isinstance(space, FiniteSpace):
         return _finite_region(region, space)
@@ -174,7 +174,7 @@ def as_box(region: RegionLike | None) -> Box | None:
     """Convert (low, high), a `Box` or None to a region of an unknown output space.
 
     Raises:
-        ValueError, TypeError: When `region` is neither (low, high) nor a `Box` nor None.
+        ValueError, TypeError: If `region` is neither (low, high) nor a `Box` nor None.
     """
     return region if region is None or isinstance(region, Box) else _box_between(region)
 

@@ -60,8 +60,8 @@ class Encoder:
             for "lowest" if outputs are single floats, and for None if they are not.
 
     Raises:
-        ValueError: When an option is unknown.
-        TypeError: When `bits` is neither a string nor an integer nor None.
+        ValueError: If an option is unknown.
+        TypeError: If `bits` is neither a string nor an integer nor None.
     """
 
     def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
@@ -88,10 +88,10 @@ class Encoder:
                 common structure, its structure becomes its label.
 
         Raises:
-            ValueError: When the length of outputs differs from the length of earlier outputs, or
-                when `special` is "error" and an output is NaN, an infinity, a missing value or an
+            ValueError: If the length of outputs differs from the length of earlier outputs, or
+                if `special` is "error" and an output is NaN, an infinity, a missing value or an
                 exception.
-            TypeError: When an output is neither a number nor a label.
+            TypeError: If an output is neither a number nor a label.
         """
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
@@ -232,7 +232,7 @@ class Encoder:
         """Restore the state that `to_plain` returned, before any batch is encoded.
 
         Raises:
-            KeyError, ValueError, TypeError: When the content is not a state that `to_plain`
+            KeyError, ValueError, TypeError: If the content is not a state that `to_plain`
                 returned.
         """
         for kind, label, name in plain["labels"]:

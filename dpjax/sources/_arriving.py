@@ -42,8 +42,8 @@ class Chunk(NamedTuple):
         """Create a chunk from arrays or lists of outputs.
 
         Raises:
-            ValueError: When a side does not have shape [n] or [n, d].
-            TypeError: When a side contains neither numbers nor labels, or a mixture of numbers and
+            ValueError: If a side does not have shape [n] or [n, d].
+            TypeError: If a side contains neither numbers nor labels, or a mixture of numbers and
                 labels.
         """
         sides = _side("x", name, x), _side("y", name, y)

@@ -42,7 +42,7 @@ def draw_batch(
         seed: Seed of the batch, or the seeds of all outputs if outputs are drawn one by one.
 
     Raises:
-        ValueError: When the function raises an exception, takes too long, or does not return
+        ValueError: If the function raises an exception, takes too long, or does not return
             `num_samples` outputs.
     """
     kind, name = seed_argument(function), name_of_function(function)

@@ -36,8 +36,8 @@ class CanaryRuns(GuessedCanaries):
         num_canaries: Number of canaries, at least 20.
 
     Raises:
-        TypeError: When `function` is not callable.
-        ValueError: When there are fewer than 20 canaries.
+        TypeError: If `function` is not callable.
+        ValueError: If there are fewer than 20 canaries.
     """
 
     function: Callable[[NDArray[np.bool_], int], ArrayLike]
@@ -69,8 +69,8 @@ class CanaryRuns(GuessedCanaries):
         """Draw the coins of a run and score its canaries; see `Source`.
 
         Raises:
-            TypeError: When the scores are not numbers of shape [n].
-            ValueError: When there is not one score per canary, when a score is NaN, or when all
+            TypeError: If the scores are not numbers of shape [n].
+            ValueError: If there is not one score per canary, if a score is NaN, or if all
                 scores are equal.
         """
         generator = np.random.default_rng([*words, _COINS, run])

@@ -57,7 +57,7 @@ class CommandMechanism(OnHost):
         time_limit: As in `HostMechanism`.
 
     Raises:
-        ValueError: When the command is empty or lacks {database}, or when an option is out of
+        ValueError: If the command is empty or lacks {database}, or if an option is out of
             range.
     """
 
@@ -222,7 +222,7 @@ class CommandMechanism(OnHost):
         """Run the program once, and kill the program at the deadline.
 
         Raises:
-            ValueError: When the program cannot be run, or when it has not ended at the end of the
+            ValueError: If the program cannot be run, or if it has not ended at the end of the
                 time limit.
         """
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}

@@ -48,7 +48,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
         side: Values of the side.
 
     Raises:
-        ValueError: When the side contains copies or repeats a sequence. If outputs are independent,
+        ValueError: If the side contains copies or repeats a sequence. If outputs are independent,
             the probability of an error is below 1e-9.
     """
     if side.again is not None:

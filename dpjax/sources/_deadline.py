@@ -48,7 +48,7 @@ class Deadline:
         """Return the deadline of an audit that starts now, or None if nothing limits the audit.
 
         Raises:
-            ValueError: When a timeout is set, but the system or the thread has no alarms.
+            ValueError: If a timeout is set, but the system or the thread has no alarms.
         """
         here = threading.current_thread() is threading.main_thread()
         if not here and timeout is not None:
@@ -63,7 +63,7 @@ class Deadline:
         """Return the deadline of calls in worker processes, which share the clock of this process.
 
         Raises:
-            ValueError: When a timeout is set, but the system has no alarms.
+            ValueError: If a timeout is set, but the system has no alarms.
         """
         if not hasattr(signal, "setitimer"):
             if timeout is not None:

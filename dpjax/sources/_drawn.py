@@ -61,7 +61,7 @@ class Drawn(Source):
         The outputs of a mechanism that is not built in are validated at the first database.
 
         Raises:
-            TypeError, ValueError: When the mechanism does not accept the pairs, or when the subject
+            TypeError, ValueError: If the mechanism does not accept the pairs, or if the subject
                 is not a mechanism.
         """
         pairs = pairs_of(self.mechanism, pairs)

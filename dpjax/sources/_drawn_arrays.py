@@ -32,7 +32,7 @@ class DrawnArrays:
         key: Typed key of all runs.
 
     Raises:
-        ValueError: When the outputs have no density, when they are constant or not finite, or when
+        ValueError: If the outputs have no density, if they are constant or not finite, or if
             they are integers outside of the finite space.
     """
 

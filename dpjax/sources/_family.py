@@ -70,8 +70,8 @@ class Family(Source):
             high) of numbers. If both ends are integers, the interval contains only integers.
 
     Raises:
-        TypeError: When the function is not callable, or when `ranges` is empty or not a mapping.
-        ValueError: When a parameter has no value, or when an interval is empty.
+        TypeError: If the function is not callable, or if `ranges` is empty or not a mapping.
+        ValueError: If a parameter has no value, or if an interval is empty.
     """
 
     make: Callable[..., object]
@@ -126,7 +126,7 @@ class Family(Source):
         """Return the member with the given parameters.
 
         Raises:
-            TypeError: When the function does not return a host mechanism or a library object.
+            TypeError: If the function does not return a host mechanism or a library object.
         """
         made = self.make(**chosen)
         source = LibraryMechanism(made) if knows(made) else made

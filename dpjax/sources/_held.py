@@ -102,8 +102,8 @@ def held(name: str, outputs: object) -> Chunked:
     """Convert an array or a list to a recording, and return a recording unchanged.
 
     Raises:
-        TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When the outputs do not have shape [n] or [n, d].
+        TypeError: If the outputs are neither numbers nor labels.
+        ValueError: If the outputs do not have shape [n] or [n, d].
     """
     return outputs if isinstance(outputs, Chunked) else Held(as_outputs(name, outputs), name)
 
@@ -112,8 +112,8 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
     """Convert outputs to an array: numbers [n] or [n, d], labels [n] or objects [n].
 
     Raises:
-        TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When the outputs do not have shape [n] or [n, d].
+        TypeError: If the outputs are neither numbers nor labels.
+        ValueError: If the outputs do not have shape [n] or [n, d].
     """
     if isinstance(outputs, str | os.PathLike):
         raise TypeError(

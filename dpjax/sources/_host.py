@@ -67,9 +67,9 @@ class HostMechanism(OnHost):
             needs a picklable function. A function with a parameter `seed` or `rng` is not compared.
 
     Raises:
-        TypeError: When the function is not callable, when it takes other arguments, or when it
+        TypeError: If the function is not callable, if it takes other arguments, or if it
             cannot be sent to workers.
-        ValueError: When an option is out of range.
+        ValueError: If an option is out of range.
     """
 
     function: Callable[..., object]

@@ -75,7 +75,7 @@ class Kept:
         """Restore the outputs from the values that `to_plain` returned, before any draw.
 
         Raises:
-            ValueError: When the values are damaged.
+            ValueError: If the values are damaged.
         """
         try:
             self._encoder.restore(plain["encoder"])

@@ -26,7 +26,7 @@ def refuse_labels_alone(
         num_outputs: Total number of outputs, if the pilots contain only a part of the outputs.
 
     Raises:
-        ValueError: When hardly any label occurs twice.
+        ValueError: If hardly any label occurs twice.
     """
     labels = np.concatenate([pilot.labels for pilot in pilots])
     if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):

@@ -44,7 +44,7 @@ def lay_best(
         options: Options of `dpjax.partitions.lay`.
 
     Raises:
-        ValueError: When `lay` refuses the outputs, or when their dimension is too large to fit a
+        ValueError: If `lay` refuses the outputs, or if their dimension is too large to fit a
             score.
     """
     dimension = pilots[0].values.shape[1]

@@ -280,7 +280,7 @@ class _OpenedOnHost:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: When both runs have the same outputs.
+            Repeats: If both runs have the same outputs.
         """
         count, limit = _RESTARTED, self._source.time_limit
         if limit is not None:
@@ -297,7 +297,7 @@ class _OpenedOnHost:
         """Determine the cells of a pair from the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: When an earlier audit drew the outputs, but did not store them in its file.
+            ValueError: If an earlier audit drew the outputs, but did not store them in its file.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:

@@ -61,9 +61,9 @@ class OneRun(GuessedCanaries):
         name: Name of the run in the result.
 
     Raises:
-        ValueError: When there are fewer than 20 canaries, when a score is NaN, when all scores are
-            equal, or when `included` does not look like fair coins.
-        TypeError: When `included` is not boolean, or when there are scores of several runs.
+        ValueError: If there are fewer than 20 canaries, if a score is NaN, if all scores are
+            equal, or if `included` does not look like fair coins.
+        TypeError: If `included` is not boolean, or if there are scores of several runs.
 
     References:
         Steinke, Nasr, Jagielski (2023).
@@ -168,7 +168,7 @@ def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
     """Raise an error if coins do not look like fair coins of the canaries.
 
     Raises:
-        ValueError: When too many or too few canaries are included, or when exactly half of the
+        ValueError: If too many or too few canaries are included, or if exactly half of the
             canaries are included and `known` is False.
     """
     number, inside = len(included), int(included.sum())

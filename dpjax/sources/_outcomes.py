@@ -129,7 +129,7 @@ def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Convert signed and unsigned integers of the two sides to one type, and keep other outputs.
 
     Raises:
-        ValueError: When no 64-bit type can represent all integers.
+        ValueError: If no 64-bit type can represent all integers.
     """
     if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
         return x, y
@@ -156,8 +156,8 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         order of their numbers.
 
     Raises:
-        ValueError: When there is only one outcome, when there are too many outcomes, when hardly
-            any outcome repeats, or when outputs are vectors.
+        ValueError: If there is only one outcome, if there are too many outcomes, if hardly
+            any outcome repeats, or if outputs are vectors.
     """
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")

@@ -45,8 +45,8 @@ class AnyPairs(NamedTuple):
         An `AnyPairs` is returned unchanged.
 
         Raises:
-            TypeError: When `pairs` is neither `dpjax.Pairs` nor a list of (database, neighbor).
-            ValueError: When `pairs` is None or empty.
+            TypeError: If `pairs` is neither `dpjax.Pairs` nor a list of (database, neighbor).
+            ValueError: If `pairs` is None or empty.
         """
         if pairs is None:
             raise BadValue("pairs must be given: a list of (database, neighbor).")

@@ -84,7 +84,7 @@ class Passages:
         """Restore passages from JSON values.
 
         Raises:
-            KeyError, TypeError, ValueError: When the values do not describe passages.
+            KeyError, TypeError, ValueError: If the values do not describe passages.
         """
         words, chunks, first, second = (unpacked(array, "ui") for array in plain)
         hashes = (words, first, second)

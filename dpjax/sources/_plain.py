@@ -28,7 +28,7 @@ def known_options(kind: type, options: JsonObject) -> JsonObject:
     """Return the options of a recipe, after checking that the class of sources has them.
 
     Raises:
-        ValueError: When a name is not an option of the class.
+        ValueError: If a name is not an option of the class.
     """
     check_names(WHERE, options, tuple(_options_of(kind)))
     return options

@@ -135,8 +135,8 @@ class Programs:
             timeout: Maximum duration, in seconds, or None.
 
         Raises:
-            OSError: When the program cannot be started.
-            ValueError: When the program prints more bytes than the limit.
+            OSError: If the program cannot be started.
+            ValueError: If the program prints more bytes than the limit.
         """
         with _Tail() as errors:
             with self._lock:

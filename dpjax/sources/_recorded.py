@@ -49,9 +49,9 @@ class Recorded(Source):
         name: Name of the outputs in the result.
 
     Raises:
-        ValueError: When an option is out of range, or when both sides are the same object or share
+        ValueError: If an option is out of range, or if both sides are the same object or share
             a file.
-        TypeError: When an option has the wrong type.
+        TypeError: If an option has the wrong type.
     """
 
     x: object
@@ -102,9 +102,9 @@ class Recorded(Source):
         """Open the outputs for one audit, in which `pairs` must be None.
 
         Raises:
-            ValueError: When pairs were given, when there are too few outputs, or when both sides
+            ValueError: If pairs were given, if there are too few outputs, or if both sides
                 share draws.
-            TypeError: When the sides differ in the kind or the dimension of their outputs.
+            TypeError: If the sides differ in the kind or the dimension of their outputs.
         """
         self.refuse_pairs(pairs)
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
@@ -123,9 +123,9 @@ class Recorded(Source):
         """Return the outputs as arrays, split into search and confirmation sets; see `Source`.
 
         Raises:
-            ValueError: When pairs were given, or when the outputs have no density, are too few, or
+            ValueError: If pairs were given, or if the outputs have no density, are too few, or
                 are copies.
-            TypeError: When the outputs are in files, or of several kinds.
+            TypeError: If the outputs are in files, or of several kinds.
         """
         self.refuse_pairs(pairs)
         for name, given in (("bits", self.bits), ("blocks", self.blocks)):

@@ -136,9 +136,9 @@ def recorded_arrays(
             smoothed, or None if integers are outcomes.
 
     Raises:
-        ValueError: When the outputs are too few, when they are constant or copies of each other, or
-            when they have atoms.
-        TypeError: When the outputs are in files, or of several kinds or dimensions.
+        ValueError: If the outputs are too few, if they are constant or copies of each other, or
+            if they have atoms.
+        TypeError: If the outputs are in files, or of several kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:

@@ -102,7 +102,7 @@ class OpenedRecorded:
         """Count the confirmation set; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When only a part of the confirmation set is requested.
+            ValueError: If only a part of the confirmation set is requested.
         """
         if marked.first or marked.size is not None:
             raise ValueError("the confirmation set of recorded outputs must be counted as a whole.")
@@ -137,7 +137,7 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
         values: Values of each side, with their counts.
 
     Raises:
-        ValueError: When the two sides share draws, or when one side contains copies.
+        ValueError: If the two sides share draws, or if one side contains copies.
     """
     try:
         refuse_shared_draws(*values)
@@ -160,7 +160,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
         raw: Outputs of each side.
 
     Raises:
-        TypeError: When the sides contain outputs of different kinds, or vectors of different
+        TypeError: If the sides contain outputs of different kinds, or vectors of different
             lengths.
     """
     kinds = [kind_of(outputs) for outputs in raw]

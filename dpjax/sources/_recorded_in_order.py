@@ -53,7 +53,7 @@ class _Side:
         """Add all outputs to `values`, and return the first `number` outputs.
 
         Raises:
-            ValueError: When there are not more than `number` outputs.
+            ValueError: If there are not more than `number` outputs.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
@@ -177,7 +177,7 @@ class OpenedInOrder:
         """Count the next outputs; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When outputs are requested that precede the last counted output.
+            ValueError: If outputs are requested that precede the last counted output.
         """
         assert self._cells is not None and marked.size is not None
         counts = np.zeros((1, 2, marked.num_marks), np.int64)

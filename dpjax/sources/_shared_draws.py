@@ -50,7 +50,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     """Raise an error if both sides share draws.
 
     Raises:
-        ValueError: When both sides share draws. If the sides are independent, the probability of an
+        ValueError: If both sides share draws. If the sides are independent, the probability of an
             error is below 1e-9, whatever the distributions are.
     """
     hashes = np.union1d(x.hashes, y.hashes)

@@ -349,7 +349,7 @@ class Source:
             run: Index of the run.
 
         Raises:
-            ValueError, TypeError: When the scores or the coins are invalid.
+            ValueError, TypeError: If the scores or the coins are invalid.
         """
         raise NotImplementedError
 
@@ -367,9 +367,9 @@ class Source:
             trust: Permissions to import code and to run programs.
 
         Raises:
-            ValueError: When the source is not permitted, when it is unknown, or when it cannot be
+            ValueError: If the source is not permitted, if it is unknown, or if it cannot be
                 created.
-            TypeError: When the content has an invalid form.
+            TypeError: If the content has an invalid form.
         """
         raise NotImplementedError
 

@@ -67,7 +67,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
     Outputs are validated at the database, and also at the neighbor if it has another shape.
 
     Raises:
-        ValueError: When the outputs at the two databases are of different kinds.
+        ValueError: If the outputs at the two databases are of different kinds.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -133,7 +133,7 @@ def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the central interval that contains 99% of the outputs, in each dimension.
 
     Raises:
-        ValueError: When an output is not finite, or when all outputs are equal.
+        ValueError: If an output is not finite, or if all outputs are equal.
     """
     if not np.all(np.isfinite(outputs)):
         raise BadValue(

@@ -171,7 +171,7 @@ class Pace:
             used: Number of seconds used so far.
 
         Raises:
-            ValueError: When the time limit allows too few outputs.
+            ValueError: If the time limit allows too few outputs.
         """
         left = max(self.limit - used, 0.0)
         seconds = share * left / (2 * num_pairs)
@@ -200,7 +200,7 @@ class Pace:
             used: Number of seconds used so far.
 
         Raises:
-            ValueError: When the time limit allows too few outputs.
+            ValueError: If the time limit allows too few outputs.
         """
         # Plan for the pair whose two sides together are the slowest, since it may be chosen.
         slower = max(

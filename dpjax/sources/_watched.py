@@ -105,7 +105,7 @@ class Watched:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: When both runs have the same outputs at a database, and the outputs vary.
+            Repeats: If both runs have the same outputs at a database, and the outputs vary.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):

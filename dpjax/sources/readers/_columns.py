@@ -28,7 +28,7 @@ def refuse_index(
         header: Whether the names come from the file.
 
     Raises:
-        ValueError: When a column has a usual name of row numbers, or when its entries are integers
+        ValueError: If a column has a usual name of row numbers, or if its entries are integers
             that increase by a constant step.
     """
     for name, column in zip(names, columns, strict=True):
@@ -53,7 +53,7 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
         rows: First rows of a file whose entries are separated by commas.
 
     Raises:
-        ValueError: When the rows look like split decimal numbers.
+        ValueError: If the rows look like split decimal numbers.
     """
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return

@@ -104,7 +104,7 @@ def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.nd
     """Convert strings to an array of labels.
 
     Raises:
-        ValueError: When a label is longer than the limit.
+        ValueError: If a label is longer than the limit.
     """
     longest = max(map(len, entries), default=0)
     validate.within_limit("label_length", longest, "has a label of too many characters")
@@ -123,7 +123,7 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
         including white space.
 
     Raises:
-        ValueError: When a label is longer than the limit.
+        ValueError: If a label is longer than the limit.
     """
     numbers = as_numbers(lines)
     return list(map(_output, lines)) if numbers is None else numbers

@@ -50,7 +50,7 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
     """Yield the outputs in an npy file in chunks; see `dpjax.Recording`.
 
     Raises:
-        ValueError: When the file is not an npy file, when it is cut short, or when it contains
+        ValueError: If the file is not an npy file, if it is cut short, or if it contains
             objects.
     """
     with path.open("rb") as file:
@@ -84,7 +84,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         rows: Maximum number of rows per chunk.
 
     Raises:
-        ValueError: When the file is not an npz file, when it contains objects, or when it contains
+        ValueError: If the file is not an npz file, if it contains objects, or if it contains
             several arrays and `column` is None.
     """
     with zipfile.ZipFile(path) as archive:
@@ -120,8 +120,8 @@ def npz_array(path: Path, name: str) -> np.ndarray:
     """Read an array of numbers or strings, of any shape, from an npz file.
 
     Raises:
-        ValueError: When the file is not an npz file, when it lacks the array, when it is cut short,
-            or when it contains objects.
+        ValueError: If the file is not an npz file, if it lacks the array, if it is cut short,
+            or if it contains objects.
     """
     with zipfile.ZipFile(path) as archive, _member(archive, path, name) as file:
         header = _header(file, most_axes=None)

@@ -55,10 +55,10 @@ class Recording:
         paths: Paths of the files, in the given order.
 
     Raises:
-        FileNotFoundError: When a file does not exist.
-        ModuleNotFoundError: When a file needs a package that is not installed.
-        ValueError: When a file is a folder or has an unknown suffix, when no file matches the
-            pattern, or when a column or a file is named twice.
+        FileNotFoundError: If a file does not exist.
+        ModuleNotFoundError: If a file needs a package that is not installed.
+        ValueError: If a file is a folder or has an unknown suffix, if no file matches the
+            pattern, or if a column or a file is named twice.
     """
 
     where: str | Path | Sequence[str | Path]
@@ -125,7 +125,7 @@ class Recording:
         """Yield all outputs in order, as arrays [n] or [n, d].
 
         Raises:
-            ValueError: When a file cannot be read, or when its outputs differ from the outputs of
+            ValueError: If a file cannot be read, or if its outputs differ from the outputs of
                 the first file in kind or dimension.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
@@ -168,7 +168,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
     """Join columns that are read separately into rows.
 
     Raises:
-        ValueError: When a column does not contain one number per row, or when columns differ in
+        ValueError: If a column does not contain one number per row, or if columns differ in
             length.
     """
     held: list[np.ndarray | None] = [None] * len(parts)
@@ -227,9 +227,9 @@ def read_samples(
         Numbers of shape [n] or [n, d], or labels of shape [n].
 
     Raises:
-        FileNotFoundError: When the file does not exist.
-        ValueError: When the file is a folder, when it is empty or damaged, when it has an unknown
-            suffix or rows of different lengths, or when no 64-bit type can represent all of its
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is a folder, if it is empty or damaged, if it has an unknown
+            suffix or rows of different lengths, or if no 64-bit type can represent all of its
             integers.
     """
     chunks = list(Recording(path, column).chunks())

@@ -51,9 +51,9 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     header if the column's entry is not a number in the first line, but a number in the second line.
 
     Raises:
-        ValueError: When lines have different numbers of entries, when there is a blank line before
-            the last output, when numbers and other entries are mixed, when the column does not
-            exist, or when no column was chosen and a column seems to contain row numbers.
+        ValueError: If lines have different numbers of entries, if there is a blank line before
+            the last output, if numbers and other entries are mixed, if the column does not
+            exist, or if no column was chosen and a column seems to contain row numbers.
     """
     layout = _layout(path, column)
     if layout is None:
