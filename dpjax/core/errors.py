@@ -1,8 +1,9 @@
 """Errors, signals, and estimation statuses.
 
 Invalid arguments raise the built-in `ValueError` or `TypeError` on the host, before compilation.
-Problems that only the data can reveal are reported as a `Status`: a sentence that says what
-happened and what to do next, never a NaN. An interrupt raises `Stopped` between compiled calls.
+Problems that only the data can reveal are reported as a `Status`, a sentence that says what
+happened and what to do next, instead of a NaN. An interrupt raises `Stopped` between compiled
+calls.
 """
 
 import enum
@@ -122,7 +123,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: Plural noun for the feature that needs the packages, with which the message begins.
+        what: Plural noun for the feature that needs the packages; the message begins with this
+            noun.
         extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 
@@ -141,12 +143,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
     The end of the message suggests the known names that are most similar to `name`. If no known
-    name is similar, the message lists the known names, or the first few names of a long list.
+    name is similar, the message lists all known names, or only the first few if there are many.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)
     if close:
-        # Drop names that are much less similar than the best one.
+        # Drop names that are much less similar than the best match.
         best = SequenceMatcher(None, close[0], name).ratio()
         close = get_close_matches(name, close, n=3, cutoff=0.8 * best)
         return f"did you mean {' or '.join(map(repr, close))}?"

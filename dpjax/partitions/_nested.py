@@ -1,4 +1,4 @@
-"""Classification of an output, and separation of nested outputs into numbers and a label."""
+"""Classification of outputs, and separation of nested outputs into numbers and a label."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ LARGEST = 2**53
 
 
 class Nested(NamedTuple):
-    """A nested output, made of several parts.
+    """A nested output, which is made of multiple parts.
 
     Attributes:
         structure: Text of the output with the word "number" in place of each number, such as
@@ -69,7 +69,7 @@ class Nested(NamedTuple):
 
 
 class Label(NamedTuple):
-    """An output that is neither a number nor a vector of numbers, nor missing."""
+    """An output that is a label: not a number, a vector of numbers, nested or missing."""
 
     value: Hashable
 
@@ -78,7 +78,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     """Classify an output as missing, a label, a number or vector, or nested.
 
     Raises:
-        BadValue: When the output is a vector with integers that float64 cannot represent exactly.
+        BadValue: If the output is a vector with integers that float64 cannot represent exactly.
         TypeError: If the output is neither a number nor a label, nor made of numbers and labels.
         Exception: If a method of the output, such as `__hash__`, raises an exception.
     """
@@ -114,7 +114,7 @@ def usual(found: Sequence[Nested]) -> Nested:
 
 
 def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:
-    """Split a dict of columns into a dict for each output.
+    """Convert a dict of columns to a list of dicts, one per output.
 
     Raises:
         ValueError: If the columns differ in length.

@@ -1,4 +1,4 @@
-"""The region of outputs over which the privacy loss is maximized, C in the papers."""
+"""The region of outputs over which an audit maximizes the privacy loss."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class Outcomes:
     Attributes:
         low: The smallest integer of the range.
         size: The number of integers in the range.
-        allowed: bool [size], whether each integer belongs to the region.
+        allowed: Whether each integer belongs to the region, bool [size].
     """
 
     low: int = field(metadata={"static": True})
@@ -44,8 +44,8 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Number of grid points per axis for direct density estimates. If 0, the dimension
-            determines the number.
+        num_points: Number of grid points per axis for direct density estimates. If `num_points` is
+            0, the dimension determines the number.
     """
 
     # The caller passes numbers; validation replaces them with arrays.
@@ -102,7 +102,7 @@ RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
-    """Return the product of equally spaced points on each axis, both ends included.
+    """Return the Cartesian product of equally spaced points on each axis, including both ends.
 
     Args:
         low: Lower ends [d].
@@ -126,10 +126,10 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
         space: The output space.
 
     Raises:
-        ValueError: If the region is empty, unbounded or outside the output space, if its
-            dimension differs from the dimension of the outputs, or if it is None although the
-            space is not finite.
-        TypeError: If `region` is not a region.
+        ValueError: If the region is empty, unbounded or outside the output space, if its dimension
+            differs from the dimension of the outputs, or if `region` is None although the space is
+            not finite.
+        TypeError: If `region` does not have one of the accepted forms.
     """
     if isinstance(space, FiniteSpace):
         return _finite_region(region, space)
@@ -166,12 +166,12 @@ EVERYWHERE = "all outputs"
 
 
 def region_text(region: Region | None) -> str:
-    """Describe a region in words, where None stands for all outputs."""
+    """Describe a region in words; None stands for all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 
 def as_box(region: RegionLike | None) -> Box | None:
-    """Convert (low, high), a `Box` or None to a region of an unknown output space.
+    """Convert (low, high) to a `Box`, without knowing the output space; keep a `Box` or None.
 
     Raises:
         ValueError, TypeError: If `region` is neither (low, high) nor a `Box` nor None.

@@ -30,9 +30,9 @@ class CanaryRuns(GuessedCanaries):
     audit a run that already exists, use `OneRun`.
 
     Attributes:
-        function: Function that maps (included, seed) to the scores [num_canaries] of all canaries,
-            higher where a canary is more likely to have been included. The array `included` has one
-            boolean per canary, which decides whether the canary takes part.
+        function: Function that maps (included, seed) to the scores of all canaries, [num_canaries].
+            A higher score means that the canary is more likely to have been included. The array
+            `included` has one boolean per canary, which decides whether the canary takes part.
         num_canaries: Number of canaries, at least 20.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Programs as mechanisms, which print one output per line."""
+"""Mechanisms that are implemented by programs, which print one output per line."""
 
 import json
 import os
@@ -34,24 +34,24 @@ Run = Callable[[str, int, int], Ended]
 
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
-    """A program as a mechanism, which prints one output per line.
+    """A mechanism that is implemented by a program, which prints one output per line.
 
     Each line is a number, a vector of numbers separated by commas, or a label. Labels are compared
-    byte by byte, and an empty line is an outcome. The program runs without a shell.
+    byte by byte, and an empty line is a separate outcome. The program runs without a shell.
 
     Attributes:
-        command: Command line, in which {database} stands for the database (a string as it is,
-            anything else as JSON) and {num_samples} for the number of outputs to print. Without
+        command: Command line, in which {database} stands for the database (unchanged if it is a
+            string, otherwise as JSON) and {num_samples} for the number of outputs to print. Without
             {num_samples}, the program runs once per output, and an exit code other than 0, a
-            timeout and an empty output are outcomes of their own. With {seed}, the program gets an
-            integer seed, and the audit can be replayed. Without {seed}, the program must draw fresh
-            randomness in every run.
+            timeout and an empty output are outcomes of their own. With {seed}, the program receives
+            an integer seed, and the audit can be replayed. Without {seed}, the program must draw
+            fresh randomness in every run.
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run, or the number of outputs that are counted together if
             the program runs once per output.
         timeout: Maximum duration of one run and its children, in seconds, or None for no limit. A
-            run that takes longer is killed. A run that has not ended when the time limit of the
-            audit is over is killed, and the audit ends with an error.
+            run that takes longer than `timeout` is killed. If a run is still in progress when the
+            audit's time limit expires, the run is killed and the audit ends with an error.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
@@ -138,14 +138,14 @@ class CommandMechanism(OnHost):
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
         """Return a context in which batches of raw outputs are drawn."""
-        # Use threads, since each only waits for a process of its own.
+        # Use threads, since each thread only waits for its own process.
         programs = Programs()
         deadline = Deadline.of_programs(self.timeout, self.time_limit)
         with ThreadPoolExecutor(self.workers) as pool:
             try:
                 yield partial(self._batches, pool, partial(self._run, programs, deadline))
             finally:
-                # Kill the programs, which an interrupt does not reach, so that the pool does not
+                # Kill the programs, because an interrupt does not reach them and the pool would
                 # wait for them.
                 programs.stop()
 

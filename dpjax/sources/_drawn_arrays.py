@@ -16,8 +16,7 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""If the share of outputs outside of the finite space is below this number, it may be a rounding
-error."""
+"""Share of outputs outside of the finite space below which the share may be a rounding error."""
 
 
 class DrawnArrays:
@@ -29,7 +28,7 @@ class DrawnArrays:
         region: Region in the caller's form. If `region` is None, the region is the standard region
             of a built-in mechanism, all of a finite space, or otherwise the range of a pilot's
             outputs.
-        key: Typed key of all runs.
+        key: Typed key for all runs.
 
     Raises:
         ValueError: If the outputs have no density, if they are constant or not finite, or if
@@ -60,7 +59,7 @@ class DrawnArrays:
             _refuse_lost_outcomes(pilot_outputs(mechanism, pairs, key), space.size)
 
     def relabel(self, output: object) -> object:
-        """Return the output unchanged, because draws have the caller's form."""
+        """Return the output unchanged, because drawn outputs already have the caller's form."""
         return output
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:

@@ -18,11 +18,10 @@ _ROWS = 2**18
 _EXACT = 2**53
 
 _SPARE = 8
-"""Largest size of an array of labels in memory, as a multiple of the number of characters in its
-labels."""
+"""Maximum size of a label array in memory, as a multiple of the total length of its labels."""
 
 _OF_PANDAS = ("CategoricalDtype", "StringDtype")
-"""Names of the types of pandas columns that may contain only strings."""
+"""Names of the pandas dtypes whose columns may contain only strings."""
 
 _TEXTS = ("string", "large_string")
 """Prefixes of the names of Arrow's string types."""
@@ -80,7 +79,7 @@ class Held:
     """A recording whose outputs are in memory.
 
     Attributes:
-        outputs: Outputs [n] or [n, d]. The dtype is object if outputs are of several kinds.
+        outputs: Outputs [n] or [n, d]. The dtype is object if the outputs are of multiple kinds.
         name: Name for display.
     """
 
@@ -148,7 +147,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Convert outputs to an array, so that different outputs remain different."""
+    """Convert outputs to an array in which different outputs remain different."""
     if not isinstance(outputs, list | tuple):
         if (labels := _by_codes(outputs)) is not None:
             return labels
@@ -169,10 +168,10 @@ def _array(outputs: object) -> np.ndarray:
 
 
 def _by_codes(outputs: Any) -> np.ndarray | None:
-    """Convert a dictionary-encoded column of strings of Arrow or pandas to labels.
+    """Convert an Arrow or pandas column of strings to labels, using its dictionary encoding.
 
     Returns:
-        Labels [n], or None if the outputs are not a column of strings, or if some are missing.
+        Labels [n], or None if the outputs are not a column of strings or if any are missing.
     """
     if (encode := getattr(outputs, "dictionary_encode", None)) is not None:
         if not str(outputs.type).removeprefix("dictionary<values=").startswith(_TEXTS):

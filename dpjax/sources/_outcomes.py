@@ -30,12 +30,12 @@ def looks_discrete(
     """Decide whether outputs are discrete outcomes or reals.
 
     Args:
-        x: Search set at the database, [n] or [n, d], numbers or labels.
-        y: Search set at the neighbor, of the same kind.
+        x: Numbers or labels of the search set, from the database, [n] or [n, d].
+        y: Numbers or labels of the search set, from the neighbor, [m] or [m, d].
         size: Total number of samples per side.
-        smoothing: Function that returns the bandwidth with which integers would be smoothed, or
-            None if integers must not be smoothed.
-        notes: Notes of the result, to which a note on the decision is added.
+        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
+            bandwidth for integer outputs with a wide range.
+        notes: Notes for the result. The function appends a note on the decision.
     """
     if x.dtype.kind in "USO":
         return True
@@ -126,7 +126,7 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert signed and unsigned integers of the two sides to one type, and keep other outputs.
+    """Convert signed and unsigned integers of the two sides to one type; keep other outputs.
 
     Raises:
         ValueError: If no 64-bit type can represent all integers.
@@ -152,8 +152,8 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         y: Numbers or labels [m], of the same kind.
 
     Returns:
-        The number of the outcome of each output, int32 [n] and int32 [m], and the outcomes in the
-        order of their numbers.
+        The number of each output's outcome, int32 [n] and int32 [m], and all outcomes in the order
+        of their numbers.
 
     Raises:
         ValueError: If there is only one outcome, if there are too many outcomes, if hardly

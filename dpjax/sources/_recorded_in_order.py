@@ -27,8 +27,8 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Number of confirmation samples per side that the choice of cells assumes, whatever the length of
-the recordings is.
+"""Number of confirmation samples per side that the choice of cells assumes, regardless of the
+length of the recordings.
 """
 
 
@@ -70,11 +70,11 @@ class _Side:
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
-        """Return the first `number` outputs again, at most `LAYING` outputs."""
+        """Return the first `number` outputs (at most `LAYING`) without reading files again."""
         return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
-        """Return the first outputs of the side whose order is tested."""
+        """Return the side's first outputs, whose order is tested for independence."""
         kept, total = [], 0
         for chunk in self._recording.chunks():
             kept.append(chunk[: _ORDERED - total])
@@ -84,7 +84,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1, where `start` must not decrease."""
+        """Yield outputs start, ..., start + number - 1; `start` must not decrease between calls."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -100,7 +100,7 @@ class OpenedInOrder:
 
     Args:
         source: Outputs of both sides.
-        request: Request of the method.
+        request: Settings of the audit, such as its key and its numbers of draws.
         gone: Number of outputs per side that were counted and dropped from the source. The dropped
             outputs follow the first `dpjax.inference.LAYING` outputs.
     """
@@ -145,7 +145,7 @@ class OpenedInOrder:
                 f"{names[1 - more]}; they are not counted until that side has as many."
             )
         for side in self._sides:
-            # Test the order of many outputs now, since the audit may count only a few of them.
+            # Test the order of many outputs now, since the audit may count only a few outputs.
             order = found.partition.index(self._encoder.encode(side.beginning()))
             likely = order >= max(np.median(order), order.min() + 1)
             self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
@@ -177,7 +177,7 @@ class OpenedInOrder:
         """Count the next outputs; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: If outputs are requested that precede the last counted output.
+            ValueError: If outputs before the last counted output are requested.
         """
         assert self._cells is not None and marked.size is not None
         counts = np.zeros((1, 2, marked.num_marks), np.int64)

@@ -1,4 +1,4 @@
-"""Notes on outputs of a search that are outside of a finite space, or all equal."""
+"""Notes on search outputs that are outside of a finite space, or that are all equal."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from dpjax.partitions import Partition, Search
 def notes_of_search(
     found: Sequence[Search], space: OutputSpace, labels: Sequence[str]
 ) -> list[str]:
-    """Return the notes on the outputs of a search.
+    """Return notes on the outputs of a search.
 
     Args:
         found: Searched cells of each pair, with their counts.
@@ -42,7 +42,7 @@ def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
 
 
 def _unvaried(found: Sequence[Search], labels: Sequence[str]) -> list[Unvaried]:
-    """Return a note for each pair at which no output of the search varied at either database."""
+    """Return a note for each pair whose search outputs are constant on each side."""
     notes = []
     for search, label in zip(found, labels, strict=True):
         counts = search.halves.sum(axis=(0, 1))

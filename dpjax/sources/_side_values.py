@@ -28,9 +28,8 @@ _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Later outputs of a side are searched for a repetition of the first outputs. The numbers are
-possible lengths of the searched sequence, of which the shortest one that cannot recur by chance is
-used.
+"""Possible numbers of first outputs of a side for which later outputs are searched. The search uses
+the smallest number of first outputs that cannot recur by chance.
 """
 
 _RANKED = 512
@@ -39,11 +38,11 @@ _RANKED = 512
 _ROWS = 2**18
 
 _KNOWN = 2**17
-"""Maximum number of texts whose digests are kept for later outputs."""
+"""Maximum number of strings whose digests are kept for later outputs."""
 
 
 class SideValues:
-    """Counts of the values of one side with the smallest hashes, in constant memory.
+    """Counts of the values with the smallest hashes on one side, in constant memory.
 
     Both sides count the same values, because the selection depends only on hashes.
 
@@ -53,8 +52,8 @@ class SideValues:
         limit: Largest hash of a value that is counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
-        again: Indices of the outputs at which a long repeated sequence begins for the first and for
-            the second time, or None if no long sequence repeats.
+        again: Indices of the outputs that begin the first and the second occurrence of a long
+            sequence, or None if no long sequence repeats.
         spacings: Spacings between values that are floats.
         leading: First numbers of the first outputs, float64 [m]. The array is empty for outputs
             that are not numbers.
@@ -167,7 +166,7 @@ def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.
 
     Args:
         outputs: Numbers [n] or [n, d], labels [n] or objects [n].
-        known: Digests of texts, to which the digests of new texts are added.
+        known: Digests of strings. The function adds the digests of new strings.
     """
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)
@@ -204,7 +203,7 @@ def _text(output: object) -> str:
 
 
 def mix(words: np.ndarray) -> None:
-    """Scramble words, uint64 [n], in place, by the last steps of SplitMix64 (a bijection)."""
+    """Scramble words, uint64 [n], in place, with the last steps of SplitMix64 (a bijection)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

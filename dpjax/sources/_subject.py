@@ -62,12 +62,12 @@ def _refuse_outputs(mechanism: object) -> None:
 
 
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
-    """Convert a subject to a mechanism, and validate its outputs at the first pair.
+    """Convert a subject to a mechanism, and validate its outputs for the first pair.
 
-    Outputs are validated at the database, and also at the neighbor if it has another shape.
+    Outputs are validated for the database, and also for the neighbor if its shape differs.
 
     Raises:
-        ValueError: If the outputs at the two databases are of different kinds.
+        ValueError: If the outputs from the two databases are of different kinds.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -83,7 +83,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
 
 
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
-    """Convert a subject to a mechanism, and validate the outputs unless it is built in."""
+    """Convert a subject to a mechanism, and validate the outputs of mechanisms not built in."""
     if isinstance(mechanism, Mechanism):
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)
@@ -115,7 +115,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Draw a pilot at all databases of all pairs, [n] or [n, d], with keys of its own."""
+    """Return a pilot drawn from all databases of all pairs, with separate keys, [n] or [n, d]."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))

@@ -1,4 +1,4 @@
-"""Detection of resampled outputs by count ratios that jump between adjacent outcomes.
+"""Detection of resampled outputs, whose count ratios jump between adjacent outcomes.
 
 If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
 the recorded outputs. Because the counts are large, the errors look significant. Under most
@@ -70,7 +70,7 @@ def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _tail(squares: NDArray[np.float64]) -> float:
-    """Return the probability of at least the observed trimmed sum for squared normals."""
+    """Return the probability that a trimmed sum of squared normals reaches the observed sum."""
     kept = np.sort(squares)[: 4 * squares.size // 5]
     mean, variance = _MEAN * squares.size, _VARIANCE * squares.size
     return float(scipy.special.gammaincc(mean**2 / variance, kept.sum() * mean / variance))

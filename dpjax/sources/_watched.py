@@ -28,13 +28,13 @@ class Watched:
         draw: Function that draws raw outputs.
         encoder: Encoder of the outputs.
         pairs: Pairs of databases.
-        seed: Words of the key, and the index of the run.
+        seed: Key words, and the index of the run.
         tally: Counts and progress of the audit.
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Number of outputs drawn so far, and the number of seconds that they took, by (pair,
-            side).
+        taken: Number of outputs drawn so far, and duration of the draws in seconds, by
+            (pair, side).
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class Watched:
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Return the words from which the seeds of one side's outputs in a stage are derived."""
+        """Return the seed words for the outputs of one side in one stage."""
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(
         self, pair: int, side: int, stage: int, quota: Quota, first: int = 0, done: int = 0
     ) -> Iterator[Outputs]:
-        """Yield batches of one side of a pair, until all outputs are drawn or the time is over.
+        """Yield batches of one side of a pair, until all outputs are drawn or time runs out.
 
         Args:
             pair: Index of the pair.
@@ -91,7 +91,7 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """Return the number of outputs and their seconds, for both sides of all pairs."""
+        """Return the number of outputs and the duration in seconds, for each pair and side."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
@@ -105,7 +105,7 @@ class Watched:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: If both runs have the same outputs at a database, and the outputs vary.
+            Repeats: If both runs have the same outputs for a database, and the outputs vary.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):

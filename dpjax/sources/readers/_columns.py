@@ -1,4 +1,4 @@
-"""Checks of files for which no column was chosen, whose rows are read as vectors."""
+"""Checks for files whose rows are read as vectors, because no column was chosen."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,7 +18,7 @@ _PERHAPS_INDEX_NAMES = {"index", "id"}
 def refuse_index(
     names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
 ) -> None:
-    """Raise an error if one of several columns seems to contain row numbers.
+    """Raise an error if a column of a file with multiple columns seems to contain row numbers.
 
     Row numbers in the outputs could distinguish the two sides of any mechanism.
 
@@ -28,8 +28,8 @@ def refuse_index(
         header: Whether the names come from the file.
 
     Raises:
-        ValueError: If a column has a usual name of row numbers, or if its entries are integers
-            that increase by a constant step.
+        ValueError: If a column's name is usual for row numbers, or if its entries are integers that
+            increase by a constant step.
     """
     for name, column in zip(names, columns, strict=True):
         named = name.strip().lower() if header else "some column"

@@ -69,8 +69,8 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         return
     order, shape = "F" if header.fortran else "C", tuple(header.shape)
     for start in range(0, header.shape[0], rows):
-        # Create a new mapping for each chunk, since a mapping keeps all pages that were read in
-        # memory.
+        # Create a new mapping for each chunk, since a mapping keeps every page in memory that was
+        # read.
         mapped = np.memmap(path, header.dtype, "r", offset, shape, order)
         yield pick(_checked(np.array(mapped[start : start + rows])))
 
@@ -85,7 +85,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
     Raises:
         ValueError: If the file is not an npz file, if it contains objects, or if it contains
-            several arrays and `column` is None.
+            multiple arrays and `column` is None.
     """
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
@@ -102,7 +102,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             if header.size == 0:
                 return
             if header.fortran and len(header.shape) > 1:
-                # In this order, columns are stored one after the other, so a compressed array
+                # In Fortran order, columns are stored one after the other, so a compressed array
                 # cannot be read in chunks of rows.
                 whole = header.array(_read_exactly(file, header.size), header.shape)
                 _refuse_more(file)
@@ -131,11 +131,12 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Open an array's file in an archive, unless it is far larger than the archive."""
+    """Open an array's file in an archive, unless the file is far larger than the archive."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
-    # The compressed size in the archive may be wrong, but it cannot exceed the archive's own size.
+    # The archive may state a wrong compressed size, but the true size cannot exceed the archive's
+    # size.
     refuse_bomb(entry.file_size, min(entry.compress_size, path.stat().st_size))
     return archive.open(entry)
 
@@ -145,8 +146,8 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
         (1, 0): npy.read_array_header_1_0,
         (2, 0): npy.read_array_header_2_0,
     }
-    # Replace NumPy's errors. For unknown magic bytes, its message recommends unpickling, which can
-    # run code from the file; and its reader of headers may raise any error of Python's parser.
+    # Replace NumPy's errors. For unknown magic bytes, NumPy recommends unpickling, which can run
+    # code from the file. For a damaged header, NumPy may raise any error of Python's parser.
     try:
         version = npy.read_magic(file)
         header = _Header(*read[version](file)) if version in read else None
@@ -172,7 +173,7 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
-    """Convert values of a file to booleans, numbers and strings that are valid in NumPy."""
+    """Convert the values in a file to booleans, numbers and strings that are valid in NumPy."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind not in "US" or values.size == 0:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield one column of a Parquet file in chunks, or all columns if they are all numeric.
+    """Yield chunks of one column of a Parquet file, or of all columns if all are numeric.
 
     Raises:
         ValueError: If the column does not exist, if it has missing values, if it contains

@@ -45,10 +45,10 @@ class Recording:
     """Outputs recorded in files, which may be larger than memory.
 
     Attributes:
-        where: A file, several files separated by commas, a pattern with * or ?, or a list of files.
-            The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .parquet, .csv.gz, .tsv.gz
-            or .txt.gz. Text files have one output per line: a number, several numbers that form a
-            vector, or a label.
+        where: A file, multiple files separated by commas, a pattern with * or ?, or a list of
+            files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .parquet, .csv.gz,
+            .tsv.gz or .txt.gz. Text files have one output per line: a number, multiple numbers that
+            form a vector, or a label.
         column: Column of the outputs, by name or by index from 0, or a list of columns, whose
             numbers form a vector per row. In an npz file, `column` may be the name of an array. If
             `column` is None, all columns are read.
@@ -101,7 +101,7 @@ class Recording:
 
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
-        """Path of each file, by its device, its inode and the column."""
+        """Path of each file, by (device, inode, column)."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
         found = [(self._at(path).stat(), path) for path in self.paths]
@@ -195,7 +195,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Return a context that adds the name of a file to the message of every exception."""
+    """Return a context manager that adds the name of a file to every exception's message."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -263,7 +263,7 @@ def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
         if not where:
             raise BadValue("samples must name at least one file, but was an empty list.")
         return [Path(path) for path in where]
-    # Accept the name of an existing file first, since it may contain a comma or a star.
+    # Look for an existing file of this name first, since a name may contain a comma or a star.
     if Path(where).exists():
         return [Path(where)]
     return [path for part in where.split(",") for path in _expanded(part.strip())]

@@ -1,4 +1,4 @@
-"""Reader of text files (csv, tsv and txt) with one output per line, in chunks."""
+"""Reader of text files (csv, tsv and txt) with one output per line, which yields chunks."""
 
 import csv
 import re
@@ -162,7 +162,7 @@ def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int,
     """Return the first two rows, and the start, end and number of lines of the first row."""
     with opened(path) as file:
         start = 0
-        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the mark twice.
+        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the BOM twice.
             start += len(BOM_UTF8)
     seen: list[str] = []
     with _opened(path, start) as file:
@@ -204,7 +204,7 @@ def _lines(file: TextIOWrapper) -> Iterator[str]:
 
 
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the last line and the entries of each row."""
+    """Yield, for each row, the number of the row's last line and the row's entries."""
     if delimiter is None:
         yield from enumerate(map(_ENTRY.findall, lines), start=1)
         return
