@@ -106,7 +106,7 @@ def audit(
             f"method must compute a bound, but {type(method).__name__} only computes estimates: "
             "use this method in a sweep, or use dpjax.Events(), Local() or Histogram()."
         )
-    with contained("what is audited"):
+    with contained("the subject"):
         source = as_source(subject)
         before = Terms(notion or Epsilon(), None, confidence, num_claims, key, execution, distance)
         found = settled(source, pairs, (notion, claim), before)
@@ -299,7 +299,7 @@ def _pairs_of(recipe: JsonObject, source: Source) -> object:
         return None
     if pairs is None:
         raise ValueError(
-            "the result cannot be run again, because its recipe does not contain the pairs: they "
+            "the audit cannot be repeated because its recipe does not contain the pairs: they "
             "were too many, or could not be written as JSON. Call dpjax.audit with the same "
             "pairs."
         )

@@ -25,12 +25,13 @@ class Status(enum.Enum):
 
     OK = "The estimate stands."
     ON_FLOOR = (
-        "At the witness, a density is at the floor, and the true loss may be larger than the "
-        "estimate. The lower bound is the exact binomial bound of an event at the witness."
+        "At the witness, a density estimate is at its smallest allowed value (the floor), so the "
+        "true loss may be larger than the estimate. The lower bound is the exact binomial bound "
+        "for an event at the witness."
     )
     EMPTY_INTERVAL = (
-        "The run failed, because an interval received no draw and its ratio of probabilities is "
-        "undefined: draw more samples, or ask for a coarser precision."
+        "The run failed because an interval received no draw, so its ratio of probabilities is "
+        "undefined: draw more samples, or request a coarser precision."
     )
 
     @property

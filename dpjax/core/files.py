@@ -69,7 +69,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
             pass
     except OSError as error:
         raise OSError(
-            f"{what} {path} cannot be written, since its folder takes no new files: "
+            f"{what} {path} cannot be written, since its folder accepts no new files: "
             f"{error.strerror}."
         ) from None
 

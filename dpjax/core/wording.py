@@ -114,7 +114,7 @@ class Unvaried(Sentence):
             counts = (
                 f"All {counts[0]} outputs at the database were the same, and all {counts[1]} "
                 "outputs at its neighbor were the same. The mechanism may draw no random "
-                "numbers, or the same random numbers at every call."
+                "numbers, or the same random numbers on every call."
             )
         note = super().__new__(cls, counts)
         note.pair = pair

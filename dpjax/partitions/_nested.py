@@ -96,7 +96,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
         if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
             raise BadValue(
                 "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
-                "integers down, or return texts."
+                "integers down, or return strings."
             )
         return tuple(float(entry) for entry in item)
     if isinstance(item, dict | tuple):

@@ -154,7 +154,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
     if dimension > 3:
         raise ValueError(
             f"outputs of dimension {dimension} have too many entries for a kernel estimate, which "
-            "takes at most 3: audit a function of the output, such as one of its entries."
+            "accepts at most 3: audit a function of the output, such as one of its entries."
         )
     if isinstance(space, RealSpace) and (box.high[0] <= space.low or box.low[0] >= space.high):
         raise ValueError(f"region {box} lies outside the support of the outputs, {space}.")

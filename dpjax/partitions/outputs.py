@@ -124,7 +124,7 @@ class Encoder:
             if rows.shape[1] > 1:
                 raise ValueError(
                     f"{self.source} gave vectors of integers above 2^53, which float64 cannot "
-                    "represent exactly: scale the integers down, or return texts."
+                    "represent exactly: scale the integers down, or return strings."
                 )
             return self._encode_objects([int(value) for value in rows[:, 0]])
         # Adding 0.0 turns -0.0 into 0.0.
@@ -277,7 +277,7 @@ class Encoder:
                 validate.within_limit(
                     "labels",
                     len(self.names),
-                    f"{self.source} gave too many distinct labels (give numbers, or group them)",
+                    f"{self.source} gave too many distinct labels (return numbers or group labels)",
                 )
             self._numbers[key] = len(self.names)
             self.names.append(shortened(text_of(label)) if text is None else text)

@@ -70,8 +70,8 @@ class CommandMechanism(OnHost):
     time_limit: float | None = option("", default=None)
     kind: ClassVar[str] = "command"
     asked: ClassVar[tuple[str, str]] = (
-        "Any program that prints outputs, one a line, such as 'prog {database} {num_samples}'; "
-        "without {num_samples} it is run once an output.",
+        "Any program that prints outputs, one per line, such as 'prog {database} {num_samples}'; "
+        "without {num_samples}, the program is run once per output.",
         "",
     )
 
@@ -118,7 +118,7 @@ class CommandMechanism(OnHost):
         """Create the source if the program may be run; see `Source`."""
         command = content.pop("command", None)
         if not isinstance(command, str):
-            raise BadType(f"command must be a text, but was {command!r}.")
+            raise BadType(f"command must be a string, but was {command!r}.")
         if not trust.commands:
             raise ValueError(
                 f"the program {command!r} would be run, but a file may not do so without your "
@@ -236,8 +236,8 @@ class CommandMechanism(OnHost):
         except TookTooLong:
             raise BadValue(
                 f"the command {self._program!r} at the database {preview_database(text)} was still "
-                "running when the time limit was over: with a timeout, the seconds of one run, "
-                "such runs are killed; without {num_samples} each is then an outcome."
+                "running when the time limit was over: set a timeout (seconds per run), which "
+                "kills such runs; without {num_samples}, each killed run counts as an outcome."
             ) from None
         except OSError as error:
             raise ValueError(
@@ -283,6 +283,6 @@ def _database_text(database: object) -> str:
         return json.dumps(database, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise BadType(
-            "pairs must hold texts or what JSON can hold for a command, but held "
+            "pairs must hold strings or JSON values for a command, but held "
             f"{preview_database(database)}."
         ) from None

@@ -74,7 +74,7 @@ class DrawnArrays:
             return []
         return [
             Sentence(
-                f"{lost:.2%} of the outputs at one side of the chosen pair were integers outside "
+                f"{lost:.2%} of the outputs on one side of the chosen pair were integers outside "
                 f"of 0 .. {space.size - 1} ({term('num_outcomes')}), which belong to no event; "
                 f"{EVENTS} counts them, too."
             )
@@ -88,6 +88,6 @@ def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
         raise BadValue(
             f"num_outcomes is {size}, but {int(outside[0])} and other integers outside of 0 .. "
             f"{size - 1} make up {outside.size / outputs.size:.2%} of a pilot's outputs: "
-            f"give a larger {term('num_outcomes')} (or FiniteSpace), or use {EVENTS}, which counts "
+            f"pass a larger {term('num_outcomes')} (or FiniteSpace), or use {EVENTS}, which counts "
             "all smaller integers as one outcome, and all larger ones as another."
         )

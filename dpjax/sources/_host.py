@@ -82,12 +82,12 @@ class HostMechanism(OnHost):
     workers: int = option("Processes that draw at the same time.", default=0)
     batch_size: int = 10_000
     special: str = option(
-        "What NaN, infinities, missing values and exceptions are: outcomes or error.",
+        "How to treat NaN, infinities, missing values and exceptions: outcomes or error.",
         default="outcomes",
         choices=("outcomes", "error"),
     )
     bits: int | str | None = option(
-        "Look at the lowest set bit of each real too, or at its K lowest mantissa bits.",
+        "Also observe the lowest set bit of each real, or its K lowest mantissa bits.",
         default=None,
         metavar="lowest|K",
         only=("events",),

@@ -304,8 +304,8 @@ class _OpenedOnHost:
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
             raise ValueError(
-                "the audit cannot be continued: its first outputs are labels that JSON does not "
-                "hold, such as tuples. Return texts or numbers instead."
+                "the audit cannot be continued: its first outputs are labels that JSON cannot "
+                "represent, such as tuples. Return strings or numbers instead."
             )
         parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
         search = self._count([iter([part]) for part in parts if part is not None])

@@ -72,7 +72,7 @@ class OneRun(GuessedCanaries):
     scores: object
     included: object
     fair_coins: bool = option(
-        "Every canary had a coin of its own, though exactly one half was included.",
+        "Every canary had its own coin, although exactly half of the canaries were included.",
         default=False,
         flag="--fair-coins",
     )

@@ -49,9 +49,10 @@ def looks_discrete(
         if wide and smoothing is not None and _may_be_smoothed(x, y, values, size, smoothing):
             notes.append(
                 Sentence(
-                    f"Integers of a wide range ({len(values)} distinct, most of them fewer "
-                    f"than {_SEEN} times per side in the search): taken as reals and smoothed. Say "
-                    f"{DISCRETE} if they are outcomes, or {EVENTS} for exact counts."
+                    f"The integers have a wide range ({len(values)} distinct values, most of which "
+                    f"occur fewer than {_SEEN} times per side in the search set), so they were "
+                    f"treated as reals and smoothed. Use {DISCRETE} if they are outcomes, or "
+                    f"{EVENTS} for exact counts."
                 )
             )
             return False
@@ -60,7 +61,8 @@ def looks_discrete(
             notes.append(
                 Sentence(
                     f"Most of these outcomes occur fewer than {_SEEN} times per side in the "
-                    f"search, where one says little: {EVENTS} compares sets of them."
+                    f"search set, too rarely to be compared one by one: {EVENTS} compares sets of "
+                    "outcomes."
                 )
             )
         return True
@@ -175,7 +177,7 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
     if len(labels) > _MAX_OUTCOMES:
         raise BadValue(
             f"x and y hold {len(labels)} distinct outcomes, more than 2^20: use {CONTINUOUS} if "
-            "they are reals, or group them."
+            "they are reals, or group the outcomes."
         )
     if len(labels) == 1:
         raise ValueError(

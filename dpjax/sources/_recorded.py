@@ -77,9 +77,9 @@ class Recorded(Source):
     name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "samples"
     asked: ClassVar[tuple[str, str]] = (
-        "Recorded outputs at both databases (npy, npz, parquet, csv, tsv, txt, and these three "
-        "packed, as in csv.gz): a file each, several with commas or a pattern, or - for standard "
-        "input.",
+        "Recorded outputs for both databases (npy, npz, parquet, csv, tsv, txt, and the last three "
+        "with gzip, as in csv.gz): one file each, multiple files by commas or a pattern, or - for "
+        "standard input.",
         "X Y",
     )
     takes_pairs: ClassVar[bool] = False
@@ -114,8 +114,8 @@ class Recorded(Source):
         """Raise ValueError if pairs are given, because recorded outputs have their own pair."""
         if pairs is not None:
             raise BadValue(
-                "pairs must be left out for recorded outputs: x was recorded at the database and y "
-                "at its neighbor."
+                "pairs must be left out for recorded outputs: x was recorded for the database and "
+                "y for its neighbor."
             )
 
     def arrays(

@@ -63,8 +63,8 @@ class _Side:
             tally.saw(len(chunk))
         if total <= number:
             raise BadValue(
-                f"{self.name} must hold more than {number} outputs, since as many outputs "
-                f"determine the cells, but held {total}: use {EVENTS}."
+                f"{self.name} must hold more than {number} outputs, since the first {number} "
+                f"outputs determine the cells, but held {total}: use {EVENTS}."
             )
         self._kept = np.concatenate([chunk for chunk in kept if len(chunk)])
         return self._kept[:number]
@@ -111,7 +111,7 @@ class OpenedInOrder:
     def __init__(self, source: Sides, request: Request, gone: int = 0):
         self.shares = False
         if source.blocks is not None:
-            raise BadValue("blocks must be left out where outputs are counted in their order.")
+            raise BadValue("blocks must be left out if outputs are counted in recorded order.")
         self._source, self._request, self._gone = source, request, gone
         sides = (held("x", source.x), held("y", source.y))
         self._sides = [_Side(side, name) for side, name in zip(sides, "xy", strict=True)]
@@ -142,7 +142,7 @@ class OpenedInOrder:
             more = int(np.argmax([value.total for value in values]))
             self.notes.append(
                 f"{names[more]} has {abs(values[0].total - values[1].total):,} more outputs than "
-                f"{names[1 - more]}; they are not counted until that side has as many."
+                f"{names[1 - more]}; they are not counted until both sides have equally many."
             )
         for side in self._sides:
             # Test the order of many outputs now, since the audit may count only a few outputs.

@@ -37,12 +37,12 @@ class Repeats(ValueError):
         self.sentence = Sentence(
             f"Two {counted.runs} of {name}, drawn at {where}, had the same first {counted.outputs} "
             f"outputs in the same order; the chance is below {counted.chance} for independent "
-            "draws. Whoever has run the mechanism once knows such noise, so the outputs are a "
+            "draws. Anyone who has run the mechanism once knows this noise, so the outputs are a "
             "function of the data."
         )
         self.advice = (
-            "It must not set a fixed seed (or one of the time in seconds), and must draw anew at "
-            "every call; or let it take a seed."
+            "The mechanism must not set a fixed seed (or a seed from the time in seconds), and "
+            "must draw fresh noise on every call; or give the mechanism a seed parameter."
         )
         super().__init__(f"{self.sentence} {self.advice}")
 

@@ -35,9 +35,9 @@ def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
     if share == 0:
         return []
     return [
-        f"Up to {share:.2%} of the outputs at a database were integers outside of 0 .. "
-        f"{space.size - 1} (num_outcomes): all below were counted as one outcome, and all above as "
-        "another."
+        f"Up to {share:.2%} of the outputs from a database were integers outside of 0 .. "
+        f"{space.size - 1} (num_outcomes): all smaller integers were counted as one outcome, "
+        "and all larger integers as another."
     ]
 
 

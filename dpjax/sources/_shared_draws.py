@@ -32,18 +32,18 @@ from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, ord
 _CHANCE = 1e-9
 """Maximum probability of an error if both sides were drawn independently."""
 
-_ANEW = "Draw the outputs at the neighbor anew, with randomness of their own."
+_ANEW = "Draw the outputs for the neighbor again, with independent randomness."
 
 
 def refuse_same_origin(x: object, y: object) -> None:
     """Raise ValueError if both sides are the same object, or recordings that share a file."""
     if x is y:
-        raise ValueError(f"x and y must be drawn apart, but were the same object. {_ANEW}")
+        raise ValueError(f"x and y must be drawn independently, but were the same object. {_ANEW}")
     if isinstance(x, Chunked) and isinstance(y, Chunked):
         for origin in x.origins.keys() & y.origins.keys():
             raise ValueError(
-                f"samples file {x.origins[origin]} is on both sides, which must be drawn apart. "
-                f"{_ANEW}"
+                f"samples file {x.origins[origin]} is on both sides, which must be drawn "
+                f"independently. {_ANEW}"
             )
 
 
@@ -79,7 +79,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
             "x and y must be independent of each other, but share draws: the ranks of their first "
             f"{ranked} outputs are the same in the same order, as if one noise had been added to "
             "two values. If the mechanism itself sets its seed, its outputs are a function of the "
-            f"data; otherwise give each side a seed of its own. {_ANEW}"
+            f"data; otherwise, use a different seed for each side. {_ANEW}"
         )
 
 

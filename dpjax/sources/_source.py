@@ -381,4 +381,4 @@ class Source:
 
 def parts_note(entries: Sequence[str]) -> str:
     """Return a note that lists the parts of an output in the order of its numbers."""
-    return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."
+    return f"Outputs have multiple parts; their numbers are, in order: {', '.join(entries)}."

@@ -262,6 +262,6 @@ class Pace:
         return BadValue(
             f"time_limit must leave {search} outputs per side of each pair to search and "
             f"{confirm} per side to confirm, but was {self.limit:g} s, and an output takes about "
-            f"{self._taking(confirm) / confirm:.2g} s: give at least "
+            f"{self._taking(confirm) / confirm:.2g} s: allow at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )

@@ -52,10 +52,10 @@ def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[
     if found.size < _FEWEST or _tail(found) >= _CHANCE:
         return []
     return [
-        "The ratio of the two counts jumps between neighboring outcomes more than independent "
-        "draws of a smooth law explain. The mechanism may treat neighboring outcomes differently "
-        "(even and odd numbers, say); but if outputs were resampled from fewer ones, the bound "
-        "does not hold."
+        "The ratio of the two counts jumps between neighboring outcomes more than it does for "
+        "independent draws from smooth distributions. The mechanism may treat neighboring outcomes "
+        "differently (such as even and odd numbers). But if the outputs were resampled from fewer "
+        "outputs, the bound does not hold."
     ]
 
 

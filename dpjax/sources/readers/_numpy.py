@@ -16,7 +16,7 @@ _CHUNK = 2**25
 """Maximum size of a chunk in bytes. If rows are long, chunks have fewer rows."""
 
 _LAST_CHARACTER = 0x10FFFF
-_MORE = "it holds more than the one array that its header speaks of"
+_MORE = "it holds more than the one array that its header describes"
 
 
 class _Header(NamedTuple):
@@ -93,7 +93,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             names, column = [str(column)], None
         if len(names) != 1:
             raise ValueError(
-                f"it must hold one array, or the one to use must be named by column, but holds "
+                f"it must hold one array; otherwise, column must name the array to use: it holds "
                 f"{names}"
             )
         with _member(archive, path, names[0]) as file:
@@ -152,13 +152,13 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
         version = npy.read_magic(file)
         header = _Header(*read[version](file)) if version in read else None
     except Exception:
-        raise ValueError("it is no npy file, or its header is damaged") from None
+        raise ValueError("it is not an npy file, or its header is damaged") from None
     if header is None:
         raise ValueError("its npy version is not known")
     shape, dtype = header.shape, header.dtype
     if dtype.hasobject:
         raise ValueError(
-            "it holds pickled Python objects, which are never loaded: save numbers or texts"
+            "it holds pickled Python objects, which are never loaded: save numbers or strings"
         )
     axes = f"[n] or [n, d], but holds {dtype} of the shape {list(shape)}"
     if dtype.kind not in "biufUS" or (most_axes and not 1 <= len(shape) <= most_axes):
@@ -183,7 +183,7 @@ def _checked(values: np.ndarray) -> np.ndarray:
         values = np.ascontiguousarray(values)
         codes = values.view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
         if codes.max() > _LAST_CHARACTER:
-            raise ValueError("it holds texts with characters that do not exist")
+            raise ValueError("it holds strings with characters that do not exist")
     longest = int(np.char.str_len(values).max())
     validate.within_limit("label_length", longest, "it holds labels of too many characters")
     return values.astype(f"{values.dtype.kind}{max(longest, 1)}")

@@ -274,7 +274,7 @@ def _expanded(part: str) -> list[Path]:
         return [Path(part)]
     found = sorted(glob.glob(part))
     if not found:
-        raise FileNotFoundError(f"samples file {part}: no file fits this pattern.")
+        raise FileNotFoundError(f"samples file {part}: no file matches this pattern.")
     return [Path(path) for path in found]
 
 

@@ -276,7 +276,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if all(map(has_decimal_comma, entries)):
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
-        raise ValueError("must have one label a line, or the column to use must be named")
+        raise ValueError("must have one label per line; otherwise, name the column to use")
     return as_labels([entry.strip(SPACE) for entry in entries])
 
 
