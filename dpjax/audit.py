@@ -88,7 +88,7 @@ def audit(
         The result of the audit, with a verdict on the claim.
 
     Raises:
-        ValueError: If an argument is out of range, or if the outputs at the two databases of a
+        ValueError: If an argument is out of range, or if the outputs from the two databases of a
             pair cannot be compared.
         TypeError: If an argument of `audit` has the wrong type.
 

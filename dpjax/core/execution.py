@@ -80,7 +80,7 @@ def over_devices(
     Args:
         function: Compiled kernel that accepts the runs as its last positional argument.
         arguments: Arguments of `function` that all runs share.
-        runs: Array or arrays whose leading axis indexes the runs.
+        runs: One or more arrays whose leading axis indexes the runs.
         execution: Execution options, including the devices.
         **static: Further static arguments of the kernel.
     """

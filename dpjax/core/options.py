@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Dataclass(Protocol):
-    """Protocol of a dataclass whose fields are options."""
+    """Protocol for a dataclass whose fields are options."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
@@ -41,8 +41,8 @@ def option(
         flag: Name of the option. If `flag` is empty, the option is named after the field, with
             dashes in place of underscores. The option of a bool is written "--on/--off", or
             "/--off" if the field is True by default.
-        only: Names of the other sources, methods or notions for which the command line also offers
-            the option.
+        only: Names of the sources, methods or notions with which the option may be combined. If
+            none of a kind is named, the option may be combined with each of this kind.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:

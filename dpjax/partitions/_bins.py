@@ -7,7 +7,7 @@ _BUCKETS = 4096
 """Number of equally wide buckets, whose tables fit in a processor's first-level cache."""
 
 _MOST_EDGES = 4
-"""Maximum number of bin edges per bucket; otherwise, a binary search is used instead."""
+"""Maximum number of bin edges per bucket. With more edges, a binary search is used instead."""
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
 """A binary search is used for at most _FEW_EDGES bin edges or at most _FEW_VALUES values."""

@@ -72,7 +72,7 @@ class Cells:
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return the part of an array of all cells that belongs to boxes, [len(boxed), *shape]."""
+        """Return the entries of a per-cell array that belong to boxes, [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:

@@ -1,4 +1,4 @@
-"""Search for the distinct labels of an array by hashing, and construction of label arrays."""
+"""Distinct labels of an array, found by hashing, and conversion of strings to label arrays."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,8 @@
 """Computation of the cells of drawn outputs on a device, with the same results as on the host.
 
-Drawn outputs are numeric arrays. The code of an output tells finite numbers, NaN and infinities
-apart, and a table maps each code to the first cell of the code. The code of a mixed output also
-states the label, and whether a number follows the label.
+Drawn outputs are numeric arrays. Each output has a code, which distinguishes finite numbers, NaN
+and infinities. A table maps each code to the first cell of the outputs with this code. The code of
+a mixed output also states the label, and whether a number follows the label.
 """
 
 from collections.abc import Sequence

@@ -69,7 +69,7 @@ class Nested(NamedTuple):
 
 
 class Label(NamedTuple):
-    """An output that is a label: not a number, a vector of numbers, nested or missing."""
+    """An output that is a label, which means neither numeric, nor nested, nor missing."""
 
     value: Hashable
 

@@ -93,8 +93,8 @@ class NetworkFit:
     Args:
         columns: Columns of the outputs.
         outputs: The outputs of both sides together, n in all.
-        side: int [n], the side of each output, 0 or 1.
-        fold: int [n], the fold of each output.
+        side: Side of each output, 0 or 1, int [n].
+        fold: Fold of each output, int [n].
     """
 
     def __init__(self, columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray):
@@ -162,7 +162,7 @@ _scored = jax.jit(_forward)
 
 @jax.jit
 def _fit(table: Array, sign: Array, key: Array) -> _Weights:
-    """Train by Adam, and return the weights with the least loss on held-out outputs."""
+    """Train with Adam, and return the weights with the least loss on held-out outputs."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
     widths = [inputs, _WIDTH, _WIDTH, 1]

@@ -40,7 +40,7 @@ class Partition(Cells):
         """Return the cell of each output, int64 [n]."""
         labels, values, alone = outputs
         if len(self.boxed) == 1 and not (self.boxed[0] or labels.any() or alone.any()):
-            # All outputs are numbers without a label, as most are.
+            # In the most common case, all outputs are numbers without a label.
             return self.num_alone + self._box(np.zeros(1, np.int64), values)
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
@@ -212,8 +212,7 @@ class Partition(Cells):
         Args:
             places: The first set of the chain that contains each cell, int64 [size].
             seen: The cells that contain outputs of the search set, bool [size].
-            last: Value of
-                `places` for cells that no set contains.
+            last: Value of `places` for cells that no set contains.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
         places = np.where(never, last, places)

@@ -171,7 +171,7 @@ def region_text(region: Region | None) -> str:
 
 
 def as_box(region: RegionLike | None) -> Box | None:
-    """Convert (low, high) to a `Box`, without knowing the output space; keep a `Box` or None.
+    """Convert (low, high) to a `Box`, and return a `Box` or None unchanged.
 
     Raises:
         ValueError, TypeError: If `region` is neither (low, high) nor a `Box` nor None.

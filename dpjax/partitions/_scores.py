@@ -177,8 +177,8 @@ def fit_combination(
     Args:
         features: Features of the outputs.
         outputs: The outputs of both sides together, n in all.
-        side: int [n], the side of each output, 0 or 1.
-        fold: int [n], the fold of each output.
+        side: Side of each output, 0 or 1, int [n].
+        fold: Fold of each output, int [n].
     """
     table, ridge = features(outputs), _RIDGE[features.kind]
     spread, usual = table.std(axis=0), table.mean(axis=0)
@@ -221,7 +221,7 @@ class _Logistic:
 
     Args:
         table: Scaled features, [n, features].
-        side: int [n], the side of each output, 0 or 1.
+        side: Side of each output, 0 or 1, int [n].
         ridge: Ridge penalty on the coefficients.
     """
 

@@ -20,7 +20,7 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
 
     Args:
         cells: The cells.
-        mask: bool [size], the cells of the event.
+        mask: The cells of the event, bool [size].
         whole: Whether to name every part of the event with all digits. If False, only the first few
             parts are named.
     """

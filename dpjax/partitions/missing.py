@@ -1,9 +1,14 @@
 """Missing outputs. Each kind is a separate outcome, and no conversion may merge two kinds.
 
-| output | outcome | |---|---| | None, an Arrow or Polars null | `None` | | a masked entry of a
-NumPy array | `masked` | | `pandas.NA` | `NA` | | `pandas.NaT`, `numpy.datetime64("NaT")` | `NaT` |
-| NaN | `NaN` | | `""`, `b""` | `empty text`, `empty bytes` | | an empty list, tuple, dict or array
-| `empty` |
+| output | outcome |
+|---|---|
+| None, an Arrow or Polars null | `None` |
+| a masked entry of a NumPy array | `masked` |
+| `pandas.NA` | `NA` |
+| `pandas.NaT`, `numpy.datetime64("NaT")` | `NaT` |
+| NaN | `NaN` |
+| `""`, `b""` | `empty text`, `empty bytes` |
+| an empty list, tuple, dict or array | `empty` |
 """
 
 from collections.abc import Iterable, Sized

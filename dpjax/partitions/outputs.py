@@ -216,7 +216,7 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """Return the index of a label that dpjax made; an output with the same text has another."""
+        """Return the index of a label that dpjax made, distinct from outputs with the same text."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:

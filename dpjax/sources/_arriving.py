@@ -54,7 +54,7 @@ class Chunk(NamedTuple):
 
     @property
     def kinds(self) -> list[str | None]:
-        """Kind of the outputs of each nonempty side in words, such as "labels"."""
+        """Kind of the outputs on each nonempty side, in words such as "labels"."""
         return [kind_of(side) for side in self.sides if len(side)]
 
 

@@ -32,7 +32,7 @@ def draw_batch(
     """Draw one batch of raw outputs, and validate its length.
 
     Args:
-        function: Function of the user.
+        function: The user's function.
         catch: Whether exceptions and timeouts are outcomes instead of errors.
         deadline: Deadline for each call, or None.
         saw: None, or a function that is called with 1 after each output that is drawn one by one.

@@ -18,7 +18,7 @@ from dpjax.sources._plain import WHERE
 from dpjax.sources._source import Trust
 
 _COINS = 3
-"""Number of the random stream for coins and seeds."""
+"""Index of the random stream for coins and seeds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Mechanisms that are implemented by programs, which print one output per line."""
+"""Programs that serve as mechanisms and print one output per line."""
 
 import json
 import os
@@ -34,7 +34,7 @@ Run = Callable[[str, int, int], Ended]
 
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
-    """A mechanism that is implemented by a program, which prints one output per line.
+    """A program that serves as a mechanism and prints one output per line.
 
     Each line is a number, a vector of numbers separated by commas, or a label. Labels are compared
     byte by byte, and an empty line is a separate outcome. The program runs without a shell.
@@ -43,9 +43,9 @@ class CommandMechanism(OnHost):
         command: Command line, in which {database} stands for the database (unchanged if it is a
             string, otherwise as JSON) and {num_samples} for the number of outputs to print. Without
             {num_samples}, the program runs once per output, and an exit code other than 0, a
-            timeout and an empty output are outcomes of their own. With {seed}, the program receives
-            an integer seed, and the audit can be replayed. Without {seed}, the program must draw
-            fresh randomness in every run.
+            timeout and an empty output are separate outcomes. With {seed}, the program receives an
+            integer seed, and the audit can be replayed. Without {seed}, the program must draw fresh
+            randomness in every run.
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run, or the number of outputs that are counted together if
             the program runs once per output.
@@ -101,7 +101,7 @@ class CommandMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether the command takes its seed from dpjax."""
+        """Whether the command contains {seed}, so that dpjax provides the seeds."""
         return "{seed}" in self.command
 
     @property
@@ -137,7 +137,7 @@ class CommandMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
+        """Return a context manager whose value draws batches of raw outputs."""
         # Use threads, since each thread only waits for its own process.
         programs = Programs()
         deadline = Deadline.of_programs(self.timeout, self.time_limit)
@@ -252,7 +252,7 @@ def _told(lines: Iterator[str], saw: Callable[[int], None]) -> Iterator[str]:
 
 
 def _filled(word: str, places: dict[str, str]) -> str:
-    # Replace all places in one pass, so that braces in a database are not replaced.
+    # Replace all placeholders in one pass, so that braces in a database are not replaced.
     return re.sub(r"\{(database|num_samples|seed)\}", lambda found: places[found[1]], word)
 
 

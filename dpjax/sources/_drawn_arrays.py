@@ -16,18 +16,18 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region was set from the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Share of outputs outside of the finite space below which the share may be a rounding error."""
+"""Largest share of outputs outside of the finite space that may be a rounding error."""
 
 
 class DrawnArrays:
-    """Draws of a batch of runs, for density estimates; see `dpjax.sources.Arrays`.
+    """Draws for a batch of runs, for density estimates; see `dpjax.sources.Arrays`.
 
     Args:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
         region: Region in the caller's form. If `region` is None, the region is the standard region
-            of a built-in mechanism, all of a finite space, or otherwise the range of a pilot's
-            outputs.
+            of a built-in mechanism, the whole of a finite space, or otherwise the range of a
+            pilot's outputs.
         key: Typed key for all runs.
 
     Raises:

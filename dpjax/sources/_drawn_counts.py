@@ -47,7 +47,7 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Minimum number of draws for which the streamed layout is faster, including its compilation."""
+"""Minimum number of draws for which the streamed layout is faster in spite of its compilation."""
 
 _FIRST_RUN = 0
 """Index of the run whose first draws determine the cells of all runs."""

@@ -27,7 +27,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Interval(NamedTuple):
-    """An interval of values of a parameter."""
+    """An interval of parameter values."""
 
     low: float
     high: float
@@ -196,7 +196,7 @@ class Member(OnHost):
         return self.source.encoder()
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
+        """Return a context manager whose value draws batches of raw outputs."""
         return self.source.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:

@@ -1,4 +1,4 @@
-"""Mechanisms that are Python functions, which this process or worker processes call in batches."""
+"""Python functions that serve as mechanisms, called by this process or by worker processes."""
 
 import inspect
 import pickle
@@ -28,7 +28,7 @@ from dpjax.sources._workers import Workers
 
 @dataclass(frozen=True)
 class HostMechanism(OnHost):
-    """A mechanism that is a Python function, which may use NumPy, a library or a remote service.
+    """A Python function that serves as a mechanism, and may use a library or a remote service.
 
     Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
     and labels. The numbers in a nested output form a vector, in the order of keys and positions.
@@ -174,7 +174,7 @@ class HostMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
+        """Return a context manager whose value draws batches of raw outputs."""
         call = partial(draw_batch, self.function, self.special == "outcomes")
         if not self.workers:
             deadline = Deadline.of(self.timeout, self.time_limit)
@@ -183,7 +183,8 @@ class HostMechanism(OnHost):
         # Pass a deadline to the workers: alarms work in their main threads, and all processes share
         # a clock.
         call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
-        # This access imports the process pool, which would lengthen the import of dpjax by a tenth.
+        # The process pool is imported only here, because importing it takes a tenth of dpjax's
+        # import time.
         with futures.ProcessPoolExecutor(
             self.workers, mp_context=Workers(), initializer=end_with_parent
         ) as pool:

@@ -34,7 +34,7 @@ class Kept:
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep a batch that starts with output number `first`, the next output to be kept."""
+        """Keep a batch that starts with output number `first`, if no earlier output is missing."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return

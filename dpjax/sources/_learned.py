@@ -30,7 +30,7 @@ def lay_best(
     parts: tuple[str, ...] = (),
     **options: Any,
 ) -> Partition:
-    """Return the partition of a pair's outputs with the largest expected bound, or nearly so.
+    """Return a partition of a pair's outputs whose expected bound is close to the largest one.
 
     Vectors are divided by a score, or into boxes if boxes have a larger expected bound. With a
     region, vectors are always divided into boxes.
@@ -40,7 +40,8 @@ def lay_best(
         folds: Fold of each output of the two pilots, int [n] each.
         names: Names of all labels in the pilots.
         promise: See `Promise`.
-        parts: Path of each number within a nested output, which the descriptions of events contain.
+        parts: Path of each number within a nested output. Descriptions of events contain these
+            paths.
         options: Options of `dpjax.partitions.lay`.
 
     Raises:

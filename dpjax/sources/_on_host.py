@@ -43,13 +43,13 @@ limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Remaining time limit, in seconds, when earlier steps have used up the whole limit."""
+"""Time limit, in seconds, that remains even if earlier steps have used up the whole limit."""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
 
 _EVERY = 2**31 - 1
-"""Maximum number of outputs to keep if every output is kept."""
+"""Maximum number of outputs to keep if every output is kept, which no audit reaches."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 

@@ -46,7 +46,7 @@ class Laid:
         encoder: Encoder whose label numbers agree with the partition.
         partition: Partition of the outputs into cells.
         first: First raw draws from the database, at most one block.
-        pilots: Encoded draws that determined the cells, or None once they are counted.
+        pilots: Encoded draws that determined the cells, or None once these draws are counted.
     """
 
     encoder: Encoder

@@ -9,7 +9,7 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Name by which error messages refer to the table that contains an unknown name."""
+"""Name of the table of options, in error messages about an unknown option."""
 
 _OF_MACHINE = "workers"
 """Option that recipes omit, because the option only affects the speed of a source."""

@@ -13,7 +13,7 @@ single pair.
 """
 
 _FIRST_SHARE = 5 / 11
-"""Share of the search's draws that the first round uses, over all pairs."""
+"""Share of all search draws that the first round uses, for all pairs together."""
 
 _ALWAYS_KEPT, _KEPT_SHARE, _MOST_KEPT = 2, 0.25, 2_500
 """Number of pairs in the second round: at least _ALWAYS_KEPT, usually the share _KEPT_SHARE of all

@@ -22,7 +22,7 @@ class Span(NamedTuple):
 
     Attributes:
         outputs: Indices of the outputs.
-        words: Words from which seeds are derived.
+        words: Seed words, from which seeds are derived.
         saw: Function that is called with the number of outputs in each batch, to report progress.
         cut: Maximum number of outputs per batch if each output has its own seed, or None.
         done: Number of outputs at the start of the range that are already known and not drawn
@@ -46,7 +46,7 @@ lists [2 runs][2 sides].
 
 
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
-    """Return a seed below 2^63 for one batch, which does not depend on the number of workers.
+    """Return a seed below 2^63 for one batch; the seed does not depend on the number of workers.
 
     Args:
         words: Seed words that specify the audit, the pair, the side and the stage.

@@ -28,8 +28,8 @@ _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Possible numbers of first outputs of a side for which later outputs are searched. The search uses
-the smallest number of first outputs that cannot recur by chance.
+"""Possible lengths of a side's beginning, a sequence for which later outputs are searched. The
+search uses the shortest beginning that cannot recur by chance.
 """
 
 _RANKED = 512
@@ -92,7 +92,7 @@ class SideValues:
         return self.counts.size == 1 and int(self.counts[0]) == self.total
 
     def counts_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the number of outputs with each of n hashes, int64 [n]."""
+        """Return the number of outputs that have each of the given hashes, int64 [n]."""
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
@@ -152,7 +152,7 @@ def order_nats(hashes: np.ndarray) -> float:
 
 
 def cannot_recur(hashes: np.ndarray) -> bool:
-    """Return whether a sequence of outputs is too long to recur by chance, given hashes [n]."""
+    """Return whether a sequence of outputs, given by hashes [n], is too long to recur by chance."""
     if len(hashes) < 2:
         return False
     counts = np.unique(hashes, return_counts=True)[1]
@@ -176,7 +176,7 @@ def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.
             mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
-        # Hash a string in an array of objects like the same string in an array of strings.
+        # A string has the same hash in an object array as in a string array.
         numbers: dict[str, int] = {}
         found = [
             numbers.setdefault(o if type(o) is str else _text(o), len(numbers)) for o in outputs

@@ -50,8 +50,7 @@ class Request:
             and every output is kept.
         held: First outputs of an earlier audit to continue, from `OpenedInTurn.held`, or None.
         seconds: Maximum time, in seconds, that a host source spends on search draws for each side
-            of each pair, or None for no limit. If given, `seconds` replaces the source's own time
-            limit.
+            of each pair. If `seconds` is not None, the source's own time limit is ignored.
     """
 
     rounds: Callable[[int], Rounds]
@@ -118,8 +117,7 @@ class Opened(AtPairs, Protocol):
         tally: Counts and progress of the audit so far.
         num_confirm: Number N of fresh samples per side. After a search with a time limit, N may be
             smaller than requested.
-        shares: Whether the numbers of fresh outputs of the two sides may differ. The sum of the
-            numbers is 2 N.
+        shares: Whether the two sides may have different numbers of fresh outputs, whose sum is 2 N.
         region: Region in words.
     """
 
@@ -166,7 +164,7 @@ class OpenedInTurn(Opened, Protocol):
     """An open source for a sequential audit, which determines cells anew as outputs arrive.
 
     Attributes:
-        lays_once: Whether the cells are the same for all outputs, so that `lay_again` is not
+        lays_once: Whether the cells do not depend on the outputs, so that `lay_again` is not
             needed.
     """
 
@@ -261,7 +259,7 @@ class Source:
     """Base class for the subjects of audits, which provide outputs for pairs of databases.
 
     Attributes:
-        kind: Name of the class in recipes, and on the command line if `asked` is set.
+        kind: Name of the class in recipes, and on the command line if the class sets `asked`.
         asked: Help text and metavar of the command-line option that names the source. The help text
             is "" if there is no option.
         takes_pairs: Whether the caller passes pairs of databases.
@@ -269,7 +267,7 @@ class Source:
         has_canaries: Whether the source provides scores of canaries from one run instead of
             outputs.
         repeatable: Whether another run draws new outputs, as a sweep requires.
-        side_by_side: Whether many runs are computed simultaneously instead of one after the other.
+        side_by_side: Whether many runs are computed in parallel instead of one after the other.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
         counts_again: Whether a continued audit counts the outputs of the earlier audit again. If

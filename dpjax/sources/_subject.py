@@ -83,7 +83,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
 
 
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
-    """Convert a subject to a mechanism, and validate the outputs of mechanisms not built in."""
+    """Convert a subject to a mechanism; validate its outputs unless the mechanism is built in."""
     if isinstance(mechanism, Mechanism):
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)

@@ -95,7 +95,7 @@ class Watched:
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """Return a note if both databases of a pair have constant outputs."""
+        """Return a note if all outputs are equal on each side of a pair."""
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))

@@ -85,7 +85,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
     Raises:
         ValueError: If the file is not an npz file, if it contains objects, or if it contains
-            multiple arrays and `column` is None.
+            multiple arrays and `column` names none of them.
     """
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]

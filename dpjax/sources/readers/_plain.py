@@ -1,7 +1,7 @@
 """Fast reader of text files that contain only plain numbers, which needs pyarrow.
 
-Starting with the first block that may contain something else, the slower reader in `_text` reads
-the rest of the file and reports errors. Both readers return equal chunks.
+When a block may contain anything else, the slower reader in `_text` reads the rest of the file,
+starting with this block, and reports errors. Both readers return equal chunks.
 """
 
 from collections.abc import Iterator
@@ -79,9 +79,9 @@ def plain_chunks(
 
 
 def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool]]:
-    """Yield blocks of up to `rows` lines, with the ends of the lines.
+    """Yield tuples of a block of up to `rows` lines, the ends of the lines, and a flag.
 
-    The third value of a tuple tells whether the file ends after the block.
+    The flag tells whether the file ends after the block.
     """
     rest, found = b"", np.zeros(0, np.intp)
     while True:
@@ -141,7 +141,7 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Return the result of `as_numbers`, or None if the fast conversion may be different."""
+    """Return the result of `as_numbers`, or None if the fast conversion may give another result."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
