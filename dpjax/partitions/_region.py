@@ -227,7 +227,7 @@ def _integer_region(region: Region) -> Outcomes:
     if low > high:
         raise ValueError(f"region {region} holds no integer.")
     if high - low >= 2**20:
-        raise ValueError(f"region {region} holds more than 2^20 integers: narrow it.")
+        raise ValueError(f"region {region} holds more than 2^20 integers: shrink the region.")
     return Outcomes(low, high - low + 1, np.ones(high - low + 1, bool))
 
 

@@ -25,7 +25,7 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
             parts are named.
     """
     if not mask.any():
-        return "no event: nothing exceeds delta"
+        return "no event: no difference in probability exceeds delta"
     if mask.all():
         return "the output is anything"
     words = _Words(cells, whole)

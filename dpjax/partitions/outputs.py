@@ -165,7 +165,7 @@ class Encoder:
         if len(lengths) > 1:
             raise ValueError(
                 f"{self.source} must give outputs of one length, but their lengths were {lengths}: "
-                "return vectors of one length, or a label for each kind of answer."
+                "return vectors of equal length, or one label for each kind of answer."
             )
         if not lengths:
             return self._alone(labels)

@@ -61,8 +61,8 @@ def draw_batch(
         raise
     except TookTooLong:
         raise BadValue(
-            f"the function {name} took too long when asked for {asked}: ask for fewer with a "
-            f"smaller batch_size, or allow more time; with {ONE_BY_ONE}, a call that times out "
+            f"the function {name} took too long when asked for {asked}: request fewer with "
+            f"a smaller batch_size, or allow more time; with {ONE_BY_ONE}, a call that times out "
             "counts as an outcome."
         ) from None
     except BaseException as error:  # This includes sys.exit(), which must not end the audit.

@@ -85,7 +85,7 @@ class CommandMechanism(OnHost):
         if not any("{database}" in word for word in words):
             raise BadValue(
                 f"command must have {{database}} in it, but was {self.command!r}: a program that "
-                "does not see the database has nothing to hide."
+                "does not receive the database reveals nothing about it."
             )
         validate.positive_int(workers=self.workers, batch_size=self.batch_size)
         validate.one_of(("outcomes", "error"), special=self.special)
@@ -179,8 +179,8 @@ class CommandMechanism(OnHost):
         )
         if code is None:
             raise ValueError(
-                f"the command {what}, took longer than {self.timeout:g} s: a run may take longer "
-                "with another timeout."
+                f"the command {what}, took longer than {self.timeout:g} s: set a larger timeout "
+                "to allow longer runs."
             )
         if code:
             raise ValueError(f"the command {what}, exited with {code}{_saying(last)}")

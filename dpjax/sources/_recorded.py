@@ -78,8 +78,8 @@ class Recorded(Source):
     kind: ClassVar[str] = "samples"
     asked: ClassVar[tuple[str, str]] = (
         "Recorded outputs for both databases (npy, npz, parquet, csv, tsv, txt, and the last three "
-        "with gzip, as in csv.gz): one file each, multiple files by commas or a pattern, or - for "
-        "standard input.",
+        "with gzip, as in csv.gz): one file each, multiple files as a pattern or with commas, or - "
+        "for standard input.",
         "X Y",
     )
     takes_pairs: ClassVar[bool] = False

@@ -47,7 +47,7 @@ def _refuse_outputs(mechanism: object) -> None:
         raise BadType(
             f"mechanism must be a mechanism or a function, but was the torch module "
             f"{type(mechanism).__name__}: to audit its training, pass a function (database, "
-            f"num_samples) that trains it and returns what is released, as {ON_HOST}, or the "
+            f"num_samples) that trains it and returns the released values, as {ON_HOST}, or the "
             "scores of the canaries of one training, as "
             f"{term('dpjax.OneRun(scores, included)', '--one-run')}."
         )

@@ -260,7 +260,7 @@ def test_where_nothing_exceeds_delta_no_event_has_a_bound_of_0(delta):
     result = audit(noisy, delta=delta)
     assert result.lower_bound == 0 and result.estimate == 0
     if delta == 0.999:
-        assert "no event: nothing exceeds delta" in result.witness.event
+        assert "no event: no difference in probability" in result.witness.event
         assert result.witness.densities == (1, 1)
 
 
