@@ -25,7 +25,7 @@ from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 _REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
-"""Maximum number of characters that a message shows of a text."""
+"""Maximum length of a quoted text in a message, in characters."""
 
 
 class Outputs(NamedTuple):

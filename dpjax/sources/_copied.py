@@ -35,7 +35,8 @@ _DIVISORS = (2, 3, 5, 7, 11, 13)
 """Divisors d for which counts are tested."""
 
 _RATIO = 5.0
-"""Largest ratio of a value's probabilities on the two sides for which a note is improbable."""
+"""Largest ratio of a value's probabilities on the two sides that the probability of a note assumes.
+"""
 
 _ONCE = "Give every output once."
 

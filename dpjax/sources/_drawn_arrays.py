@@ -63,7 +63,7 @@ class DrawnArrays:
         return output
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return a note on the share of outputs outside of the finite space, if there are any."""
+        """Return a note on the share of outputs outside of the finite space, or an empty list."""
         space, region = self._space, self.region
         if not isinstance(space, FiniteSpace) or not isinstance(region, Outcomes):
             return []

@@ -79,7 +79,8 @@ class Held:
     """A recording whose outputs are in memory.
 
     Attributes:
-        outputs: Outputs [n] or [n, d]. The dtype is object if the outputs are of multiple kinds.
+        outputs: Array of outputs, [n] or [n, d]. The dtype is object if the outputs are of multiple
+            kinds.
         name: Name for display.
     """
 

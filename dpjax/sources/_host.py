@@ -60,8 +60,8 @@ class HostMechanism(OnHost):
             numbers of draws if necessary.
         timeout: Maximum duration of one call, in seconds, or None for no limit. A call that takes
             longer than `timeout` is ended. If each call returns one output, a timeout is a separate
-            outcome. Without a timeout, a call that is still running when the time limit expires is
-            an error. C code that never returns to Python cannot be ended.
+            outcome. Without a timeout, a call that is still running when the time limit expires
+            raises an error. C code that never returns to Python cannot be ended.
         restart: Whether to compare outputs from two new processes for the chosen pair. If both
             processes have the same noise, for example because a module sets a fixed seed on import,
             the verdict says so. The comparison needs a picklable function. A function with a

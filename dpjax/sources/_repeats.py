@@ -62,5 +62,5 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:
-    """Return bytes that are equal if and only if the first outputs are equal bit for bit."""
+    """Return the first outputs as bytes, for a comparison bit for bit."""
     return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

@@ -116,7 +116,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _chances_of_ranks(ranks: np.ndarray, distances: list[int]) -> list[float]:
     """Return an approximate p-value for each distance, from sums of products of ranks.
 
-    A large sum over all pairs of outputs at a distance shows dependence.
+    A large sum over all pairs of outputs at a given distance shows dependence.
     """
     centred, found = ranks - ranks.mean(), []
     size, variance = len(ranks), centred.var()

@@ -22,7 +22,7 @@ The probability that independent draws agree on so many values is below 2^-60.
 """
 
 _ORDERED = 2**14
-"""Number of first outputs of a sequence that decide whether the sequence can recur by chance."""
+"""Number of outputs, from the first on, that decide whether a sequence can recur by chance."""
 
 _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
@@ -97,7 +97,7 @@ class SideValues:
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Search a new chunk for the first outputs of the side, and for equal earlier chunks."""
+        """Check whether a new chunk repeats the side's first outputs or an earlier chunk."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()

@@ -79,7 +79,7 @@ class Marked(NamedTuple):
             the streamed layout.
         size: Number of outputs to count per side. If `size` is None, all outputs from `first` up to
             `Opened.num_confirm` are counted.
-        sides: Numbers of outputs from the database and from its neighbor to count, int64 [runs, 2],
+        sides: Numbers of outputs to count from the database and from its neighbor, int64 [runs, 2],
             instead of `size`. Such numbers are valid only if `Opened.shares` is True.
     """
 

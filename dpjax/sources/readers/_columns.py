@@ -7,7 +7,7 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Number of first rows that show whether a column contains row numbers."""
+"""Number of rows, from the first on, in which a column is examined for row numbers."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}

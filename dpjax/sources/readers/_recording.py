@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
 }
 
 _SHOWN = 1000
-"""Maximum number of characters of an error message about a file."""
+"""Maximum length of an error message about a file, in characters."""
 
 _COLUMNS = {
     kind: parquet_columns if kind == ".parquet" else text_columns

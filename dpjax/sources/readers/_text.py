@@ -30,11 +30,10 @@ from dpjax.sources.readers._plain import plain_chunks
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
-"""Maximum number of characters of a chunk. A chunk has at most a sixteenth of this number of
-entries."""
+"""Maximum number of characters in a chunk. A chunk has at most _PART / 16 entries."""
 
 _DIGITS = 60
-"""Maximum number of digits of a number in an error message."""
+"""Maximum length of a quoted number in an error message, in digits."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
