@@ -17,7 +17,7 @@ _SMALL, _LARGE = 16, 22
 """Number of bits in the index of a small hash table, and of a large hash table."""
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""Odd number by which hashes are multiplied to give labels other slots in the next hash table."""
+"""Odd factor of the hashes for the next hash table, in which labels then have other slots."""
 
 _WIDE = 2**24
 """Number of characters, including padding, above which a string array counts as wide."""

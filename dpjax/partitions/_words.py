@@ -54,7 +54,7 @@ class _Words:
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`, to follow the words "the output is not" if `inverted`."""
+        """List the cells of `mask`. If `inverted`, the list follows "the output is not"."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])

@@ -22,8 +22,8 @@ from dpjax.sources._learned import Promise, lay_best
 from dpjax.sources.streams import SEARCH
 
 MANY_PAIRS = 512
-"""Minimum number of pairs for which a compiled call draws for multiple pairs, at the cost of one
-more compilation.
+"""Minimum number of pairs at which multiple pairs share a compiled call, at the cost of one more
+compilation.
 """
 
 

@@ -77,9 +77,9 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     if ranked := _same_ranks(x.leading, y.leading):
         raise ValueError(
             "x and y must be independent of each other, but share draws: the ranks of their first "
-            f"{ranked} outputs are the same in the same order, as if one noise had been added to "
-            "two values. If the mechanism itself sets its seed, its outputs are a function of the "
-            f"data; otherwise, use a different seed for each side. {_ANEW}"
+            f"{ranked} outputs are the same in the same order, as if the same noise had been added "
+            "to two values. If the mechanism itself sets its seed, its outputs are a function of "
+            f"the data; otherwise, use a different seed for each side. {_ANEW}"
         )
 
 

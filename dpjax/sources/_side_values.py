@@ -28,8 +28,8 @@ _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Possible lengths of a side's beginning, a sequence for which later outputs are searched. The
-search uses the shortest beginning that cannot recur by chance.
+"""Possible lengths of a side's beginning. Later outputs are searched for a repetition of the
+shortest beginning that cannot recur by chance.
 """
 
 _RANKED = 512
