@@ -53,7 +53,7 @@ def lay_best(
         return replace(lay(pilots, names, **options), parts=parts)
     first = [part_of(pilot, slice(PILOT)) for pilot in pilots]
     entries = [entry_partition(first, names, column) for column in range(dimension)]
-    others: list[Partition] = [*score_partitions(pilots, folds)]
+    others: list[Partition] = [*score_partitions(pilots, folds, names)]
     if dimension <= _MOST_BOXES:
         # Try boxes directly after the linear score, since events of boxes are as easy to describe.
         others.insert(1, lay(first, names, **options))
