@@ -13,7 +13,7 @@ those of jax's generator.
 
 One Threefry call returns two words of 32 bits. The noise terms of one output, one per query, are
 called the rows of the output, and share words. Each row has a leading word of its own, for the sign
-and the first 31 bits. All rows of an output take their trailing bits from one more word. With
+and the first 31 bits. All rows of an output share one further word for their trailing bits. With
 shared words, k rows need (k + 1) / 2 calls to Threefry instead of k calls. When a noise term is
 compared with a bound, the trailing bits matter only if the leading words of the noise term and of
 the bound are equal. With shared trailing words, the probability that each of two noise terms

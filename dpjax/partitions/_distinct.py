@@ -14,7 +14,7 @@ sample has at most _FEW distinct labels.
 """
 
 _SMALL, _LARGE = 16, 22
-"""Number of bits in the index of a small hash table, and of a large hash table."""
+"""Number of index bits: _SMALL for a small hash table, and _LARGE for a large hash table."""
 
 _FACTOR = 0x9E3779B97F4A7C15
 """Odd factor of the hashes for the next hash table, in which labels then have other slots."""

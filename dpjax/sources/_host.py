@@ -68,8 +68,8 @@ class HostMechanism(OnHost):
             parameter `seed` or `rng` is not compared.
 
     Raises:
-        TypeError: If the function is not callable, if it takes other arguments, or if it
-            cannot be sent to workers.
+        TypeError: If the function is not callable, if it requires other arguments, or if it cannot
+            be sent to workers.
         ValueError: If an option is out of range.
     """
 

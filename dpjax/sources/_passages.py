@@ -96,7 +96,7 @@ class Passages:
 
 
 def _kept(outputs: Words) -> Words:
-    """Return the hashes of the kept windows of a sequence of outputs, in ascending order.
+    """Return the ascending hashes of the windows that are kept for a sequence of outputs.
 
     Args:
         outputs: Hashes of the outputs, uint64 [n].

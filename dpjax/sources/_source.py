@@ -44,7 +44,7 @@ class Request:
         kept: Dict in which the source stores values for later batches of runs.
         block: Number of draws per block, a power of 2, or 0 to derive the block size from the
             numbers of draws.
-        in_order: Whether the audit is sequential. If True, cells are determined anew as outputs
+        in_order: Whether the audit is sequential. If True, cells are determined again as outputs
             arrive, and recorded outputs are counted in order instead of being split at random.
         each: Whether every output is expensive. If True, progress is reported after each output,
             and every output is kept.
@@ -161,7 +161,7 @@ class Opened(AtPairs, Protocol):
 
 
 class OpenedInTurn(Opened, Protocol):
-    """An open source for a sequential audit, which determines cells anew as outputs arrive.
+    """An open source for a sequential audit, which determines cells again as outputs arrive.
 
     Attributes:
         lays_once: Whether the cells do not depend on the outputs, so that `lay_again` is not
@@ -171,7 +171,7 @@ class OpenedInTurn(Opened, Protocol):
     lays_once: bool
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine the cells of a pair anew, from the search set and from fresh outputs.
+        """Determine the cells of a pair again, from the search set and from fresh outputs.
 
         Later calls of `count` use the new cells. The source must be open for a single run with
         `Request.in_order`.

@@ -6,9 +6,9 @@ mechanisms on integers or another lattice, the log ratio of an outcome's probabi
 linear in the outcome, except at a few outcomes. The second differences of log ratios should then
 not exceed their standard errors.
 
-The statistic is the sum of squares of the standardized second differences in disjoint triples of
-adjacent cells, without the largest fifth of the squares. The null distribution is a trimmed sum of
-squares of normals, approximated by a gamma distribution with the asymptotic mean and variance
+The statistic is the sum of the squared standardized second differences in disjoint triples of
+adjacent cells, without the largest fifth of the squares. Its null distribution is that of a trimmed
+sum of squared normals, approximated by a gamma distribution with the asymptotic mean and variance
 (Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 

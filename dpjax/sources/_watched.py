@@ -18,7 +18,7 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of first outputs of a batch that are compared with the first outputs of other batches."""
+"""Numbers of outputs at the start of a batch that are compared with the start of other batches."""
 
 
 class Watched:

@@ -37,7 +37,7 @@ class Streams(Protocol):
         ...
 
     def of_run(self, run: Array) -> "Streams":
-        """Return the streams of one run of a batch, given the index of the run."""
+        """Return the streams of one run in a batch, given the index of the run."""
         ...
 
     def draw(

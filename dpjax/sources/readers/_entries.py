@@ -1,4 +1,4 @@
-"""Conversion of entries of text files and of program outputs to numbers or labels."""
+"""Conversion of text-file entries and program outputs to numbers or labels."""
 
 import re
 from collections.abc import Sequence

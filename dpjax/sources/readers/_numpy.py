@@ -47,7 +47,7 @@ class _Header(NamedTuple):
 
 
 def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield the outputs in an npy file in chunks; see `dpjax.Recording`.
+    """Yield chunks of the outputs in an npy file; see `dpjax.Recording`.
 
     Raises:
         ValueError: If the file is not an npy file, if it is cut short, or if it contains
@@ -76,7 +76,7 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
 
 def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield the outputs in one array of an npz file in chunks.
+    """Yield chunks of the outputs in one array of an npz file.
 
     Args:
         path: Path of the file.

@@ -44,7 +44,7 @@ def _kind_of(path: Path) -> str:
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield the outputs in a text file in chunks; see `dpjax.Recording`.
+    """Yield chunks of the outputs in a text file; see `dpjax.Recording`.
 
     The first line is a header if it contains the name of the column. The first line is also a
     header if the column's entry is not a number in the first line, but a number in the second line.
