@@ -84,7 +84,7 @@ SAID = [
     ),
     (
         (*LAPLACE, "--report", "/proc/x.md"),
-        "report file /proc/x.md cannot be written, since its folder takes no new files: No such "
+        "report file /proc/x.md cannot be written, since its folder accepts no new files: No such "
         "file or directory.",
     ),
     (
