@@ -95,7 +95,7 @@ def versions_of(package: str) -> list[str]:
     """Return all released versions of a package, from oldest to newest.
 
     Raises:
-        ValueError: When the name is malformed, or when the package index does not list the
+        ValueError: If the name is malformed, or if the package index does not list the
             package's versions.
     """
     refuse_unsafe(package)

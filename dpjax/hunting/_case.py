@@ -64,9 +64,9 @@ def read_case(path: str | Path) -> Case:
     folder, which several cases may share.
 
     Raises:
-        ValueError: When the file cannot be run, or when a value that the file sets is missing,
+        ValueError: If the file cannot be run, or if a value that the file sets is missing,
             unknown or out of range.
-        TypeError: When a value that the file sets has the wrong type.
+        TypeError: If a value that the file sets has the wrong type.
     """
     path = Path(path)
     if not path.is_file():

@@ -86,7 +86,7 @@ def serving(case: Case, environment: Environment) -> Iterator[Server]:
     """Start a server of a case, which runs until the end of the context.
 
     Raises:
-        ValueError: When the process ends too early, or when an output takes too long.
+        ValueError: If the process ends too early, or if an output takes too long.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
     with subprocess.Popen(
@@ -142,7 +142,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
     """Open a record; the context's value is (head, functions that replay the draws).
 
     Raises:
-        ValueError: When the record is damaged, or when it has fewer draws than the audit needs, for
+        ValueError: If the record is damaged, or if it has fewer draws than the audit needs, for
             example because another version of dpjax wrote the record.
     """
     failures: list[str] = []

@@ -42,7 +42,7 @@ def environment_of(
         dependencies: Whether the release's declared dependencies are installed, too.
 
     Raises:
-        ValueError: When a specification is malformed, or when the release cannot be installed.
+        ValueError: If a specification is malformed, or if the release cannot be installed.
     """
     for each in (spec, *requires):
         refuse_unsafe(each)

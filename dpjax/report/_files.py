@@ -14,10 +14,10 @@ def check_report_path(path: str | Path) -> Path:
     """Validate the path of a report, before a long computation starts.
 
     Raises:
-        ValueError: When the path ends in neither .html nor .md.
-        OSError: When the folder of the report does not exist, or when no file can be written to the
+        ValueError: If the path ends in neither .html nor .md.
+        OSError: If the folder of the report does not exist, or if no file can be written to the
             folder.
-        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
     """
     path = Path(path)
     if path.suffix.lower() not in KINDS:
@@ -38,7 +38,7 @@ def render(page: Page, kind: str) -> str:
         The content of the report's file.
 
     Raises:
-        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
     """
     needs("reports", "report", "jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -104,7 +104,7 @@ def result_of_page(text: str) -> str:
         text: The page.
 
     Raises:
-        ValueError: When the page does not contain exactly one result.
+        ValueError: If the page does not contain exactly one result.
     """
     if text.count(OPENING) != 1:
         raise ValueError("the page is not a dpjax report: it holds no result.")

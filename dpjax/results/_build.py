@@ -122,7 +122,7 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
         terms: Terms of the audit.
 
     Raises:
-        ValueError: When the evidence allows no bound on the level of the notion.
+        ValueError: If the evidence allows no bound on the level of the notion.
     """
     asked = terms.own_confidence, terms.num_claims, terms.claimed, terms.distance
     found = counted.state(terms.notion, *asked)

@@ -46,9 +46,9 @@ class AuditResult(Parts, Shown):
             The lower bound, the estimate and, if the notion is a curve, the columns of the curve.
 
         Raises:
-            ValueError: When the evidence is the count of a single event, chosen for another notion,
-                or when the method counted no events.
-            TypeError: When `notion` is not a notion of dpjax.
+            ValueError: If the evidence is the count of a single event, chosen for another notion,
+                or if the method counted no events.
+            TypeError: If `notion` is not a notion of dpjax.
         """
         if not isinstance(notion, Notion):
             raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
@@ -75,7 +75,7 @@ class AuditResult(Parts, Shown):
         """Read a result from text that `to_json` wrote.
 
         Raises:
-            ValueError: When the text is not a result that `to_json` wrote.
+            ValueError: If the text is not a result that `to_json` wrote.
         """
         try:
             content = json.loads(text)
@@ -120,8 +120,8 @@ class AuditResult(Parts, Shown):
             path: Path of the file, which ends in .html if the file is a page.
 
         Raises:
-            FileNotFoundError: When the file does not exist.
-            ValueError: When the path is not a file, or when the file is too large or has no result.
+            FileNotFoundError: If the file does not exist.
+            ValueError: If the path is not a file, or if the file is too large or has no result.
         """
         path = Path(path)
         text = read_document("result file", path)

@@ -24,8 +24,8 @@ def subject_from_plain(content: object, database: object, trust: Trust) -> Sourc
         trust: Modules that may be imported, and whether programs may be run.
 
     Raises:
-        ValueError: When the subject is not permitted, is not known, or cannot be restored.
-        TypeError: When `content` has the wrong form.
+        ValueError: If the subject is not permitted, is not known, or cannot be restored.
+        TypeError: If `content` has the wrong form.
     """
     options = validate.check_table("the recipe's subject", content)
     kind = options.pop("kind", None)

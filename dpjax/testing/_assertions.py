@@ -100,10 +100,10 @@ def assert_private(
         smallest true epsilon at which the audit would likely have refuted the claim.
 
     Raises:
-        AssertionError: When the mechanism violates the claim, or when its recorded outputs do not
+        AssertionError: If the mechanism violates the claim, or if its recorded outputs do not
             look like independent draws. The message shows the witness and code that repeats the
             audit.
-        ValueError, TypeError: When `dpjax.audit` rejects an argument, or when both sizes and
+        ValueError, TypeError: If `dpjax.audit` rejects an argument, or if both sizes and
             `seconds` are given.
     """
     __tracebackhide__ = True
@@ -135,9 +135,9 @@ def assert_not_private(
         Result of the audit.
 
     Raises:
-        AssertionError: When the claim was not refuted, or when the outputs are doubtful. The
+        AssertionError: If the claim was not refuted, or if the outputs are doubtful. The
             message says how far the claim was from being refuted.
-        ValueError, TypeError: When `assert_private` would reject an argument.
+        ValueError, TypeError: If `assert_private` would reject an argument.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_not_private", options, Options.__annotations__)
@@ -171,9 +171,9 @@ def audit_in_test(
             is no claim.
 
     Raises:
-        ValueError: When `dpjax.audit` rejects an argument, or when both sizes and `seconds` are
+        ValueError: If `dpjax.audit` rejects an argument, or if both sizes and `seconds` are
             given.
-        TypeError: When `dpjax.audit` rejects the type of an argument, or when an option such as
+        TypeError: If `dpjax.audit` rejects the type of an argument, or if an option such as
             `epsilon` is given, which the function does not accept.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)

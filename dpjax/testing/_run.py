@@ -63,7 +63,7 @@ def run(asked: Asked) -> AuditResult:
     """Run an audit; in a pytest run with the plugin, add a row to the session's table.
 
     Raises:
-        ValueError, TypeError: When `dpjax.audit` rejects an argument, or when both sizes and
+        ValueError, TypeError: If `dpjax.audit` rejects an argument, or if both sizes and
             seconds are given.
     """
     if asked.seconds is not None:
@@ -114,7 +114,7 @@ def _pairs_of(source: Source, asked: Asked) -> object:
     """Return the given pairs or, for a space of neighbors, the best pairs of the space.
 
     Raises:
-        ValueError: When the databases of every pair are equal, so that any mechanism would pass.
+        ValueError: If the databases of every pair are equal, so that any mechanism would pass.
     """
     terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
     pairs, _ = pairs_to_audit(source, asked.pairs, terms)
@@ -202,7 +202,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
     """Return the default method of the source; the method `Events` gets the given sizes.
 
     Raises:
-        ValueError: When numbers of draws or a region are given, but the method is not `Events`.
+        ValueError: If numbers of draws or a region are given, but the method is not `Events`.
     """
     if source.usual_method == Events.name:
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)

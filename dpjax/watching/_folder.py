@@ -22,7 +22,7 @@ class Folder:
             columns have no names.
 
     Raises:
-        ValueError: When the path is not a folder.
+        ValueError: If the path is not a folder.
     """
 
     def __init__(self, path: Path, columns: tuple[Column, Column] = (None, None)):
@@ -37,7 +37,7 @@ class Folder:
         The arrays x and y hold the outputs at the database and at its neighbor.
 
         Raises:
-            ValueError: When a file cannot be read, or when it lacks one of the columns.
+            ValueError: If a file cannot be read, or if it lacks one of the columns.
         """
         for path in sorted(self._path.iterdir(), key=lambda path: path.name):
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():

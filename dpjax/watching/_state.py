@@ -55,7 +55,7 @@ class State:
         """Write the state to a file, which is never left incomplete.
 
         Raises:
-            OSError: When the state file cannot be written.
+            OSError: If the state file cannot be written.
         """
         content = {
             "watch": _FORMAT,
@@ -74,8 +74,8 @@ class State:
         """Read a state from a file that `write` wrote.
 
         Raises:
-            ValueError: When the file is damaged, was changed, or is not the state of a watch.
-            OSError: When the state file cannot be read.
+            ValueError: If the file is damaged, was changed, or is not the state of a watch.
+            OSError: If the state file cannot be read.
         """
         refuse_endless("state", path)
         try:

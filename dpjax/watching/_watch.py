@@ -98,10 +98,10 @@ class Watch:
             Whether the chunk was taken for the first time.
 
         Raises:
-            ValueError: When the chunk is out of order, when another chunk was taken under its name,
-                when the same chunk was taken under another name, or when the chunk repeats a long
+            ValueError: If the chunk is out of order, if another chunk was taken under its name,
+                if the same chunk was taken under another name, or if the chunk repeats a long
                 sequence of outputs.
-            TypeError: When the chunk's outputs are of another kind than earlier outputs.
+            TypeError: If the chunk's outputs are of another kind than earlier outputs.
         """
         taken = self.state.taken
         # Numbers have nine digits, so that the names of chunks sort in the order of the numbers.
@@ -260,10 +260,10 @@ def watch(
         doubtful.
 
     Raises:
-        ValueError: When a chunk is out of order, has changed, was taken under another name, or
-            repeats a long sequence of outputs; or when the state file is damaged, or was written
+        ValueError: If a chunk is out of order, has changed, was taken under another name, or
+            repeats a long sequence of outputs; or if the state file is damaged, or was written
             with other arguments or versions.
-        TypeError: When outputs are of another kind than earlier outputs, or when an argument has
+        TypeError: If outputs are of another kind than earlier outputs, or if an argument has
             the wrong type.
     """
     terms = {

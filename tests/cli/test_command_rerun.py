@@ -85,7 +85,7 @@ def test_another_bound_is_said(run, folder):
     content["statement"]["lower_bound"] += 0.5
     (folder / "a.json").write_text(json.dumps(content))
     done = run("rerun", "a.json")
-    assert done.exit_code == 0 and "A different bound than in a.json: " in done.error
+    assert done.exit_code == 0 and "A different bound from that in a.json: " in done.error
 
 
 @pytest.fixture(scope="module")
