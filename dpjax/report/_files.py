@@ -1,4 +1,4 @@
-"""Rendering of reports, and validation of their paths."""
+"""Rendering of reports, and validation of report paths."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ KINDS = (".html", ".md")
 
 
 def check_report_path(path: str | Path) -> Path:
-    """Validate the path of a report, before a long computation starts.
+    """Validate the path of a report before a long computation starts.
 
     Raises:
         ValueError: If the path ends in neither .html nor .md.
@@ -60,18 +60,18 @@ def render(page: Page, kind: str) -> str:
 
 
 class _Code(str):
-    """JSON or a command, which may have several lines."""
+    """JSON or a command, which may have multiple lines."""
 
     __slots__ = ()
 
 
 def _code(text: str) -> _Code:
-    """Escape each `<` as JSON does, so that the text contains no HTML tag."""
+    """Escape each `<` as in JSON strings, so that the text contains no HTML tag."""
     return _Code(text.replace("<", r"\u003c"))
 
 
 def _in_html(value: object) -> object:
-    """Escape control characters; jinja2 escapes all other special characters."""
+    """Escape control characters; jinja2 escapes other special characters."""
     return neutral(value) if type(value) is str else value
 
 

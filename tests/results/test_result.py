@@ -350,7 +350,7 @@ def test_a_recipe_holds_all_pairs_or_none():
 
 def test_a_caption_without_a_curve_tells_the_level(results):
     result = results["events"]
-    assert outputs_caption(result).startswith("Above: the outputs of the search set")
+    assert outputs_caption(result).startswith("Above: the outputs in the search set")
     bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
     level = f"epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
     assert outputs_caption(bare) == level
@@ -409,7 +409,7 @@ def test_subjects_that_are_none_are_refused(results, subject):
 
 
 def test_only_notions_are_asked_for(results):
-    with pytest.raises(TypeError, match="notion must be a notion of dpjax, but was 'gdp'"):
+    with pytest.raises(TypeError, match="notion must be a dpjax notion, but was 'gdp'"):
         results["events"].bound("gdp")
 
 
