@@ -80,7 +80,7 @@ def claimed(result: Parts) -> list[str]:
         said = [f"The claim is that {result.level} of {result.mechanism} is at most {claim:g}."]
     if distance > 1:
         said.append(
-            f"The claim is about databases that differ in one record. The databases of each pair "
+            "The claim is about databases that differ in one record. The databases of each pair "
             f"differ in {distance} records, and every bound on this page is converted to databases "
             "that differ in one record."
         )
