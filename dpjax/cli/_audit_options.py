@@ -38,7 +38,7 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
-"""Names of sources for which the user gives no pairs of databases, such as recorded outputs."""
+"""Names of sources for which the user passes no pairs of databases, such as recordings."""
 
 _USUAL = [
     f"{source.usual_method} for {option_of(source.name)}"
@@ -66,7 +66,7 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Python type and parser for the value of an option, by the annotation of the option's field."""
+"""Map from the annotation of an option's field to the Python type and parser of its value."""
 
 
 def _in_panel(row: Row) -> Row:
@@ -91,8 +91,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     """Return the table row of an option that one or more classes declare.
 
     Args:
-        fields: Fields that declare the option, by the command-line name of the class that contains
-            the field. The first field with a help text determines the option's type, flag and
+        fields: Map from the command-line name of a class to the field of this class that declares
+            the option. The first field with a help text determines the option's type, flag and
             metavar.
     """
     first = next(field for field in fields.values() if field.help)
@@ -204,7 +204,7 @@ _ROWS: Table = {
     "num_claims": option(
         int, "Number of audits whose bounds hold together with the stated confidence. Default: 1."
     ),
-    "key": option(int, "Seed of all draws; the same key gives the same result. Default: 0."),
+    "key": option(int, "Seed for all draws; the same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
     "report": REPORT,
     "junit": JUNIT,
@@ -230,7 +230,7 @@ _ROWS: Table = {
     ),
     "column": option(
         list[str],
-        "The column of the outputs, by name or number from 0; several columns, separated by "
+        "The column of the outputs, by name or number from 0; multiple columns, separated by "
         "commas, form a vector.",
         metavar="NAME,...",
         owners=("samples",),
@@ -243,7 +243,8 @@ _ROWS: Table = {
     ),
     "resume": option(
         Path,
-        "File of a sequential audit to continue: the JSON that `--json` printed, or the report. "
+        "File with the sequential audit to continue: the JSON that `--json` printed, or the "
+        "report. "
         "The claim, the key and other terms stay the same.",
         owners=("sequential",),
     ),

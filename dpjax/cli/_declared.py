@@ -1,4 +1,4 @@
-"""Options declared on the fields of dataclasses, read from source code without importing it.
+"""Command-line options that dataclass fields declare, read from source code without imports.
 
 To read the options with `dataclasses.fields`, the command line would have to import the classes and
 all of their dependencies, which takes longer than printing the help.
@@ -37,8 +37,8 @@ class Declared(NamedTuple):
             name.
         title: First line of the class's docstring.
         required: Names of the fields that have no default.
-        options: Options that the class declares, in order. If the class declares no options, the
-            options of its base classes.
+        options: Options that the class declares, in order. If a class declares no options,
+            `options` contains the options of its base classes.
         bounded: Whether the class is a method that gives a lower bound.
         asked: Help text and metavar of the option that selects the source, or two empty strings if
             no option selects the source.
@@ -92,7 +92,7 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
 
 @cache
 def declared(module: str, name: str) -> Declared:
-    """Return what a class declares."""
+    """Return the options and other facts that a class declares."""
     source = _source(module)
     start = next((each for each in _CLASS.finditer(source) if each[1] == name), None)
     if start is None:

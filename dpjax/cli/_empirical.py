@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""Map from a parameter of the command to the argument of `calibrate_noise` that it sets."""
+"""Map from parameters of the command to the arguments of `calibrate_noise` that they set."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
@@ -59,7 +59,7 @@ TABLE: Table = {
         default="error",
         choices=("error", "drop"),
     ),
-    "noise": option(float, "Also calibrate noise that reaches this epsilon."),
+    "noise": option(float, "Also find the scale of noise that is sufficient for this epsilon."),
     "noise_kind": option(str, "With --noise: kind of noise, laplace (default) or deconvolution."),
     "noise_rule": option(
         str,

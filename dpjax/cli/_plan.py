@@ -83,7 +83,7 @@ def _planned(given: Given) -> "Plan":
         if given["lipschitz"] is None:
             raise ValueError(
                 "one assumption must be given: --lipschitz for outputs in an interval, or "
-                "--num-outputs and --least-probability for finitely many."
+                "--num-outputs and --least-probability for finitely many outputs."
             )
         return plan_intervals(**intervals, inputs=_inputs(given), **asked)
     if intervals or chosen(given, _INPUTS):

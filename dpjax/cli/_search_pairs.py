@@ -50,7 +50,7 @@ def command(**given: Value) -> None:
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]
     if len(sources) != 1:
-        raise ValueError("name either a mechanism or --function to search its pairs.")
+        raise ValueError("to search pairs, name either a mechanism or --function.")
     if written.get("out") is not None:
         from dpjax.core.files import refuse_unwritable
 

@@ -50,7 +50,7 @@ class Stop:
 def stopping_on_signals() -> Iterator[Stop]:
     """Within the context, record the first termination signal and continue.
 
-    A second termination signal has the same effect as without the context.
+    A second termination signal is handled as it would be outside the context.
     """
     stop = Stop()
 

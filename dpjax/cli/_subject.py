@@ -47,7 +47,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         if values:
             raise ValueError(
                 f"--{next(iter(values)).replace('_', '-')} is an option of each member of a "
-                "family: set its value in the function that makes the members."
+                "family: set its value in the function that creates the members."
             )
         return named, pairs
     make: Value = SOURCES[source]

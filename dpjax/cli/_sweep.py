@@ -73,7 +73,7 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> int:
-    """Compute the missing runs of a sweep, block by block; you can interrupt it at any time.
+    """Compute the missing runs of a sweep, block by block; the command may be interrupted.
 
     On ctrl-c, SIGTERM or SIGHUP, the command stores the current block and exits; a second signal
     ends the command immediately. To resume the sweep, run the same command again. The exit code is

@@ -103,7 +103,7 @@ def written_of(given: Given) -> dict[str, Value]:
 
 
 def chosen(given: Given, names: Iterable[str]) -> dict[str, Value]:
-    """Return the values of the named parameters, without parameters that were not given."""
+    """Return the values of the named parameters, except parameters that were not given."""
     return {name: given[name] for name in names if given.get(name) is not None}
 
 

@@ -48,7 +48,8 @@ TABLE: Table = {
     ),
     "discrete": option(
         bool,
-        "Kind of the outputs; detected by default.",
+        "Whether every number is a separate outcome, or numbers are continuous; detected by "
+        "default.",
         "--discrete/--continuous",
         default=None,
     ),

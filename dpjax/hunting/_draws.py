@@ -55,7 +55,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Send a database to the process and return its answer; without answer, raise."""
+        """Send a database to the process and return the answer; raise if there is no answer."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # If a call hangs, kill its process.
@@ -72,7 +72,7 @@ class Server:
         if not line:
             self.failure = self.failure or (
                 "the process of the release ended, or gave no output within "
-                f"{self._longest:g} s, at the database {request[:80]}"
+                f"{self._longest:g} s, for the database {request[:80]}"
             )
             # Any exception other than KeyboardInterrupt would count as an output.
             raise KeyboardInterrupt(self.failure)

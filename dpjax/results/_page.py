@@ -206,9 +206,9 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
 
 
 _CAPTIONS = {
-    "profile": "For each epsilon, a delta that is refuted.",
+    "profile": "For each epsilon, a lower bound on delta.",
     "errors": "For each rate of false alarms, an upper bound on the best test's rate of misses.",
-    "divergences": "For each order, a Renyi divergence that is refuted.",
+    "divergences": "For each order, a lower bound on the Renyi divergence.",
 }
 
 

@@ -36,7 +36,7 @@ class Conclusion(Statement):
     """A statement with its verdict on the claim.
 
     Attributes:
-        level: Name of the quantity that is bounded, such as "epsilon".
+        level: Name of the bounded quantity, such as "epsilon".
         claim: Claimed level, points of the claimed curve, or None if there is no claim.
         confidence: Confidence with which the bounds of all `num_claims` audits hold jointly.
         num_claims: Number of audits whose bounds hold jointly.

@@ -109,7 +109,7 @@ class AuditResult(Parts, Shown):
             str(found)
             return found
         except Exception as error:  # Untrusted text may raise any exception.
-            raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
+            raise ValueError(f"text is not a dpjax audit result: {error!r}.") from error
 
     @classmethod
     def from_file(cls, path: str | Path) -> "AuditResult":

@@ -56,7 +56,7 @@ def _plain_side(stacked: object) -> object:
 
 
 def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
-    """Restore pairs from what `pairs_to_plain` returned, or from a list of (database, neighbor).
+    """Restore pairs from the output of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:
         content: Nested lists and numbers.
@@ -79,7 +79,7 @@ def _region_to_plain(region: Region) -> JsonObject:
 
 
 def _region_from_plain(content: object) -> object:
-    """Restore a region from what `_region_to_plain` returned; return other content unchanged."""
+    """Restore a region from the output of `_region_to_plain`; return other content unchanged."""
     if not isinstance(content, Mapping):
         return content
     if "outcomes" in content:
@@ -114,14 +114,14 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
 
 def notion_from_plain(content: JsonObject) -> Notion:
-    """Restore a notion from what `notion_to_plain` returned, or from what a user wrote."""
+    """Restore a notion from the output of `notion_to_plain`, or from a table by a user."""
     options = dict(content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 
 
 def options_from_plain(kind: type[Options], content: JsonObject) -> Options:
-    """Restore a method or notion from `options_to_plain`, or from what a user wrote."""
+    """Restore a method or notion from the output of `options_to_plain`, or from a user's table."""
     check_names(kind.__name__, content, tuple(f.name for f in fields(kind)))
     content = dict(content)
     if "bandwidth" in content:

@@ -1,4 +1,4 @@
-"""The audit of an assertion, whose size is given, limited by time, or the default."""
+"""Audits for assertions, with given sizes, a time limit, or the default size."""
 
 import time
 from collections.abc import Sized
@@ -114,7 +114,7 @@ def _pairs_of(source: Source, asked: Asked) -> object:
     """Return the test's pairs; if `pairs` is a space of neighbors, return the best pairs in it.
 
     Raises:
-        ValueError: If the databases of every pair are equal, so that any mechanism would pass.
+        ValueError: If the two databases of every pair are equal, so that any mechanism would pass.
     """
     terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
     pairs, _ = pairs_to_audit(source, asked.pairs, terms)

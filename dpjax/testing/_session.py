@@ -101,7 +101,7 @@ class Session:
         self._new_to_come = sum(test not in self.known for test in tests) / num_processes
 
     def begin(self, test: str) -> None:
-        """Begin a test, whose audits share the time that earlier tests did not use."""
+        """Begin a test; time that earlier tests did not use is shared by all remaining tests."""
         self._test = test
         self._usual = self._made.total() / len(self._made) if self._made else 1.0
         if test in self.known:

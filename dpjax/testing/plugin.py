@@ -21,7 +21,7 @@ PROPERTY = "dpjax_audit"
 """Name of the test property that contains an audit as JSON; `--junitxml` writes it."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache; its value stores, for each test, the number of audits and their time."""
+"""Key in pytest's cache for the number of audits of each test and their minimum time."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
 """Keys in a pytest-xdist worker's output for the counts of unended audits and failed threads."""
@@ -47,8 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Total time in seconds for all dpjax audits in this run. Each audit gets an equal "
         "share of the time and makes as many draws as fit in its share. Each test is expected to "
         "make as many audits as in its last run (from pytest's cache), or one audit if the test is "
-        "new. The budget does not change the arguments num_samples=, num_confirm= and seconds=, "
-        "but the time of such audits counts.",
+        "new. Audits with num_samples=, num_confirm= or seconds= keep these settings, but their "
+        "time counts against the budget.",
     )
 
 

@@ -34,8 +34,8 @@ class State:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
         taken: Accepted chunks, in the order of arrival.
         kind: Kind of the outputs in words, or None if no outputs have arrived.
-        held: Outputs of each side that are kept in memory: the first `LAYING` outputs, which
-            determine the cells, and outputs that are not yet counted.
+        held: Outputs of each side that are kept in memory: the first 4,096 outputs (`LAYING`),
+            which determine the cells, and outputs that are not yet counted.
         gone: Number of outputs per side that were counted and then discarded. In the order of
             arrival, these outputs lie between the first outputs and the uncounted outputs.
         result: Current result, or None if too few outputs for the first cells have arrived.

@@ -148,7 +148,7 @@ class Watch:
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
-        """Add a chunk's hashes to the passages; raise if the chunk repeats a long sequence."""
+        """Return all hashes of short sequences, including the chunk's; raise if outputs repeat."""
         number = len(self.state.taken)
         passages, first = self.state.passages.after(number, chunk.hashes)
         if first is None:
@@ -301,7 +301,7 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
-    """Keep the first `LAYING` outputs, which determine the cells; drop the next `dropped`."""
+    """Drop `dropped` counted outputs, but keep the first `LAYING`, which determine the cells."""
     assert held is not None
     return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 

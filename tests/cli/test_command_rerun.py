@@ -132,8 +132,8 @@ def test_what_a_file_may_not_do(refused, tmp_path, content, change, message):
     [
         ("a.html", "<p>no report", "it contains no result"),
         ("a.html", 2 * '<pre id="dpjax-result" data-copy>{}</pre>', "it contains no result"),
-        ("a.html", '<pre id="dpjax-result" data-copy>{}</pre>', "not an audit result"),
-        ("a.json", "[]", "not an audit result"),
+        ("a.html", '<pre id="dpjax-result" data-copy>{}</pre>', "not a dpjax audit result"),
+        ("a.json", "[]", "not a dpjax audit result"),
         ("a.json", " " * (2**24 + 1), "too many bytes"),
         ("none.json", None, "does not exist"),
     ],
