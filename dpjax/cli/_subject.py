@@ -61,7 +61,7 @@ def _built_in(written: Given) -> "Mechanism":
     name = written["mechanism"]
     if Path(name).is_file() and name not in CATALOGUE:
         raise ValueError(
-            f"{name} is a file, not a mechanism: audit outputs recorded at two databases with "
+            f"{name} is a file, not a mechanism: to audit recorded outputs of two databases, use "
             "--samples X Y."
         )
     cls = find_mechanism(name)

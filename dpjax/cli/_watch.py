@@ -38,12 +38,12 @@ TABLE: Table = {
     "column": option(
         str,
         "The column of the outputs for the database; multiple columns, separated by commas, form "
-        "a vector. Default: x, and 0 in npy files.",
+        "a vector. Default: x, or 0 in npy files.",
         metavar="NAME,...",
     ),
     "column_y": option(
         str,
-        "The column of the outputs for the neighbor. Default: y, and 1 in npy files.",
+        "The column of the outputs for the neighbor. Default: y, or 1 in npy files.",
         metavar="NAME,...",
     ),
     "discrete": option(

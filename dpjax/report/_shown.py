@@ -50,7 +50,7 @@ class Shown(ABC):
         """Return the page that `report` writes to `path`, and the content of additional files."""
 
     def _small_figure(self) -> "Figure":
-        """Return a figure for a notebook, which must be fast to draw."""
+        """Return a figure that is fast to draw, for a notebook."""
         return self._figure()
 
     def to_json(self, indent: int | None = 2) -> str:

@@ -48,8 +48,8 @@ class Finding:
         statement: Statement with its verdict, made by `conclude`.
         evidence: Counts and numbers of draws.
         notes: Further notes for readers of the result.
-        witness: Pair with the largest loss found, and its event or output; None if the method has
-            no pairs.
+        witness: Pair for which the audit found the largest privacy loss, with its event or output;
+            None if the method has no pairs.
         pairs: Pairs that were compared, or None if the method has no pairs.
     """
 

@@ -65,14 +65,14 @@ class Conclusion(Statement):
 
 @dataclass(frozen=True)
 class Witness:
-    """The pair with the largest loss found, and the event or output with this loss.
+    """The pair for which an audit found the largest privacy loss, with its event or output.
 
     Attributes:
         pair: Label of the pair.
         database: Database of the pair, as nested lists or as text.
         neighbor: Neighbor of the database, in the same form.
-        output: Output or event with the largest loss: an event in words, an outcome, a float, a
-            list of floats, or None for histograms.
+        output: Output or event with the largest privacy loss: an event in words, an outcome, a
+            float, a list of floats, or None for histograms.
         densities: Estimated densities or probabilities of the output, at the database and at the
             neighbor, from the confirmation set and before the floor is applied; None for
             histograms.
@@ -206,8 +206,8 @@ class Parts:
 
     Attributes:
         statement: Bounds, estimate, claim and verdict.
-        witness: Pair with the largest loss found, and its event or output; None if there are no
-            pairs.
+        witness: Pair for which the audit found the largest privacy loss, with its event or output;
+            None if there are no pairs.
         evidence: Counts and numbers of draws.
         recipe: Subject, method, notion, pairs and key of the audit as JSON values, for
             `dpjax.rerun`. The subject is None if it cannot be imported by name.

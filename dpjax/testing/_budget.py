@@ -16,10 +16,10 @@ _SEARCH_SHARE = 0.4
 """Share of all draws used for the search; the other draws form the confirmation set."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum draws per side for the search and for the confirmation, and maximum for both."""
+"""Limits on draws per side: minimum for the search, minimum for the confirmation, maximum."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""Minimum draws in an audit, and in its first pilot, if JAX does not compile the audit."""
+"""Minimum number of draws in an audit and in its first pilot, if the audit is not compiled."""
 
 _GROWTH, _USED = 20, 0.85
 """Limits on the size of an audit after its pilots, which are smaller audits.

@@ -30,7 +30,9 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
         "confidence": repr(result.confidence),
         "key": _key(result.recipe["key"]),
     }
-    open_ones = [f"{name} = ...  # of the test" for name, text in arguments.items() if text is None]
+    open_ones = [
+        f"{name} = ...  # as in the test" for name, text in arguments.items() if text is None
+    ]
     setting = setting if isinstance(result.recipe["key"], int) else ["import jax", *setting]
     lines = ["import dpjax", *setting, f"subject = {made}", *open_ones]
     written = [f"    {name}={text or name}" for name, text in arguments.items()]
@@ -71,13 +73,13 @@ def _mechanism(mechanism: object) -> tuple[list[str], str]:
         )
         if plain and _importable(kind):
             return [f"from {kind.__module__} import {kind.__name__}"], call
-        return [], f"...  # the {call} of the test"
+        return [], f"...  # the {call} in the test"
     if drawn and _importable(mechanism):
         name = getattr(mechanism, "__qualname__", "")
         return [f"from {mechanism.__module__} import {name}"], name
     if getattr(mechanism, "__name__", "") == "<lambda>":
         return [], f"...  # {name_of_function(mechanism)}"
-    return [], f"...  # the {getattr(mechanism, '__qualname__', kind.__name__)} of the test"
+    return [], f"...  # the {getattr(mechanism, '__qualname__', kind.__name__)} in the test"
 
 
 def _importable(thing: object) -> bool:

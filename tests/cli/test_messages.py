@@ -74,8 +74,8 @@ SAID = [
     ),
     (
         ("audit", "t.csv"),
-        "t.csv is a file, not a mechanism: audit outputs recorded at two databases with "
-        "--samples X Y.",
+        "t.csv is a file, not a mechanism: to audit recorded outputs of two "
+        "databases, use --samples X Y.",
     ),
     # A folder in which nothing can be written.
     (
