@@ -32,7 +32,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
         Pairs, in the order of the records.
 
     Raises:
-        ValueError: When `database` is not a vector, or when all of its records are 0.
+        ValueError: If `database` is not a vector, or when all of its records are 0.
 
     References:
         Dwork, Roth (2014), Definition 2.4 (neighbors at distance one).
@@ -60,7 +60,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
         own.
 
     Raises:
-        ValueError: When `database` or `domain` is not a vector, or when the domain contains no
+        ValueError: If `database` or `domain` is not a vector, or when the domain contains no
             other value for any record.
 
     References:
@@ -95,7 +95,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         Pairs of numbers, of which the first is the smaller.
 
     Raises:
-        ValueError: When `low` is not below `high`, or when all points are more than `distance`
+        ValueError: If `low` is not below `high`, or when all points are more than `distance`
             apart.
 
     References:
@@ -131,7 +131,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
         entry that differs.
 
     Raises:
-        ValueError: When `database` is not in {0,1}^d, or when there would be more than 2^20 pairs.
+        ValueError: If `database` is not in {0,1}^d, or when there would be more than 2^20 pairs.
 
     References:
         Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.
@@ -174,7 +174,7 @@ def random_answers(
         `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.
 
     Raises:
-        ValueError: When a number of pairs or queries is below 1, or `low` is not below `high`.
+        ValueError: If a number of pairs or queries is below 1, or `low` is not below `high`.
 
     References:
         Ding, Wang, Wang, Zhang, Kifer (2018), section 5 (query answers of sensitivity 1).

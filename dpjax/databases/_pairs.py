@@ -36,10 +36,10 @@ class Pairs:
         labels: Names of the B pairs, by default "pair 0", "pair 1" and so on.
 
     Raises:
-        ValueError: When the sides differ in length, when there is no pair, when a value is not
+        ValueError: If the sides differ in length, when there is no pair, when a value is not
             finite, or when the cast to jax's float type changes the distance between the two sides
             of a pair.
-        TypeError: When the databases do not consist of numbers.
+        TypeError: If the databases do not consist of numbers.
     """
 
     database: Any
@@ -89,8 +89,8 @@ class Pairs:
         """Return `pairs` as `Pairs`; stack the databases of a list of (database, neighbor).
 
         Raises:
-            TypeError: When `pairs` is neither `Pairs` nor a list of (database, neighbor).
-            ValueError: When the databases cannot be stacked into `Pairs`.
+            TypeError: If `pairs` is neither `Pairs` nor a list of (database, neighbor).
+            ValueError: If the databases cannot be stacked into `Pairs`.
         """
         if isinstance(pairs, Pairs):
             return pairs
@@ -107,7 +107,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     """Validate a list of (database, neighbor), and return the list without changing the databases.
 
     Raises:
-        TypeError: When an entry of the list is not a pair; the message names the first such entry.
+        TypeError: If an entry of the list is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):

@@ -22,7 +22,7 @@ def query_patterns(num_queries: int) -> Pairs:
         Ten pairs; the answers of each side have shape [10, k].
 
     Raises:
-        ValueError: When `num_queries` is below 2 or above the limit `sizes`.
+        ValueError: If `num_queries` is below 2 or above the limit `sizes`.
 
     References:
         Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The three pairs that are not

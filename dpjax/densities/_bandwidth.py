@@ -212,8 +212,8 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     """Return a rule, given a rule, the name of a rule, or a fixed bandwidth.
 
     Raises:
-        ValueError: When `bandwidth` is an unknown name, or a number that is not above 0.
-        TypeError: When `bandwidth` is not a rule, a name or a number.
+        ValueError: If `bandwidth` is an unknown name, or a number that is not above 0.
+        TypeError: If `bandwidth` is not a rule, a name or a number.
     """
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)

@@ -60,7 +60,7 @@ def truncated_kde(
         Densities of shape [p].
 
     Raises:
-        ValueError: When shapes disagree, when a value is not finite, or when there are fewer than
+        ValueError: If shapes disagree, when a value is not finite, or when there are fewer than
             two samples; when samples are constant on an axis and `bandwidth` is a rule; when d > 1
             and the method is "binned"; or when the lattice is too coarse for the bandwidth.
 
@@ -112,8 +112,8 @@ def truncated_frequencies(
         Frequencies of shape [num_categories].
 
     Raises:
-        ValueError: When `samples` is empty or not a vector.
-        TypeError: When the samples are not integers.
+        ValueError: If `samples` is empty or not a vector.
+        TypeError: If the samples are not integers.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.
@@ -153,8 +153,8 @@ def direct_density(
         Densities [p].
 
     Raises:
-        TypeError: When the estimate is differentiated, or when the bandwidth is not a number.
-        ValueError: When shapes disagree, when an argument is empty or not finite, or when the
+        TypeError: If the estimate is differentiated, or when the bandwidth is not a number.
+        ValueError: If shapes disagree, when an argument is empty or not finite, or when the
             bandwidth is not above 0. Traced values are not validated: a sample that is NaN or
             infinite adds nothing to the sum but is included in n, which lowers all densities.
 
@@ -202,8 +202,8 @@ def binned_density(
         Densities [p] >= 0, by cubic interpolation between nodes.
 
     Raises:
-        TypeError: When the estimate is differentiated, or when the bandwidth is not a number.
-        ValueError: When an argument is not one-dimensional, is empty or is not finite, when the
+        TypeError: If the estimate is differentiated, or when the bandwidth is not a number.
+        ValueError: If an argument is not one-dimensional, is empty or is not finite, when the
             bandwidth is not above 0, or when the nodes are too few for the bandwidth. Traced values
             are not validated: a sample that is NaN or infinite is not counted but is included in n,
             which lowers all densities, and a lattice that is too coarse smooths densities too much.

@@ -39,7 +39,7 @@ class Adversary:
             key: Seed of a random query.
 
         Raises:
-            ValueError: When `knows` does not give exactly one value per database, or when a bucket
+            ValueError: If `knows` does not give exactly one value per database, or when a bucket
                 holds fewer than 2 databases.
         """
         knows = self.knows

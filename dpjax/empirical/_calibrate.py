@@ -135,7 +135,7 @@ def calibrate_noise(
         The calibrated noise, whose method `release` adds a draw of the noise to a result.
 
     Raises:
-        ValueError: When an argument is out of range, when the removal of some individual leaves the
+        ValueError: If an argument is out of range, when the removal of some individual leaves the
             query undefined in every database, or when the achieved log ratio exceeds
             epsilon + tolerance.
 

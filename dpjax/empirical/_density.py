@@ -38,7 +38,7 @@ class Density:
             cells per axis for two queries and 64 for three queries.
 
     Raises:
-        TypeError, ValueError: When an attribute has a wrong type or value.
+        TypeError, ValueError: If an attribute has a wrong type or value.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -91,7 +91,7 @@ class Density:
             The kernel and the bandwidth that were chosen.
 
         Raises:
-            ValueError: When the query is joint but the options are for one query, or when no rule
+            ValueError: If the query is joint but the options are for one query, or when no rule
                 can choose a bandwidth because all results are equal.
         """
         num_queries, bandwidth = samples.shape[1], self.bandwidth

@@ -63,7 +63,7 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
         A matplotlib Figure.
 
     Raises:
-        ValueError: When the result is for a joint query, or has a density for each bucket of an
+        ValueError: If the result is for a joint query, or has a density for each bucket of an
             adversary.
 
     References:

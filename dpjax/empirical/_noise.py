@@ -94,7 +94,7 @@ class TaperedDeconvolution:
         atom: Probability that the noise is exactly 0, which is 0 for this class.
 
     Raises:
-        ValueError: When the bandwidth is so large that the quotient of the transforms has no
+        ValueError: If the bandwidth is so large that the quotient of the transforms has no
             minimum.
 
     References:

@@ -50,7 +50,7 @@ class Panel:
         """Return a column of values, [records]; without a name, return the only column.
 
         Raises:
-            ValueError: When the name is unknown, or when no name is given but there are several
+            ValueError: If the name is unknown, or when no name is given but there are several
                 columns.
         """
         if name is None:
@@ -109,8 +109,8 @@ def panel_from_array(
         The panel, with a note if some individuals are in no database.
 
     Raises:
-        TypeError: When the array is not numeric, or the mask is not boolean.
-        ValueError: When a shape is wrong, a value is infinite, or a record is partly NaN.
+        TypeError: If the array is not numeric, or the mask is not boolean.
+        ValueError: If a shape is wrong, a value is infinite, or a record is partly NaN.
     """
     dense = np.asarray(array)
     if dense.dtype.kind not in "iufb":
@@ -163,7 +163,7 @@ def checked(panel: Panel) -> Panel:
     """Validate a panel, and return it with a note if some individuals are in no database.
 
     Raises:
-        ValueError: When there is no database or no individual, or when a database has no record.
+        ValueError: If there is no database or no individual, or when a database has no record.
     """
     if not panel.num_databases or not panel.num_individuals:
         raise ValueError(

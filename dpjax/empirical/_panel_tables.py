@@ -26,8 +26,8 @@ def as_panel(data: object) -> Panel:
     """Convert a table or an array to a panel; return a panel unchanged.
 
     Raises:
-        TypeError: When the data is neither a panel, a table nor an array.
-        ValueError: When `panel_from_table` or `panel_from_array` rejects the data.
+        TypeError: If the data is neither a panel, a table nor an array.
+        ValueError: If `panel_from_table` or `panel_from_array` rejects the data.
     """
     if isinstance(data, Panel):
         return data
@@ -67,8 +67,8 @@ def panel_from_table(
         The panel, with notes about repeated rows and dropped records.
 
     Raises:
-        TypeError: When `table` is not a table, or when a value column is not numeric.
-        ValueError: When a column is unknown, when a value is missing although `missing` is 'error',
+        TypeError: If `table` is not a table, or when a value column is not numeric.
+        ValueError: If a column is unknown, when a value is missing although `missing` is 'error',
             when an individual has several records in a database although `records` is 'one', or
             when the file has an unknown suffix.
     """

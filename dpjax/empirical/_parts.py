@@ -63,7 +63,7 @@ class Estimated:
             epsilon: One of `epsilons`. If `epsilon` is None, the smallest of `epsilons` is used.
 
         Raises:
-            ValueError: When `epsilon` is not one of `epsilons`.
+            ValueError: If `epsilon` is not one of `epsilons`.
         """
         column = self.deltas[:, self._column(epsilon)]
         order = np.argsort(-column, kind="stable")

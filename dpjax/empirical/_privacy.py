@@ -80,8 +80,8 @@ def empirical_privacy(
         True
 
     Raises:
-        TypeError: When an argument of `empirical_privacy` has the wrong type.
-        ValueError: When an argument is out of range, or when no density can be estimated from the
+        TypeError: If an argument of `empirical_privacy` has the wrong type.
+        ValueError: If an argument is out of range, or when no density can be estimated from the
             query results.
 
     References:

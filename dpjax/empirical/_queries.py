@@ -274,7 +274,7 @@ def parse_query(text: str) -> Any:
             stands for the coefficient of x in a regression of y on x and z.
 
     Raises:
-        ValueError: When `text` is not the short form of a query.
+        ValueError: If `text` is not the short form of a query.
     """
     head, *rest = text.split(":")
     if head == "quantile" and len(rest) in (1, 2):

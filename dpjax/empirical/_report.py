@@ -66,7 +66,7 @@ def render_empirical_report(
         The text of the report.
 
     Raises:
-        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
     """
     return render(_page(result, noise, figures), kind)
 
@@ -215,7 +215,7 @@ def write_empirical_report(
         The path of the report.
 
     Raises:
-        ValueError, OSError, ModuleNotFoundError: When `check_report_path` rejects the path.
+        ValueError, OSError, ModuleNotFoundError: If `check_report_path` rejects the path.
     """
     path = check_report_path(path)
     page, files = empirical_document(result, path, noise)

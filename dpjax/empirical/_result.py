@@ -65,7 +65,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         """Read a result that `to_json` wrote.
 
         Raises:
-            ValueError: When the text is not JSON that `to_json` wrote.
+            ValueError: If the text is not JSON that `to_json` wrote.
         """
         data: object = json.loads(text)
         names = {f.name for f in fields(cls)}

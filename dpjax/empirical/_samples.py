@@ -192,8 +192,8 @@ def sample_query(
         The samples.
 
     Raises:
-        TypeError: When the query has the wrong type, or when the key is not an integer.
-        ValueError: When a result with all individuals present is not finite, or when a joint query
+        TypeError: If the query has the wrong type, or when the key is not an integer.
+        ValueError: If a result with all individuals present is not finite, or when a joint query
             contains random queries with different numbers of draws.
     """
     validate.positive_int(key=key, at_least=0)

@@ -121,7 +121,7 @@ class Shuffle:
         """See `Sampling`.
 
         Raises:
-            ValueError: When the batch size does not divide the number of records.
+            ValueError: If the batch size does not divide the number of records.
         """
         if num_records % self.size:
             raise BadValue(

@@ -44,7 +44,7 @@ class Canaries(NamedTuple):
             present.
 
         Raises:
-            ValueError: When `included` is not an array of one boolean per canary.
+            ValueError: If `included` is not an array of one boolean per canary.
         """
         coins = np.asarray(included)
         if coins.dtype != bool or coins.shape != self.own_labels.shape:
@@ -96,7 +96,7 @@ def canaries(
         The canaries, and the records that are always present.
 
     Raises:
-        ValueError: When the shapes are incompatible, when a number is not finite, when the kind is
+        ValueError: If the shapes are incompatible, when a number is not finite, when the kind is
             unknown, or when mislabelled canaries would use up all records.
 
     References:
@@ -167,7 +167,7 @@ def canary_pair(
         One pair of float32 databases [n + 1, d + 2], or [n + 1, d + 3] with the added coordinate.
 
     Raises:
-        ValueError: When the shapes are incompatible, or when a number is not finite.
+        ValueError: If the shapes are incompatible, or when a number is not finite.
 
     References:
         Nasr et al. (2023), for canaries whose gradients are orthogonal to all other gradients.

@@ -41,7 +41,7 @@ def trace(
     """Trace `function(key, database)` by JAX.
 
     Raises:
-        TypeError: When the function cannot be traced, or when it raises an error.
+        TypeError: If the function cannot be traced, or when it raises an error.
     """
     try:
         # The database is an argument, because in a closure it would be an array, not a tracer.
@@ -71,7 +71,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     """Raise ValueError if a sampler does not draw all of its randomness from its key.
 
     Raises:
-        ValueError: When two calls with the same key give different outputs.
+        ValueError: If two calls with the same key give different outputs.
     """
     # Imported here because jax.extend imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun
@@ -106,7 +106,7 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
         label: Name of the sampler in error messages.
 
     Raises:
-        ValueError: When the outputs are equal, although independent draws would be equal with a
+        ValueError: If the outputs are equal, although independent draws would be equal with a
             probability below 1e-9.
     """
     if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
@@ -123,9 +123,9 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
     """Validate a user's mechanism, once for each class, output space and database shape.
 
     Raises:
-        TypeError: When the mechanism is not a pytree, cannot be traced, or returns outputs whose
+        TypeError: If the mechanism is not a pytree, cannot be traced, or returns outputs whose
             shape or type does not match its output space.
-        ValueError: When the mechanism does not draw all of its randomness from its key.
+        ValueError: If the mechanism does not draw all of its randomness from its key.
     """
     kind = type(mechanism).__name__
     if jax.tree_util.all_leaves([mechanism]):

@@ -75,8 +75,8 @@ def from_function(
             integers, and float outputs as real numbers.
 
     Raises:
-        TypeError: When `function` is not callable, cannot be traced, or does not return numbers.
-        ValueError: When the function gives different outputs for the same key.
+        TypeError: If `function` is not callable, cannot be traced, or does not return numbers.
+        ValueError: If the function gives different outputs for the same key.
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")

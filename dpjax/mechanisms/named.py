@@ -89,9 +89,9 @@ def mechanism_from_plain(
             empty, only mechanisms of the catalogue are accepted.
 
     Raises:
-        ValueError: When the name is unknown, when its module is not allowed, or when a value is out
+        ValueError: If the name is unknown, when its module is not allowed, or when a value is out
             of range.
-        TypeError: When the name refers to neither a mechanism class nor a function, or when a value
+        TypeError: If the name refers to neither a mechanism class nor a function, or when a value
             has the wrong type.
     """
     if not isinstance(name, str):
@@ -114,8 +114,8 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
     """Import the class or function that MODULE:NAME names, and validate it without a call.
 
     Raises:
-        ValueError: When the module is not allowed, or when the name cannot be imported.
-        TypeError: When the imported object is neither a mechanism class nor a function.
+        ValueError: If the module is not allowed, or when the name cannot be imported.
+        TypeError: If the imported object is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):

@@ -60,8 +60,8 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
         A `PrivacyLossDistribution` of dp_accounting.
 
     Raises:
-        ModuleNotFoundError: When dp_accounting is not installed.
-        ValueError: When an argument is out of range, or when batches are shuffled, because no
+        ModuleNotFoundError: If dp_accounting is not installed.
+        ValueError: If an argument is out of range, or when batches are shuffled, because no
             accountant knows the level of shuffled batches.
 
     References:
@@ -168,7 +168,7 @@ class DpSgd:
         score: Name of the score that a training returns.
 
     Raises:
-        TypeError, ValueError: When a parameter has the wrong type or is out of range.
+        TypeError, ValueError: If a parameter has the wrong type or is out of range.
     """
 
     noise_multiplier: Any = 1.0
@@ -200,7 +200,7 @@ class DpSgd:
         """The mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
 
         Raises:
-            ValueError: When `sampling` is not `FullBatch()`; the method `accounted` accepts Poisson
+            ValueError: If `sampling` is not `FullBatch()`; the method `accounted` accepts Poisson
                 batches.
         """
         if not isinstance(self.sampling, FullBatch):

@@ -41,8 +41,8 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
         of about 1e-12.
 
     Raises:
-        TypeError: When the mechanism is not built in.
-        ValueError: When a parameter has several values, when the database or the outputs have the
+        TypeError: If the mechanism is not built in.
+        ValueError: If a parameter has several values, when the database or the outputs have the
             wrong shape, or when the database is not one of the mechanism's categories.
 
     References:

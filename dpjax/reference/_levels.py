@@ -56,8 +56,8 @@ def pair_level(
         The level of the pair, possibly infinite, with an error of about 1e-12.
 
     Raises:
-        TypeError: When the mechanism is not built in.
-        ValueError: When a database has the wrong shape, when the region is empty, or when a region
+        TypeError: If the mechanism is not built in.
+        ValueError: If a database has the wrong shape, when the region is empty, or when a region
             is given for vectors or mixed outputs.
 
     References:

@@ -58,7 +58,7 @@ class _Truncated:
         The Renyi divergence is not symmetric, so the larger of its two directions is returned.
 
         Raises:
-            ValueError: When `order` is not above 1.
+            ValueError: If `order` is not above 1.
         """
         check_order(order)
         return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
@@ -72,8 +72,8 @@ class ExactTruncatedLaplace(_Truncated):
         scale: Scale B > 0 of the Laplace distribution before truncation.
 
     Raises:
-        TypeError: When `scale` is not a number.
-        ValueError: When `scale` is not above 0.
+        TypeError: If `scale` is not a number.
+        ValueError: If `scale` is not above 0.
 
     References:
         Gorla et al., Definition II.5 and Table I.
@@ -147,8 +147,8 @@ class ExactTruncatedGaussian(_Truncated):
         sigma: Standard deviation before truncation, > 0.
 
     Raises:
-        TypeError: When `sigma` is not a number.
-        ValueError: When `sigma` is not above 0.
+        TypeError: If `sigma` is not a number.
+        ValueError: If `sigma` is not above 0.
 
     References:
         Gorla et al., Table I.

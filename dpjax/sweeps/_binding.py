@@ -53,7 +53,7 @@ def read_binding(content: bytes) -> JsonObject:
     """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: When the bytes are not a block, or do not contain the runs that the binding
+        ValueError: If the bytes are not a block, or do not contain the runs that the binding
             states.
     """
     import pyarrow as pa

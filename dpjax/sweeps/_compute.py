@@ -60,7 +60,7 @@ def compute(
         sequential).
 
     Raises:
-        ValueError, TypeError: When the method cannot audit the mechanism of the entry; the message
+        ValueError, TypeError: If the method cannot audit the mechanism of the entry; the message
             names the entry.
     """
     numbers = np.asarray(list(runs), np.int32)

@@ -55,8 +55,8 @@ class Entry:
         label: Label for display; the entry's identity does not depend on it.
 
     Raises:
-        ValueError: When a value is out of range, or when two values are incompatible.
-        TypeError: When `method` or `notion` has the wrong type, or when the method cannot audit the
+        ValueError: If a value is out of range, or when two values are incompatible.
+        TypeError: If `method` or `notion` has the wrong type, or when the method cannot audit the
             mechanism.
     """
 
@@ -226,8 +226,8 @@ class Entry:
                 a module is looked up in the catalogue.
 
         Raises:
-            ValueError: When a name in the entry is unknown, or when a value is out of range.
-            TypeError: When a value of the entry has the wrong type.
+            ValueError: If a name in the entry is unknown, or when a value is out of range.
+            TypeError: If a value of the entry has the wrong type.
         """
         validate.check_table("an entry", content)
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)

@@ -80,9 +80,9 @@ def run_sweep(
         The progress of this shard of the sweep, at the end of the call.
 
     Raises:
-        ValueError: When `shard` is not (i, k) with 0 <= i < k.
-        OSError: When a block cannot be stored; all earlier blocks remain stored.
-        RuntimeError: When the executor fails; all finished blocks remain stored.
+        ValueError: If `shard` is not (i, k) with 0 <= i < k.
+        OSError: If a block cannot be stored; all earlier blocks remain stored.
+        RuntimeError: If the executor fails; all finished blocks remain stored.
     """
     blocks = _share(list(store.spec.blocks()), shard)
     contents = store.contents()

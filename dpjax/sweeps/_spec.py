@@ -55,7 +55,7 @@ class SweepSpec:
             number of draws from the start.
 
     Raises:
-        ValueError: When there is no entry, when two entries are equal, or when a value is out of
+        ValueError: If there is no entry, when two entries are equal, or when a value is out of
             range.
     """
 
@@ -132,7 +132,7 @@ class SweepSpec:
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError, TypeError: When `Entry.from_dict` rejects an entry; the message names the
+            ValueError, TypeError: If `Entry.from_dict` rejects an entry; the message names the
                 entry.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
@@ -166,8 +166,8 @@ class SweepSpec:
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            FileNotFoundError: When the TOML file does not exist.
-            ValueError: When the file is not TOML, or when it does not describe a sweep.
+            FileNotFoundError: If the TOML file does not exist.
+            ValueError: If the file is not TOML, or when it does not describe a sweep.
         """
         path = Path(path)
         text = read_document("sweep file", path)

@@ -95,9 +95,9 @@ class Store:
                 results may differ bitwise. Each row names the processor that computed the row.
 
         Raises:
-            ValueError: When the folder contains another sweep, a store of other versions or of
+            ValueError: If the folder contains another sweep, a store of other versions or of
                 another processor, or no store.
-            OSError: When no file can be written to the folder.
+            OSError: If no file can be written to the folder.
         """
         needs("sweeps", "sweeps", "pyarrow")
         folder = Path(folder)
@@ -133,7 +133,7 @@ class Store:
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError: When the folder holds no sweep, or holds a sweep in another format.
+            ValueError: If the folder holds no sweep, or holds a sweep in another format.
         """
         folder = Path(folder)
         try:
@@ -174,7 +174,7 @@ class Store:
         """Read and classify all files in the folder of blocks.
 
         Raises:
-            ValueError: When two files of the same block hold different rows.
+            ValueError: If two files of the same block hold different rows.
         """
         found = Contents({}, [], {}, [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
@@ -287,9 +287,9 @@ class Store:
         """Store a computed block.
 
         Raises:
-            ValueError: When the block was computed by other versions of the packages, or on another
+            ValueError: If the block was computed by other versions of the packages, or on another
                 processor.
-            OSError: When the file cannot be written, for instance on a full disk. The incomplete
+            OSError: If the file cannot be written, for instance on a full disk. The incomplete
                 file is removed, and all stored blocks stay intact.
         """
         self._allow(read_binding(content)["processor"])
@@ -320,7 +320,7 @@ class Store:
         verdict, seconds (mean over the runs of the block) and processor.
 
         Raises:
-            ValueError: When a file is corrupt, or when no block is stored yet.
+            ValueError: If a file is corrupt, or when no block is stored yet.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
