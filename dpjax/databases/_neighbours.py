@@ -32,7 +32,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
         Pairs, in the order of the records.
 
     Raises:
-        ValueError: If `database` is not a vector, or when all of its records are 0.
+        ValueError: If `database` is not a vector, or if all of its records are 0.
 
     References:
         Dwork, Roth (2014), Definition 2.4 (neighbors at distance one).
@@ -60,7 +60,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
         own.
 
     Raises:
-        ValueError: If `database` or `domain` is not a vector, or when the domain contains no
+        ValueError: If `database` or `domain` is not a vector, or if the domain contains no
             other value for any record.
 
     References:
@@ -95,7 +95,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
         Pairs of numbers, of which the first is the smaller.
 
     Raises:
-        ValueError: If `low` is not below `high`, or when all points are more than `distance`
+        ValueError: If `low` is not below `high`, or if all points are more than `distance`
             apart.
 
     References:
@@ -131,7 +131,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
         entry that differs.
 
     Raises:
-        ValueError: If `database` is not in {0,1}^d, or when there would be more than 2^20 pairs.
+        ValueError: If `database` is not in {0,1}^d, or if there would be more than 2^20 pairs.
 
     References:
         Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.

@@ -36,8 +36,8 @@ class Pairs:
         labels: Names of the B pairs, by default "pair 0", "pair 1" and so on.
 
     Raises:
-        ValueError: If the sides differ in length, when there is no pair, when a value is not
-            finite, or when the cast to jax's float type changes the distance between the two sides
+        ValueError: If the sides differ in length, if there is no pair, if a value is not
+            finite, or if the cast to jax's float type changes the distance between the two sides
             of a pair.
         TypeError: If the databases do not consist of numbers.
     """

@@ -17,7 +17,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
     """Convert finite numbers of shape [n] or [n, d] to float64 [n, d].
 
     Raises:
-        ValueError: If the shape is neither [n] nor [n, d], or when a value is not finite.
+        ValueError: If the shape is neither [n] nor [n, d], or if a value is not finite.
     """
     array = np.asarray(values)
     _check_shape(name, array)
@@ -37,7 +37,7 @@ def checked_arrays(
 
     Raises:
         TypeError: If the bandwidth is not a number.
-        ValueError: If shapes disagree, when an array is empty, or when values are not finite.
+        ValueError: If shapes disagree, if an array is empty, or if values are not finite.
     """
     if bandwidth is None:
         raise BadType("bandwidth must be a number > 0, but was None.")

@@ -60,9 +60,9 @@ def truncated_kde(
         Densities of shape [p].
 
     Raises:
-        ValueError: If shapes disagree, when a value is not finite, or when there are fewer than
-            two samples; when samples are constant on an axis and `bandwidth` is a rule; when d > 1
-            and the method is "binned"; or when the lattice is too coarse for the bandwidth.
+        ValueError: If shapes disagree, if a value is not finite, or if there are fewer than
+            two samples; if samples are constant on an axis and `bandwidth` is a rule; if d > 1
+            and the method is "binned"; or if the lattice is too coarse for the bandwidth.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -153,8 +153,8 @@ def direct_density(
         Densities [p].
 
     Raises:
-        TypeError: If the estimate is differentiated, or when the bandwidth is not a number.
-        ValueError: If shapes disagree, when an argument is empty or not finite, or when the
+        TypeError: If the estimate is differentiated, or if the bandwidth is not a number.
+        ValueError: If shapes disagree, if an argument is empty or not finite, or if the
             bandwidth is not above 0. Traced values are not validated: a sample that is NaN or
             infinite adds nothing to the sum but is included in n, which lowers all densities.
 
@@ -202,9 +202,9 @@ def binned_density(
         Densities [p] >= 0, by cubic interpolation between nodes.
 
     Raises:
-        TypeError: If the estimate is differentiated, or when the bandwidth is not a number.
-        ValueError: If an argument is not one-dimensional, is empty or is not finite, when the
-            bandwidth is not above 0, or when the nodes are too few for the bandwidth. Traced values
+        TypeError: If the estimate is differentiated, or if the bandwidth is not a number.
+        ValueError: If an argument is not one-dimensional, is empty or is not finite, if the
+            bandwidth is not above 0, or if the nodes are too few for the bandwidth. Traced values
             are not validated: a sample that is NaN or infinite is not counted but is included in n,
             which lowers all densities, and a lattice that is too coarse smooths densities too much.
 

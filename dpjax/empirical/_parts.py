@@ -1,4 +1,4 @@
-"""Values of empirical privacy results, without their display."""
+"""Values of empirical privacy results, without the code that displays them."""
 
 import math
 from collections.abc import Hashable
@@ -16,13 +16,13 @@ from dpjax.empirical._noise import Noise
 
 @dataclass(frozen=True)
 class Bucket:
-    """Privacy against an adversary who knows that the database belongs to the bucket.
+    """Privacy against an adversary who knows that the database belongs to a given bucket.
 
     Attributes:
         label: Description of the bucket.
         num_databases: Number of databases in the bucket.
         density: Description of the density estimate within the bucket.
-        delta: Largest delta over the individuals, for each epsilon, given the bucket.
+        delta: For each epsilon, the largest delta of any individual within the bucket.
     """
 
     label: str
@@ -60,7 +60,7 @@ class Estimated:
         """Return pairs (individual, delta) at one epsilon, in decreasing order of delta.
 
         Args:
-            epsilon: One of `epsilons`. If `epsilon` is None, the smallest of `epsilons` is used.
+            epsilon: One of `epsilons`, or None for the smallest of them.
 
         Raises:
             ValueError: If `epsilon` is not one of `epsilons`.
@@ -70,10 +70,11 @@ class Estimated:
         return [(self.individuals[i], float(column[i])) for i in order]
 
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """Return a table with one row per epsilon, thinned to at most `at_most` rows.
+        """Return a table with one row per epsilon, at most `at_most` rows in all.
 
         Each row holds epsilon, delta, the standard error of delta, the total risk, and the number
-        of individuals whose delta exceeds the tolerance.
+        of individuals whose delta exceeds the tolerance. If there are too many epsilons, the rows
+        are for evenly spaced positions in `epsilons`.
         """
         count = len(self.epsilons)
         shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
@@ -94,7 +95,7 @@ class Estimated:
         return self.individuals[worst_row(self.epsilons, self.deltas)]
 
     def to_dict(self) -> JsonObject:
-        """Return all values by attribute name, as plain numbers, lists and strings."""
+        """Return a dictionary from attribute names to plain numbers, lists and strings."""
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def vanishing_sentence(self) -> str:
@@ -138,11 +139,11 @@ class Calibrated:
 
     @property
     def hausdorff_suffices(self) -> bool:
-        """Whether all log ratios are <= epsilon with Laplace noise of scale hausdorff / epsilon."""
+        """Whether Laplace noise of scale hausdorff / epsilon keeps all log ratios <= epsilon."""
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:
-        """Draw noise, [size]; if `key` is None, the operating system provides the seed."""
+        """Return draws of the noise, [size]. If `key` is None, the operating system seeds them."""
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
@@ -150,12 +151,12 @@ class Calibrated:
         return float(result + self.sample(1)[0])
 
     def to_dict(self) -> JsonObject:
-        """Return all values by attribute name, as plain numbers and strings for strict JSON."""
+        """Return a dictionary from attribute names to plain numbers and strings for strict JSON."""
         values = plain({k: v for k, v in vars(self).items() if k != "noise"})
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the name and the formatted value of each quantity, as rows of a table."""
+        """Return table rows, each with the name and the formatted value of a quantity."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         numbers = {
@@ -180,7 +181,7 @@ def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
 
 
 def plain(value: object) -> Any:
-    """Convert a value for strict JSON; non-finite floats become strings such as 'inf' and 'nan'."""
+    """Convert a value to strict JSON types; non-finite floats become strings such as 'inf'."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, list | tuple):

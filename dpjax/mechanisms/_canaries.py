@@ -96,8 +96,8 @@ def canaries(
         The canaries, and the records that are always present.
 
     Raises:
-        ValueError: If the shapes are incompatible, when a number is not finite, when the kind is
-            unknown, or when mislabelled canaries would use up all records.
+        ValueError: If the shapes are incompatible, if a number is not finite, if the kind is
+            unknown, or if mislabelled canaries would use up all records.
 
     References:
         Nasr et al. (2023), for saturating canaries; Steinke, Nasr, Jagielski (2023), section 6, for
@@ -167,7 +167,7 @@ def canary_pair(
         One pair of float32 databases [n + 1, d + 2], or [n + 1, d + 3] with the added coordinate.
 
     Raises:
-        ValueError: If the shapes are incompatible, or when a number is not finite.
+        ValueError: If the shapes are incompatible, or if a number is not finite.
 
     References:
         Nasr et al. (2023), for canaries whose gradients are orthogonal to all other gradients.

@@ -41,7 +41,7 @@ def trace(
     """Trace `function(key, database)` by JAX.
 
     Raises:
-        TypeError: If the function cannot be traced, or when it raises an error.
+        TypeError: If the function cannot be traced, or if it raises an error.
     """
     try:
         # The database is an argument, because in a closure it would be an array, not a tracer.

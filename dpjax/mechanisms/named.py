@@ -89,9 +89,9 @@ def mechanism_from_plain(
             empty, only mechanisms of the catalogue are accepted.
 
     Raises:
-        ValueError: If the name is unknown, when its module is not allowed, or when a value is out
+        ValueError: If the name is unknown, if its module is not allowed, or if a value is out
             of range.
-        TypeError: If the name refers to neither a mechanism class nor a function, or when a value
+        TypeError: If the name refers to neither a mechanism class nor a function, or if a value
             has the wrong type.
     """
     if not isinstance(name, str):
@@ -114,7 +114,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
     """Import the class or function that MODULE:NAME names, and validate it without a call.
 
     Raises:
-        ValueError: If the module is not allowed, or when the name cannot be imported.
+        ValueError: If the module is not allowed, or if the name cannot be imported.
         TypeError: If the imported object is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")

@@ -61,7 +61,7 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
 
     Raises:
         ModuleNotFoundError: If dp_accounting is not installed.
-        ValueError: If an argument is out of range, or when batches are shuffled, because no
+        ValueError: If an argument is out of range, or if batches are shuffled, because no
             accountant knows the level of shuffled batches.
 
     References:

@@ -42,8 +42,8 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
     Raises:
         TypeError: If the mechanism is not built in.
-        ValueError: If a parameter has several values, when the database or the outputs have the
-            wrong shape, or when the database is not one of the mechanism's categories.
+        ValueError: If a parameter has several values, if the database or the outputs have the
+            wrong shape, or if the database is not one of the mechanism's categories.
 
     References:
         The docstring of the mechanism's class names the paper and the algorithm.

@@ -57,7 +57,7 @@ def pair_level(
 
     Raises:
         TypeError: If the mechanism is not built in.
-        ValueError: If a database has the wrong shape, when the region is empty, or when a region
+        ValueError: If a database has the wrong shape, if the region is empty, or if a region
             is given for vectors or mixed outputs.
 
     References:

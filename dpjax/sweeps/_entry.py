@@ -55,8 +55,8 @@ class Entry:
         label: Label for display; the entry's identity does not depend on it.
 
     Raises:
-        ValueError: If a value is out of range, or when two values are incompatible.
-        TypeError: If `method` or `notion` has the wrong type, or when the method cannot audit the
+        ValueError: If a value is out of range, or if two values are incompatible.
+        TypeError: If `method` or `notion` has the wrong type, or if the method cannot audit the
             mechanism.
     """
 
@@ -226,7 +226,7 @@ class Entry:
                 a module is looked up in the catalogue.
 
         Raises:
-            ValueError: If a name in the entry is unknown, or when a value is out of range.
+            ValueError: If a name in the entry is unknown, or if a value is out of range.
             TypeError: If a value of the entry has the wrong type.
         """
         validate.check_table("an entry", content)

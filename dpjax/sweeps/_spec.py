@@ -55,7 +55,7 @@ class SweepSpec:
             number of draws from the start.
 
     Raises:
-        ValueError: If there is no entry, when two entries are equal, or when a value is out of
+        ValueError: If there is no entry, if two entries are equal, or if a value is out of
             range.
     """
 
@@ -167,7 +167,7 @@ class SweepSpec:
 
         Raises:
             FileNotFoundError: If the TOML file does not exist.
-            ValueError: If the file is not TOML, or when it does not describe a sweep.
+            ValueError: If the file is not TOML, or if it does not describe a sweep.
         """
         path = Path(path)
         text = read_document("sweep file", path)

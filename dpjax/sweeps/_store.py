@@ -320,7 +320,7 @@ class Store:
         verdict, seconds (mean over the runs of the block) and processor.
 
         Raises:
-            ValueError: If a file is corrupt, or when no block is stored yet.
+            ValueError: If a file is corrupt, or if no block is stored yet.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
