@@ -43,20 +43,19 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """The specification of a sweep, which determines the sweep's rows on every machine.
+    """The specification of a sweep; it determines the sweep's rows on every machine.
 
     Attributes:
         name: Name for display.
         entries: Entries to run.
-        key: Integer seed of all draws; the key of a run is derived from (key, entry, run number).
-        block_runs: Number of runs per block, which does not affect the rows.
-        more: Additional draws per side for the runs of all sequential entries. Runs continue from
-            the states in the store. A continued run has the same row as a run with the larger
-            number of draws from the start.
+        key: Integer seed for all draws; a run's key is derived from (key, entry, run number).
+        block_runs: Number of runs per block; it does not affect the rows.
+        more: Number of additional draws per side for all runs of sequential entries. Runs continue
+            from the states in the store. A continued run has the same row as a run that specified
+            the larger number of draws from the start.
 
     Raises:
-        ValueError: If there is no entry, if two entries are equal, or if a value is out of
-            range.
+        ValueError: If there is no entry, if two entries are equal, or if a value is out of range.
     """
 
     name: str
@@ -79,7 +78,8 @@ class SweepSpec:
         random.as_key(self.key)
         if not self.entries:
             raise ValueError("entries must be at least one, but there was none.")
-        # Equal hashes would give equal keys and thus equal noise, so the hashes are compared.
+        # Entries with equal hashes would have equal keys and thus the same noise, so the hashes are
+        # compared.
         seen: dict[int, str] = {}
         for entry in self.entries:
             number = random.stable_hash(entry.id)
@@ -121,11 +121,11 @@ class SweepSpec:
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Read a specification that `to_dict` or a user wrote.
+        """Read a specification written by a user or by `to_dict`.
 
         The table of an entry may have a `grid`, which maps parameters to lists of values. A table
-        with a `grid` stands for several entries, one for each combination of values. The label of
-        each entry shows the entry's values.
+        with a `grid` stands for multiple entries, one per combination of values. The label of each
+        of these entries shows its values.
 
         Args:
             content: The specification as JSON values.
@@ -148,7 +148,7 @@ class SweepSpec:
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None
             except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-                # Not all values are validated before they are used, so each of these exceptions may
+                # Some values are used before they are validated, so each of these exceptions may
                 # mean that a value has the wrong type.
                 raise TypeError(
                     f"entry {number} holds a value of the wrong type "
@@ -159,7 +159,7 @@ class SweepSpec:
 
     @classmethod
     def from_file(cls, path: str | Path, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Read the specification in a TOML file.
+        """Read a specification from a TOML file.
 
         Args:
             path: Path of the file.
@@ -167,7 +167,7 @@ class SweepSpec:
 
         Raises:
             FileNotFoundError: If the TOML file does not exist.
-            ValueError: If the file is not TOML, or if it does not describe a sweep.
+            ValueError: If the file is not valid TOML, or if it does not describe a sweep.
         """
         path = Path(path)
         text = read_document("sweep file", path)
@@ -181,7 +181,7 @@ class SweepSpec:
             raise _of(error, f"sweep file {path}: {error}") from None
 
     def to_toml(self) -> str:
-        """Return the TOML text that `from_file` reads (needs tomli-w)."""
+        """Return the specification as TOML text that `from_file` can read; requires tomli-w."""
         needs("TOML files that are written", "sweeps", "tomli_w")
         import tomli_w
 
@@ -189,12 +189,12 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a TypeError or ValueError with a new text, depending on the class of an error."""
+    """Return a TypeError with a new text if `error` is a TypeError, and otherwise a ValueError."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Return the number of entries that a table stands for, which is 1 without a valid `grid`."""
+    """Return the number of entries that a table stands for; 1 if it has no valid `grid`."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

@@ -174,7 +174,7 @@ def test_strangers_are_left_and_said(whole, copy):
     assert before <= set(place.iterdir())
     assert [path.read_text() for path in written] == ["mine"] * len(written)
     for path in written:
-        assert f"{path} is not used, and left where it is" in said
+        assert f"{path} is not used and is left in place" in said
 
 
 def test_what_a_killed_process_left_goes_after_a_while(copy):
@@ -206,7 +206,7 @@ def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypa
     here = provenance.processor()
     blocks[0].unlink()
     monkeypatch.setattr(provenance, "processor", lambda: "cpu 01234567")
-    with pytest.raises(ValueError, match=f"was made on {here}, but this is cpu 01234567"):
+    with pytest.raises(ValueError, match=f"was computed on {here}, but this is cpu 01234567"):
         resumed(folder)
     computed, _, store = resumed(folder, any_processor=True)
     assert computed == 2 and rows_equal(store, whole)
