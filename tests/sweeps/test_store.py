@@ -56,7 +56,7 @@ def test_a_block_of_another_seed_is_found(whole, copy, tmp_path):
     blocks[0].unlink()
     shutil.copy(theirs, folder / "blocks")
     computed, said, store = resumed(folder)
-    assert computed == 2 and "its key is 4, and not 3" in said
+    assert computed == 2 and "its key is 4, but should be 3" in said
     assert rows_equal(store, whole) and (folder / "blocks" / theirs.name).exists()
 
 
@@ -66,7 +66,7 @@ def test_a_renamed_block_is_found(whole, copy):
     blocks[1].unlink()
     shutil.copy(blocks[0], folder / "blocks" / f"{second[0]}.{first[2]}")
     computed, said, store = resumed(folder)
-    assert computed == 2 and "its first is 0, and not 2" in said
+    assert computed == 2 and "its first is 0, but should be 2" in said
     assert rows_equal(store, whole)
 
 
