@@ -186,7 +186,7 @@ def test_tails_do_not_underflow():
 
 def test_bad_input():
     user = mechanisms.from_function(lambda key, x: x + 0.0, 0.0)
-    with pytest.raises(TypeError, match="FromFunction: no exact density"):
+    with pytest.raises(TypeError, match="FromFunction, whose exact density is unknown"):
         reference.density(user, 0.0, 0.0)
     with pytest.raises(ValueError, match="one value per parameter, but Laplace had an array"):
         reference.density(mechanisms.Laplace(np.ones(2)), 0.0, 0.0)
