@@ -56,11 +56,11 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
         domain: Values that a record of the database can take.
 
     Returns:
-        The pairs, sorted by the changed record, and then by its new value.
+        The pairs, in the order of the changed record, and of the record's new value.
 
     Raises:
-        ValueError: If `database` or `domain` is not a vector, or if every record already has the
-            only value in the domain.
+        ValueError: If `database` or `domain` is not a vector, or if the domain has only one value
+            and every record already has this value.
 
     References:
         Dwork, Roth (2014), section 2.3 (databases that differ in one record).
@@ -126,8 +126,8 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 
     Returns:
         The pairs, with labels that show the bits of both databases. There are 2^d - 1 pairs if
-        `database` is not None. If it is None, there are d 2^(d-1) pairs, and the first database of
-        each pair has a 0 in the entry that differs.
+        `database` is not None. If `database` is None, there are d 2^(d-1) pairs, and the first
+        database of each pair has a 0 in the entry that differs.
 
     Raises:
         ValueError: If `database` is not in {0,1}^d, or if there would be more than 2^20 pairs.

@@ -32,7 +32,7 @@ class Pairs:
 
     Attributes:
         database: The B databases, an array [B, ...] or a pytree of arrays with leading axis B.
-        neighbor: Their B neighbors, in the same form.
+        neighbor: The B neighbors, in the same form as `database`.
         labels: Names of the B pairs; by default, "pair 0", "pair 1" and so on.
 
     Raises:
@@ -104,7 +104,7 @@ class Pairs:
 
 
 def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Database]]:
-    """Validate a list of (database, neighbor), and return it with unchanged databases.
+    """Validate a list of (database, neighbor), and return it without changing the databases.
 
     Raises:
         TypeError: If an entry of the list is not a pair; the message names the first such entry.
@@ -140,7 +140,7 @@ def _is_frame(value: object) -> bool:
 
 
 def _is_row_of_two(value: object) -> bool:
-    """Return whether a value has length 2; it may be a single database or a pair of databases."""
+    """Return whether a value is a vector of length 2, and so one database or two databases."""
     if not isinstance(value, list | np.ndarray | jax.Array):
         return False
     return len(np.shape(value)) == 1 and len(value) == 2

@@ -19,7 +19,7 @@ from dpjax.densities._lattice import Lattice, lattice_counts, smooth_counts
 _DEFAULT_RULE = Silverman()
 
 _LEAST_BINS = 2**16
-"""Minimum number of bins into which the binned estimate sorts the samples."""
+"""Minimum number of bins in which the binned estimate counts samples."""
 
 
 def truncated_kde(
@@ -85,8 +85,8 @@ def truncated_kde(
     rule = as_rule(bandwidth)
     if not isinstance(rule, Fixed) and np.any(np.ptp(samples, axis=0) == 0):
         raise BadValue(
-            "samples must vary on every axis for a bandwidth rule, but were constant on one: pass "
-            "a number as bandwidth."
+            "samples must vary on every axis for a bandwidth rule, but were constant on an axis: "
+            "pass a number as bandwidth."
         )
     width = bandwidth_at(rule, rule.spread(samples), num_samples, dimension)
     if method == "direct":
@@ -106,8 +106,8 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at a floor (TDDE).
 
     Args:
-        samples: Samples, integers [n]. Samples outside the categories are allowed, and are included
-            in n, by which the counts are divided.
+        samples: Samples, integers [n]. Samples outside the categories are allowed; frequencies are
+            counts divided by n, which includes such samples.
         num_categories: Number of categories.
         floor: Lower limit tau >= 0 for the frequencies.
 

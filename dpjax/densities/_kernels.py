@@ -55,7 +55,7 @@ def _ball(d: int) -> float:
 
 
 def _polynomial_moment(power: int) -> Callable[[int, int], float]:
-    """Return the function `Kernel.moment` for the profile (1 - r^2)^power on the unit ball."""
+    """Return the `Kernel.moment` function for the profile (1 - r^2)^power on the unit ball."""
 
     def moment(d: int, p: int) -> float:
         q = power * p

@@ -96,9 +96,9 @@ class Lattice(NamedTuple):
 def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reducer:
     """Return a reducer that counts real samples in the fine bins of a lattice.
 
-    The carry is int32 [num_nodes * fine + 1]. Its last entry counts samples outside the lattice and
-    the padding of the last block, and should be ignored. Differentiation of the reducer raises
-    TypeError.
+    The carry is int32 [num_nodes * fine + 1]. The carry's last entry counts samples outside the
+    lattice and the padding of the last block, and should be ignored. Differentiation of the reducer
+    raises TypeError.
 
     Args:
         lattice: The lattice.

@@ -15,8 +15,8 @@ _MAX_PAIRS_SAMPLES = 2000
 """Maximum number of samples for which all pairwise distances are computed."""
 
 _TIED = (
-    "A rule of thumb chose the bandwidth, because some query results are equal, and the "
-    "likelihood then has no maximum."
+    "A rule of thumb chose the bandwidth because some query results are equal, so that the "
+    "likelihood has no maximum."
 )
 
 
@@ -43,9 +43,10 @@ class VariableBandwidth:
             validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """Return the bandwidth at each point of a sample, [n], with a `factor` of None taken as 1.
+        """Return the bandwidth at each point of a sample, [n].
 
-        A bandwidth is never smaller than a tenth of the median nearest-neighbor distance.
+        A `factor` of None counts as 1. A bandwidth is never smaller than `factor` times a tenth of
+        the median positive distance to the k-th nearest point.
         """
         distances = nearest_distances(sample, self.neighbor)
         # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. The lower
@@ -127,7 +128,7 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Find the factor for the bandwidths `widths` that maximizes the out-of-sample likelihood.
+    """Find the common factor of all bandwidths that maximizes the out-of-sample likelihood.
 
     The function returns the factor, the mean log density that it achieves, and notes for a report.
     If results are tied, the likelihood grows without bound as the factor shrinks; in this case, the

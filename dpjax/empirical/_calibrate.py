@@ -60,8 +60,9 @@ class NoiseCalibration(Calibrated, Shown):
         classical_error: Expected absolute value of the noise that the classical Laplace mechanism
             adds at `epsilon`.
         sensitivity: Sensitivity from which `classical_error` is computed.
-        sensitivity_observed: Whether `sensitivity` is the largest change of a result observed in
-            the databases, rather than an argument. It may be smaller than the true sensitivity.
+        sensitivity_observed: True if `sensitivity` is the largest change of a result observed in
+            the databases; False if it was passed as an argument. An observed sensitivity may be
+            smaller than the true sensitivity.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -127,13 +128,13 @@ def calibrate_noise(
         density: Kernel and bandwidth of the densities, as in `empirical_privacy`; deconvolution
             requires a fixed bandwidth.
         sensitivity: Global sensitivity of the query, from which the error of the classical Laplace
-            mechanism is computed. None uses the largest change of a result observed in the
+            mechanism is computed, or None to use the largest change of a result observed in the
             databases.
         tolerance: Maximum amount by which the achieved log ratio may exceed epsilon.
         key: Seed for random queries.
 
     Returns:
-        The calibrated noise. Its `release` method adds a draw of the noise to a result.
+        The calibrated noise, with a `release` method that adds a draw of the noise to a result.
 
     Raises:
         ValueError: If an argument is out of range, if the removal of some individual leaves the

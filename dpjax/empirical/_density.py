@@ -67,7 +67,7 @@ class Density:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """Fixed bandwidths: a single one for all queries, one per query, or () if none is fixed."""
+        """Fixed bandwidths, one for all queries or one per query; () if no bandwidth is fixed."""
         if self.kernel == "ecdf" or isinstance(self.bandwidth, str | VariableBandwidth):
             return ()
         return tuple(np.ravel(self.bandwidth).tolist())

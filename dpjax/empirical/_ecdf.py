@@ -43,7 +43,7 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
 
 
 def _masses(knot: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the masses of the atoms at k points, then of the k - 1 intervals between them."""
+    """Return the masses of k atoms, followed by the masses of the k - 1 intervals between them."""
     place, first = np.unique(knot, return_index=True)
     last = np.append(first[1:], len(knot)) - 1
     atoms = np.zeros(len(ends))

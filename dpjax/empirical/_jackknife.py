@@ -1,4 +1,4 @@
-"""Jackknife standard error of an empirical delta, for the random choice of databases.
+"""Jackknife standard error of an empirical delta under random sampling of the databases.
 
 References:
     Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance", who prove that the

@@ -5,7 +5,8 @@ so one matrix product yields the masses of all cells. delta is the integral of t
 p - e^eps q. The net mass of a cell is the integral of p - e^eps q over the cell. If p - e^eps q has
 the same sign in the whole cell, the cell contributes exactly the positive part of its net mass. If
 the sign changes within the cell, p - e^eps q is assumed to be linear there, and the cell
-contributes more than the positive part of its net mass. The difference is called the excess.
+contributes more than the positive part of its net mass. The excess of a cell is its contribution
+minus the positive part of its net mass.
 
 The error estimate has two terms: the difference from the delta on a grid with half as many cells
 per axis, and a tenth of the total excess of all cells.

@@ -30,7 +30,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the crossing in each piece, [2, k]."""
+        """Return the masses of p and q to the left of the level crossing in k pieces, [2, k]."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # The crossing s solves (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0, where
@@ -46,7 +46,7 @@ class LaplacePieces(Pieces):
 
 
 def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> LaplacePieces:
-    """Return the monotone pieces of two Laplace-kernel density estimates.
+    """Return the pieces on which the ratio of two Laplace-kernel density estimates is monotone.
 
     Args:
         first: Sample from which the density p is estimated, [n].

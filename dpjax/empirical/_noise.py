@@ -1,7 +1,7 @@
 """Noise that makes the densities of query results with and without an individual similar.
 
 Each noise class provides a density, a sampler and the expected absolute value. Draws are NumPy
-float64 numbers. They are not protected against attacks on the low-order bits of released numbers.
+float64 numbers, without protection against attacks on the low-order bits of released numbers.
 
 In the notation of this module, lambda is the scale of the Laplace density that hides an individual.
 The bandwidth of the density estimate is called b for Laplace kernels, and s for Gaussian kernels.
@@ -80,14 +80,17 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    Because the noise is approximate, `released_log_ratio` must measure its log ratio before use.
+    Measure the log ratio of the noise by `released_log_ratio` before using the noise, because the
+    noise is only approximate.
 
-    No noise turns a Gaussian kernel into a Laplace kernel exactly because the quotient of the two
-    Fourier transforms, Laplace over Gaussian, is unbounded. The quotient is multiplied by a squared
-    cosine that reaches 0 at the quotient's minimum. The product is transformed back, clipped at 0
-    and renormalized. The tails of the noise need no approximation: far from 0, the convolution of a
-    Laplace density with the Gaussian kernel is the Laplace density times a constant, so the noise
-    density is the Laplace density divided by this constant.
+    No noise turns a Gaussian kernel exactly into a Laplace kernel: the quotient of the two Fourier
+    transforms, Laplace over Gaussian, is unbounded. The quotient is therefore multiplied by a
+    squared cosine that reaches 0 at the quotient's minimum. The product is transformed back,
+    clipped at 0 and renormalized.
+
+    The tails of the noise need no approximation: far from 0, the convolution of a Laplace density
+    with the Gaussian kernel is the Laplace density times a constant, so the noise density is the
+    Laplace density divided by this constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
@@ -174,7 +177,7 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of the sum of noise and a draw from a kernel at 0."""
+        """Return the log density at x of the sum of noise and a draw from the kernel around 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale

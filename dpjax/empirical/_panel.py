@@ -56,7 +56,7 @@ class Panel:
         if name is None:
             if len(self.columns) != 1:
                 raise ValueError(
-                    "column must be named, because the data do not have exactly one value "
+                    "column must be named because the data do not have exactly one value "
                     f"column: the value columns are {list(self.columns)}."
                 )
             return self.values[:, 0]

@@ -91,7 +91,7 @@ def panel_from_table(
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(
-            "table must be a table of pandas or pyarrow, or a path to csv or Parquet, but was "
+            "table must be a pandas or pyarrow table, or a path to csv or Parquet, but was "
             f"{type(table).__name__}."
         )
     names = [str(c) for c in frame.columns]

@@ -70,11 +70,11 @@ class Estimated:
         return [(self.individuals[i], float(column[i])) for i in order]
 
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """Return a table with one row per epsilon, at most `at_most` rows in all.
+        """Return a table with at most `at_most` rows, each for one epsilon.
 
         Each row holds epsilon, delta, the standard error of delta, the total risk, and the number
-        of individuals whose delta exceeds the tolerance. If there are too many epsilons, the rows
-        are for evenly spaced positions in `epsilons`.
+        of individuals whose delta exceeds the tolerance. If `epsilons` has more than `at_most`
+        entries, the rows are for evenly spaced entries.
         """
         count = len(self.epsilons)
         shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
@@ -102,9 +102,8 @@ class Estimated:
         """Return a sentence on the smallest epsilon at which no delta exceeds the tolerance."""
         if math.isinf(self.epsilon_at_zero):
             return "For every epsilon up to 500, at least one delta is above 0."
-        return (
-            f"Every delta is below {self.tolerance:g} from epsilon = {self.epsilon_at_zero:.6g} on."
-        )
+        start, limit = f"{self.epsilon_at_zero:.6g}", f"{self.tolerance:g}"
+        return f"From epsilon = {start} on, every delta is below {limit}."
 
     def _column(self, epsilon: float | None) -> int:
         if epsilon is None:
@@ -143,7 +142,12 @@ class Calibrated:
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:
-        """Return draws of the noise, [size]. If `key` is None, the operating system seeds them."""
+        """Return draws of the noise, [size].
+
+        Args:
+            size: Number of draws.
+            key: Seed for the draws, or None for a seed from the operating system.
+        """
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:

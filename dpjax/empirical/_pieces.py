@@ -45,11 +45,11 @@ class Pieces:
         Each mass is the integral from the left end of the piece to the crossing.
 
         Args:
-            row: Row that contains each of the k pieces.
+            row: Row index of each of the k pieces.
             piece: Index of each piece in its row.
             level: Value of the log ratio l at the crossing in each piece.
         """
-        raise NotImplementedError("A constant log ratio crosses nothing.")
+        raise NotImplementedError("A constant log ratio has no crossing.")
 
 
 def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
@@ -94,8 +94,8 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that returns whether delta exceeds the tolerance at a given epsilon. It
-            must be true below some epsilon and false above that epsilon.
+        exceeds: Function that returns whether delta exceeds the tolerance at a given epsilon. Its
+            value must be True below some threshold and False above the threshold.
         at_least: Smallest epsilon to consider. To find the largest result over many individuals,
             pass each result to the call for the next individual.
 

@@ -30,7 +30,7 @@ _RANKING_ROWS = 10
 CAPTIONS = {
     "curves": "delta and total risk against epsilon",
     "densities": "density with everybody and without the worst individual",
-    "noise": "histogram of draws of the noise",
+    "noise": "histogram of noise draws",
 }
 """Captions of the figures, by figure name."""
 
@@ -123,7 +123,7 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
 
 
 def doubt_of(result: Estimated) -> str | None:
-    """Return a sentence that explains why a result is doubtful, or None for other results."""
+    """Return a sentence that explains why a result is doubtful; return None for other results."""
     if not any(check.dependent for check in result.independence):
         return None
     return "The privacy levels assume independent databases, but these databases look dependent."
@@ -138,7 +138,7 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
         result: Result of an empirical privacy estimate.
         sentence: Sentence that states the finding.
         headline: Headline for the verdict 'estimate', or None for the default headline, "An
-            estimate, not a proof". It is ignored for the verdict 'doubtful'.
+            estimate, not a proof". The verdict 'doubtful' has a fixed headline.
     """
     if (doubt := doubt_of(result)) is not None:
         headline = "Doubtful: the databases look dependent"
@@ -168,7 +168,7 @@ def _sections(
     meaning = _MEANING
     if result.delta_error is not None:
         meaning += (
-            " In the column of delta, the number after ± is the jackknife standard error of delta."
+            " In the delta column, the number after ± is the jackknife standard error of delta."
         )
     found = [
         Section("Privacy", (meaning,), pictures("curves"), Table(rows, head)),

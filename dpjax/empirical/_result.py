@@ -37,7 +37,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         epsilon_at_zero: Smallest epsilon, possibly infinite, at which no delta_i exceeds
             `tolerance`.
         tolerance: Largest delta that counts as 0 in `epsilon_at_zero`.
-        density: The chosen density, which can be passed to another call of `empirical_privacy`.
+        density: The chosen density, which can be passed to another call of `empirical_privacy`, or
             None if there is an adversary, because each bucket then has its own density.
         log_likelihood: Mean log density of each database's results under a density fitted to the
             other databases, or NaN if it was not computed.
@@ -70,7 +70,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         data: object = json.loads(text)
         names = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
-            raise ValueError("text must be JSON that EmpiricalPrivacy.to_json wrote.")
+            raise ValueError("text must be JSON written by EmpiricalPrivacy.to_json.")
         arrays = ("epsilons", "deltas", "delta", "total_risk", "results", "results_without_worst")
         for name in arrays if data["delta_error"] is None else (*arrays, "delta_error"):
             data[name] = np.asarray(data[name], float)

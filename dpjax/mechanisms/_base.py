@@ -47,10 +47,10 @@ class BuiltIn:
         source: Publication that defines the mechanism.
         output_space: Space of the outputs.
         level: True epsilon of pure differential privacy for sensitivity 1, or infinity if no finite
-            epsilon holds. By default, the value of the parameter `epsilon`.
-        standard_region: Lower and upper bounds of the region in which outputs are compared: two
-            numbers, or two vectors with one number per axis. For mixed outputs, the bounds apply to
-            the real part. None for a finite output space.
+            epsilon holds; by default, the parameter `epsilon`.
+        standard_region: Lower and upper bounds of the region in which outputs are compared, or None
+            for a finite output space. The bounds are two numbers, or two vectors with one number
+            per axis. For mixed outputs, the bounds apply to the real part.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
@@ -108,7 +108,7 @@ class OfCategory(BuiltIn):
 
     @property
     def output_space(self) -> OutputSpace:
-        """Space of the categories; subclasses with other outputs override it."""
+        """Space of the categories; subclasses with other outputs override this property."""
         return FiniteSpace(self.num_categories)
 
     def standard_pairs(self) -> Pairs:

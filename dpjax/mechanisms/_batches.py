@@ -55,7 +55,7 @@ _NOTHING = np.zeros(0, np.int32)
 
 @dataclass(frozen=True)
 class FullBatch:
-    """Rule that every record is in every batch."""
+    """Full-batch sampling: every record is in every batch."""
 
     def check(self, num_records: int) -> None:
         """See `Sampling`."""
@@ -77,7 +77,7 @@ class FullBatch:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Rule that each record is in each batch independently, with the same probability.
+    """Poisson sampling: each record is in each batch independently, with the same probability.
 
     Attributes:
         rate: Probability in (0, 1) that a record is in a batch, rounded to a multiple of 2^-32.
@@ -110,7 +110,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Shuffle:
-    """Rule that shuffles the records in each epoch and splits them into batches.
+    """Shuffled batches: each epoch shuffles the records and splits them into equal batches.
 
     Attributes:
         size: Number of records in a batch, which must divide the number of records.

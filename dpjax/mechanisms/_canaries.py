@@ -37,7 +37,8 @@ class Canaries(NamedTuple):
         """Return a database for `DpSgd`, one row per record, with the canaries last.
 
         Args:
-            included: Whether each canary is present, bool [k]. Independent fair coins must decide.
+            included: Whether each canary is present, bool [k], as decided by independent fair
+                coins.
 
         Returns:
             Database, float32 [n + k, d + 2]. A row consists of the d features, the label, and a

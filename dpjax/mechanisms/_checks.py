@@ -156,7 +156,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the required shape and dtype kind of `_LOOK` draws from an output space."""
+    """Return the shape and dtype kind that `_LOOK` draws from an output space must have."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

@@ -50,7 +50,7 @@ class TwoPoint(OfInteger):
     """Answer 1 with a tiny probability that depends on the database, and otherwise answer 0.
 
     The answer 1 has probability e^-log_rarity on database 0, and e^-(log_rarity + ratio) on
-    database 1. No realistic number of draws reveals this leak.
+    database 1. No realistic number of draws reveals the difference.
 
     Attributes:
         log_rarity: Negative natural logarithm of the probability of the answer 1 on database 0.

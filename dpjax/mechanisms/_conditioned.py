@@ -75,8 +75,8 @@ class _OnUnitInterval(BuiltIn):
         """Return the probabilities of both sides of x, and a quantile function of the distance.
 
         The two probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
-        function accepts a uniform number and whether the output is below x, and returns the
-        distance of the output from x.
+        function accepts a uniform number and a boolean that is True if the output is below x, and
+        returns the distance of the output from x.
         """
         raise NotImplementedError
 

@@ -72,8 +72,8 @@ def from_function(
         database: An example database on which the function is validated: an array, or a pytree of
             arrays.
         num_outcomes: Number of categories if the outputs are unordered categories
-            0..num_outcomes - 1. None treats integer outputs as unbounded integers, and float
-            outputs as real numbers.
+            0..num_outcomes - 1. If `num_outcomes` is None, integer outputs are treated as unbounded
+            integers, and float outputs as real numbers.
 
     Raises:
         TypeError: If `function` is not callable, cannot be traced, or does not return numbers.

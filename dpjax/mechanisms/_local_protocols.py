@@ -49,7 +49,7 @@ class _Protocol(OfCategory):
 
 @pytree
 class _UnaryEncoding(_Protocol):
-    """A protocol that reports one bit per category, independently.
+    """A protocol that reports one independent noisy bit per category.
 
     Attributes:
         epsilon: True level.

@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""For each mechanism's name, a function that returns the `Rule` for k queries."""
+"""Definitions of noisy maxima by mechanism name: functions that return the `Rule` for k queries."""
 
 
 @pytree
@@ -195,10 +195,13 @@ class HalfNoiseMax(NoisyMax):
 
 @pytree
 class PermuteAndFlip(OfQueries):
-    """Visit candidates in random order; choose i with probability e^(epsilon (u_i - max u) / 2).
+    """Visit candidates in random order, and choose the first candidate whose coin shows heads.
+
+    The coin of candidate i shows heads with probability e^(epsilon (u_i - max u) / 2), where u is
+    the vector of scores. No pair of databases attains the true level.
 
     Attributes:
-        epsilon: True level if each score has sensitivity 1. No pair of databases attains it.
+        epsilon: True level if each score has sensitivity 1.
         num_queries: Number of candidates; the database is the vector of their scores.
 
     References:

@@ -1,4 +1,4 @@
-"""The largest noisy gradient sum in an epoch of shuffled batches, drawn without a simulation."""
+"""The largest noisy gradient sum in an epoch of shuffled batches, drawn without simulated steps."""
 
 import math
 

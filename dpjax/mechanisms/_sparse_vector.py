@@ -27,7 +27,7 @@ class Noise(NamedTuple):
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu, or 0 for no noise.
-        level: True level. In some variants, no pair of databases attains it.
+        level: True level; in some variants, no pair of databases attains it.
         redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
         told: Number reported with a positive query i: None for no number, 0 for the noisy answer
             q_i + nu_i, and otherwise the scale of fresh noise that is added to q_i.
@@ -99,7 +99,7 @@ class SparseVector(OfQueries):
 
     @property
     def standard_region(self) -> tuple[float, float] | None:
-        """Bounds for the number reported with a positive query, or None if none is reported."""
+        """Bounds for the number reported with a positive query, or None without such a number."""
         return None if self.noise.told is None else (-3.0, 5.0)
 
     @property
@@ -185,8 +185,8 @@ class SVT2(SparseVector):
 class SVT3(SparseVector):
     """Variant 3: report the noisy answer of the first positive query, and stop.
 
-    The reported answer shows that the noisy threshold was at most this answer. This reveals
-    information about all earlier queries, which were below the noisy threshold. The true level is
+    The reported answer is an upper bound on the noisy threshold, and thereby reveals information
+    about all earlier queries, whose noisy answers were below the threshold. The true level is
     num_queries epsilon / 2, for neighbors whose answers all change in the same direction. An output
     is (index of the positive query, noisy answer), or (num_queries, 0) if no query is positive.
 

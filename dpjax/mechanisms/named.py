@@ -21,7 +21,7 @@ _MOST_NUMBERS = 20
 
 
 def name_of(mechanism: object) -> str:
-    """Return the name of a built-in mechanism, or of the function behind a mechanism."""
+    """Return the name of a built-in mechanism, or of the function that a mechanism wraps."""
     name = getattr(mechanism, "name", None)
     if name:
         return name
@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return the arguments with which its class or `from_function` recreates a mechanism."""
+    """Return the arguments for a mechanism's class or `from_function` that recreate it."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)

@@ -94,7 +94,8 @@ def likelihood_score(
     """Return the likelihood-ratio score for a saturating canary, given all noisy gradients.
 
     A saturating canary has a gradient that is clipped in every step, always has the same direction,
-    and is orthogonal to all other gradients. No other score reveals more about its presence.
+    and is orthogonal to all other gradients. No other score reveals more about the presence of such
+    a canary.
 
     Args:
         lengths: Component of each step's noisy sum of gradients along the canary's gradient, in
@@ -137,7 +138,7 @@ def _static(default: object) -> Any:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DpSgd:
-    """Train a model with DP-SGD, and return a score that is larger if a canary is present.
+    """Train a model with DP-SGD, and return a score that tends to be larger if a canary is present.
 
     A database is a float array [n, d + 2] with one row per record: d features, a label of 0 or 1,
     and a flag that is 1 if the record is present. The two databases of a pair have the same rows
@@ -265,7 +266,10 @@ class DpSgd:
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """Return the key for a step's noise, with an odd index; keys for batches have even ones."""
+        """Return the key for a step's noise.
+
+        Keys for noise have odd indices, and keys for batches have even indices.
+        """
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:

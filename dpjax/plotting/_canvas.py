@@ -18,7 +18,7 @@ EVENT, CLAIM = "#e3c565", "#237a4b"
 # All colors but EVENT are also used for text, so their contrast with white is at least 4.5 to 1.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
-"""Color and name of each of the two databases of a pair."""
+"""Color and name of each side of a pair: the database and its neighbor."""
 
 LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
@@ -32,7 +32,7 @@ _LONGEST = 100
 _LABEL = 40
 
 _BESIDE, _ROW = 24, 34
-"""Limits, in characters, that determine the number of columns of a legend.
+"""Limits, in characters, that determine the number of columns in a legend.
 
 A legend has two columns if no label is longer than `_BESIDE`, and three columns if, in addition,
 the total length of all labels is at most `_ROW`.
@@ -145,7 +145,8 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 def _ink(artist: Any) -> str:
     """Return the color of an artist's label: the artist's color, made opaque.
 
-    The color `EVENT` is too light for text, so its labels get the dark gray `LOSS`.
+    The color `EVENT` is too light for text, so labels of artists in this color get the dark gray
+    `LOSS`.
     """
     from matplotlib.colors import to_hex
 
@@ -209,7 +210,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Return the path of a figure; raise the errors of `save_figure` if the path is invalid."""
+    """Validate the path of a figure file and return it; the errors are those of `save_figure`."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

@@ -1,4 +1,4 @@
-"""Conversion of a claim or bound in one privacy notion, such as zCDP, to curves in others."""
+"""Conversion of a claim or bound in one privacy notion to privacy curves in other notions."""
 
 import numpy as np
 import scipy
@@ -11,7 +11,7 @@ _STEPS = 60
 
 
 class Claimed:
-    """A privacy level or privacy curve in one notion, with the curves that it implies in others.
+    """A privacy level or privacy curve in one notion, and the curves that it implies in others.
 
     The level or curve may be a claim or a lower bound.
 
@@ -83,7 +83,7 @@ class Claimed:
 
 
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest miss probability of any test with false-alarm probability x.
+    """Return the smallest miss probability of any test with false-alarm probability `x`.
 
     The tests try to tell two databases apart from one output of an (epsilon, delta)-DP mechanism.
     The result is the same if the two databases swap roles.
@@ -102,7 +102,8 @@ def _errors_of_divergence(
 
     A test has two outcomes, alarm and no alarm. By the data processing inequality, `level` also
     bounds the divergence between the two distributions of the test's outcome, one per database.
-    Bisection finds the smallest miss probability for which this divergence is at most `level`.
+    Bisection finds the smallest miss probability for which the divergence between these two
+    distributions is at most `level`.
     """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):

@@ -1,4 +1,4 @@
-"""Labels of curves, placed next to each curve if there is room, and otherwise in a legend."""
+"""Labels of curves: next to each curve if there is room, and otherwise in a legend."""
 
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Label each of two curves next to the point where it is highest above the other curve.
+    """Label each of two curves next to the point where the curve exceeds the other curve the most.
 
     The two labels extend in opposite directions. If there is no room for both labels, a legend
     above the panel replaces them.

@@ -5,7 +5,7 @@ import io
 from matplotlib.figure import Figure
 
 _SHOWN_DPI = 100
-"""Pixels per inch of a displayed figure; the image has a higher resolution, so it looks sharp."""
+"""Pixels per inch of a displayed figure; the image is sharp because its resolution is higher."""
 
 
 class NotebookFigure(Figure):

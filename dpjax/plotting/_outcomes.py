@@ -41,7 +41,7 @@ _LINE, _NAME = 36, 12
 """Maximum number of characters in a line below a panel, and in a tick label."""
 
 _LEAST_BAND = 0.15
-"""Minimum width of an event's band for the band to be labeled, as a share of the panel's width."""
+"""Minimum width of a shaded event that gets a label, as a share of the panel's width."""
 
 _OUTER = 0.15
 """Maximum visible width of each tail, as a share of the distance between the two tails."""
@@ -89,7 +89,7 @@ class Strip:
 
     @property
     def single(self) -> np.ndarray:
-        """Whether each cell is a single value among intervals, bool [cells]."""
+        """Whether each cell is a single value and not an interval, bool [cells]."""
         return self.high == self.low
 
     @property
@@ -101,10 +101,10 @@ class Strip:
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """Return up to two strips, one for numeric outcomes and one for labels.
+    """Convert a curve to up to two strips of cells, one for numeric outputs and one for labels.
 
     Args:
-        curve: Curve of an `AuditResult` that counted outcomes or cells.
+        curve: Curve of an `AuditResult` whose audit counted outputs by value or by cell.
         num_samples: Number of draws per side. If there are too many cells for bars, adjacent cells
             are merged until their shares and losses are precise enough to draw. None disables
             merging.
@@ -217,7 +217,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
 
 def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
-    """Return both sides' densities, [2, bins]; tails and bins with few outputs have NaN."""
+    """Return both sides' densities, [2, bins], with NaN for tails and for bins with few outputs."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     widths = strip.high[last] - strip.low[first]
@@ -231,8 +231,8 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the losses of a strip, [cells], with NaN for losses that are too noisy to draw.
 
-    A loss is too noisy if the difference of two losses with its standard error would have a
-    standard deviation of more than `_STEP` times the upper end of the axis.
+    A loss is too noisy if the difference of two losses, both with the standard error of this loss,
+    would have a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss

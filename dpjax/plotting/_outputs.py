@@ -71,7 +71,8 @@ class Outputs(NamedTuple):
         marks: Marks in the panel of losses, or None if the audited level is not a privacy loss.
         discrete: True if each point is an outcome or a cell with a probability; False if each point
             is a float with a density.
-        num_samples: Number of draws per side behind the curve, or None if it is unknown.
+        num_samples: Number of draws per side from which the curve was computed, or None if it is
+            unknown.
         score: Name of the score that reduces each output vector to a number, or None if outputs are
             not vectors.
     """

@@ -28,7 +28,7 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
     Args:
         figure: Figure created by `new_figure`.
-        name: Name of the figure, unique within the page. All ids in the element begin with it.
+        name: Name of the figure, unique within the page and used as a prefix of all ids.
         title: Title for screen readers.
         description: Description for screen readers.
 
@@ -80,7 +80,7 @@ def _font(found: re.Match[str]) -> str:
 def svg_if_possible(
     draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
 ) -> str | None:
-    """Return the figure of a result as SVG for a notebook, or None if matplotlib is missing.
+    """Return the figure of a result as SVG for a notebook; return None without matplotlib.
 
     Args:
         draw: Function that accepts the result and returns a figure.

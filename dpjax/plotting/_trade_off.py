@@ -32,7 +32,7 @@ _ROOM = 1.5
 """Side length of the visible square, as a multiple of the largest probability shown in it."""
 
 _POINTS, _LINE = 401, 30
-"""Number of points of a curve, and maximum number of characters in a line of a label."""
+"""Number of points in a curve, and maximum number of characters in a line of a label."""
 
 _APART = 0.15
 """Minimum relative difference between the epsilon of a guide line and the claim or the bound.
@@ -41,7 +41,7 @@ A guide line whose epsilon is closer to the claim or to the bound is not drawn.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
-"""Pattern that matches numbers with more decimals than a figure needs; they are shortened."""
+"""Pattern that matches numbers with too many decimals for a figure; a figure shows fewer digits."""
 
 
 class Seen(NamedTuple):
@@ -52,8 +52,9 @@ class Seen(NamedTuple):
         trials: Total number of outputs, for the database and for its neighbor.
         larger: 0 if the event is likelier on the database, 1 if it is likelier on the neighbor.
         event: The event, in words.
-        confidence: Confidence level of the box around the witness's point. None if earlier outputs
-            determined the number of outputs, because no binomial bound holds then.
+        confidence: Confidence level of the box around the witness's point, or None for no box. No
+            binomial bound, and thus no box, is valid if earlier outputs determined the total number
+            of outputs.
     """
 
     counts: tuple[int, int]
@@ -162,7 +163,7 @@ def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the visible range of each axis: [0, 1], or a part if the event is rare or common."""
+    """Return the visible range of each axis: [0, 1], or less if the event is rare or common."""
     if seen is None:
         return (0.0, 1.0), (0.0, 1.0)
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)

@@ -24,7 +24,7 @@ from dpjax.reference._truncated import ExactTruncatedGaussian, ExactTruncatedLap
 
 
 def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Return the exact density (real outputs) or probability (integer outputs) of outputs.
+    """Return the exact densities of real outputs, or the exact probabilities of integer outputs.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.

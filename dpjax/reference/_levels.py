@@ -18,7 +18,7 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Distance from the outermost kinks of the loss, in noise scales, beyond which it is constant."""
+"""Distance from the loss's outermost kinks, in noise scales, beyond which the loss is constant."""
 
 _GRID, _MIXED_GRID = 129, 17
 """Number of grid points between two kinks of the loss: in general, and for mixed outputs.
@@ -28,10 +28,10 @@ compute.
 """
 
 _FLAT = 1e-13
-"""Minimum difference of losses for which the maximum of the loss is refined.
+"""Threshold below which the maximum of the loss is not refined.
 
-If the losses at both neighbors of the best grid point differ by less from the loss at the best grid
-point, the maximum is not refined.
+If the loss at the best grid point exceeds the losses at both adjacent grid points by less than the
+threshold, the maximum over the grid is used.
 """
 
 

@@ -17,7 +17,7 @@ _NOISES = {
     "laplace": (laplace_log_pdf, laplace_log_cdf),
     "exponential": (exponential_log_pdf, exponential_log_cdf),
 }
-"""Log density and log distribution function of each noise of scale 1, by the name of the noise."""
+"""Log density and log distribution function of each noise distribution with scale 1, by name."""
 
 
 @law_of.register

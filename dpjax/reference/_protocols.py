@@ -77,7 +77,7 @@ def _unary_chances(mechanism: Unary) -> tuple[float, float]:
 
 
 def _independent_bits(chances: np.ndarray) -> np.ndarray:
-    """Return the log probability of each bit vector, encoded as an integer, [2^bits].
+    """Return the log probabilities of all bit vectors, in the order of their codes, [2^bits].
 
     The bits are independent, and bit i is 1 with probability chances[i].
     """

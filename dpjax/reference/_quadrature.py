@@ -4,9 +4,9 @@ Between two adjacent kinks, a product of Laplace densities and distribution func
 exponentials, for which Gauss-Legendre quadrature converges faster than geometrically. Beyond the
 outermost kink on either side, let u be e^(-r / s), where r is the distance from that kink and s is
 the largest scale in the integrand. For all mechanisms in this package, an integrand has at most two
-scales, and the larger scale is an integer multiple of the smaller scale. The integrand is therefore
-a polynomial in u, for which Gauss-Legendre quadrature is exact. All terms of the integrals are
-positive, so small probabilities have full relative precision.
+scales, and the larger scale is an integer multiple of the smaller scale. Beyond the outermost kink,
+the integrand is therefore a polynomial in u, for which Gauss-Legendre quadrature is exact. All
+terms of the integrals are positive, so small probabilities have full relative precision.
 """
 
 from itertools import pairwise

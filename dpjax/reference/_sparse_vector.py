@@ -3,8 +3,8 @@
 A query is called positive if the mechanism reports that its noisy answer is above the noisy
 threshold. Given the threshold's noise z, queries are positive independently of each other. The
 probability of an outcome is the integral over z of a product of Laplace distribution functions. The
-integrand has a kink at each z for which the noisy threshold equals a query's answer. A single
-quadrature rule serves for the integrals of all outcomes.
+integrand has a kink at each z for which the noisy threshold equals a query's answer. The integrals
+for all outcomes use the same quadrature rule.
 """
 
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return each mixed output's label, with 0 for invalid labels, and whether it is valid."""
+    """Return each mixed output's label (0 if it is invalid), and whether the label is valid."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known
@@ -217,7 +217,7 @@ def _log_integral_up_to(
 ) -> np.ndarray:
     """Return the logs of the integrals of e^log_integrand from -infinity to each end in `ends`.
 
-    A single quadrature rule serves for all integrals.
+    All integrals use the same quadrature rule.
     """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)

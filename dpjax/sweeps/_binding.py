@@ -75,7 +75,7 @@ def read_binding(content: bytes) -> JsonObject:
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe the first value of a binding that is not as expected; return None if all are."""
+    """Describe the first unexpected value in a binding; return None if there is none."""
     for name, value in expected.items():
         if said.get(name) != value:
             return f"its {name} is {said.get(name)!r}, but should be {value!r}"

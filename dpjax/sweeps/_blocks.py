@@ -21,7 +21,7 @@ UNREPEATABLE = ("seconds", "processor")
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """Return execution options with a list of devices: by default, all devices of this process."""
+    """Return execution options with devices; by default, with all devices of this process."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
@@ -37,7 +37,7 @@ def block_bytes(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute runs first, ..., stop - 1 of an entry, and return the bytes of their Parquet file.
+    """Compute a block of an entry's runs, and return the bytes of the block's Parquet file.
 
     Args:
         entry: Entry to run.

@@ -51,7 +51,7 @@ def compute(
         execution: Options for the speed and memory of the computation; they never change a row.
         more: Number of draws per side in addition to those specified by the entry's method.
         states: The `state` column of the runs after fewer draws, from which the runs continue, or
-            None to start the runs with their first draw. Both ways yield the same rows.
+            None to start the runs with their first draw. The rows are the same in both cases.
 
     Returns:
         The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if

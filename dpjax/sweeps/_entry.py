@@ -51,7 +51,7 @@ class Entry:
         claim: Claimed level to compare with every run, as in `dpjax.audit`, or None.
         confidence: Confidence level of the bounds, if the method provides bounds.
         distance: Number of records in which the two databases of each pair differ. All bounds are
-            converted to databases that differ in one record.
+            converted to bounds for databases that differ in one record.
         num_runs: Number of runs. The runs are numbered 0, ..., num_runs - 1.
         label: Label for display; the entry's identity does not depend on the label.
 
@@ -80,13 +80,13 @@ class Entry:
         if isinstance(self.method, Local | Histogram):
             terms.refuse_notions(f"the method {self.method.name!r}")
         validate.positive_int(num_runs=self.num_runs)
-        validate.within_limit("runs", self.num_runs, "an entry of too many runs")
+        validate.within_limit("runs", self.num_runs, "an entry with too many runs")
         self._look()
         # Equal regions are stored in the same form, so that equal entries have the same identity.
         if self.region is not None and getattr(self.method, "region", None) is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
         if not isinstance(self.label, str):
-            raise TypeError(f"label must be a text, but was {self.label!r}.")
+            raise TypeError(f"label must be a string, but was {self.label!r}.")
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
     def terms(self, key: int | Array) -> Terms:
@@ -178,10 +178,7 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether runs can continue with more draws.
-
-        This is the case if the method is sequential and has no time limit.
-        """
+        """Whether the runs are sequential audits without a time limit, which can be continued."""
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:
@@ -285,4 +282,4 @@ class Entry:
 
 _NAMES = ("label", "mechanism", "source", "parameters", "method", "options", "notion", "claim")
 _NAMES = (*_NAMES, "confidence", "distance", "runs", "pairs")
-"""Names of the values that may appear in a file's entry."""
+"""Names of the values that an entry in a file may contain."""

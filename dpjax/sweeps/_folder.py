@@ -16,7 +16,7 @@ MANIFEST, BLOCKS = "manifest.json", "blocks"
 
 
 class Contents(NamedTuple):
-    """The files in the store's folder of blocks, divided into five classes.
+    """The files in a store's folder of blocks, divided into five classes.
 
     Attributes:
         finished: Complete files, by block name.
@@ -94,7 +94,7 @@ def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collec
     if lost:
         raise ValueError(
             f"{folder} holds {len(lost)} finished blocks that this sweep does not have "
-            f"(first {lost[0]}): a stored sweep can only grow, by whole blocks of "
+            f"(first {lost[0]}): a stored sweep can only grow, and only by whole blocks of "
             f"{new.block_runs} runs."
         )
 

@@ -31,7 +31,7 @@ class Progress:
 
     Attributes:
         block: Block that was just stored, or None at the start.
-        num_runs: Number of runs stored so far, by this and all earlier calls.
+        num_runs: Number of runs stored so far, by any call or process.
         num_computed: Number of runs computed by the current call.
         total_runs: Total number of runs in this shard of the sweep, stored or not.
     """
@@ -138,7 +138,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return the number of runs in the compiled program; all blocks of an entry share it."""
+    """Return the number of runs in the compiled program that serves all blocks of an entry."""
     return min(block_runs, block.entry.num_runs)
 
 

@@ -19,14 +19,14 @@ from dpjax.sweeps._entry import Entry
 
 
 class Block(NamedTuple):
-    """Runs first, ..., stop - 1 of an entry, which are computed and stored together.
+    """Consecutive runs of an entry that are computed and stored together.
 
     Attributes:
-        entry: Entry of the runs.
+        entry: Entry that specifies the runs.
         first: Number of the first run.
         stop: Number of the last run plus 1.
-        more: Draws per side in addition to the draws that the entry's method specifies; 0 unless
-            the entry is sequential.
+        more: Number of draws per side in addition to those specified by the entry's method; 0
+            unless the entry is sequential.
     """
 
     entry: Entry
@@ -67,17 +67,17 @@ class SweepSpec:
     def __post_init__(self):
         object.__setattr__(self, "entries", tuple(self.entries))
         if not isinstance(self.name, str):
-            raise TypeError(f"name must be a text, but was {self.name!r}.")
+            raise TypeError(f"name must be a string, but was {self.name!r}.")
         validate.positive_int(block_runs=self.block_runs)
         validate.positive_int(at_least=0, more=self.more)
         if self.more and not any(entry.goes_on for entry in self.entries):
             raise BadValue(
                 f"more must be left out, but was {self.more}: it applies only to entries with the "
-                "method sequential and a number of draws, and there is none."
+                "method 'sequential' and a number of draws, and there is no such entry."
             )
         random.as_key(self.key)
         if not self.entries:
-            raise ValueError("entries must be at least one, but there was none.")
+            raise ValueError("entries must hold at least one entry, but were empty.")
         # Entries with equal hashes would have equal keys and thus the same noise, so the hashes are
         # compared.
         seen: dict[int, str] = {}
@@ -85,11 +85,11 @@ class SweepSpec:
             number = random.stable_hash(entry.id)
             if number in seen:
                 raise ValueError(
-                    f"entries {seen[number]!r} and {entry.label!r} are the same: leave one out."
+                    f"entries {seen[number]!r} and {entry.label!r} are equal: remove one of them."
                 )
             seen[number] = entry.label
         blocks = sum(-(-entry.num_runs // self.block_runs) for entry in self.entries)
-        validate.within_limit("blocks", blocks, "a sweep of too many blocks of block_runs runs")
+        validate.within_limit("blocks", blocks, "a sweep with too many blocks of block_runs runs")
 
     @property
     def num_runs(self) -> int:
@@ -125,7 +125,7 @@ class SweepSpec:
 
         The table of an entry may have a `grid`, which maps parameters to lists of values. A table
         with a `grid` stands for multiple entries, one per combination of values. The label of each
-        of these entries shows its values.
+        resulting entry shows the entry's values.
 
         Args:
             content: The specification as JSON values.
@@ -143,7 +143,7 @@ class SweepSpec:
         for number, table in enumerate(written, start=1):
             try:
                 size = len(entries) + _size(table)
-                validate.within_limit("entries", size, "a sweep of too many entries")
+                validate.within_limit("entries", size, "a sweep with too many entries")
                 entries += [Entry.from_dict(one, allow_import) for one in _expand(table)]
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None

@@ -82,10 +82,10 @@ class Store:
     def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
         """Open the store of a sweep, or create the store if it does not exist.
 
-        A sweep may continue the store of a smaller sweep if it has all entries and all finished
-        blocks of the smaller sweep. A stored sweep can grow by entries, by runs, and by draws for
-        sequential entries. If `more` is larger in the store than in `spec`, the larger value is
-        used.
+        A sweep may continue the store of a smaller sweep if the larger sweep has all entries and
+        all finished blocks of the smaller sweep. A stored sweep can grow by entries, by runs, and
+        by draws for sequential entries. If `more` is larger in the store than in `spec`, the
+        larger value is used.
 
         Args:
             folder: A new folder, or the folder of an existing store.
@@ -184,7 +184,7 @@ class Store:
             if _MORE.sub("", name or "") in earlier and name not in blocks:
                 found.earlier.append(path)
             elif name not in blocks:
-                found.strange[path] = "no block of this sweep has its name"
+                found.strange[path] = "no block of this sweep has this name"
             elif not stat.S_ISREG(path.lstat().st_mode):
                 found.strange[path] = "it is not a regular file"
             elif begun:
@@ -221,7 +221,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Return the reason why a file's bytes are not the given block, or None if they are."""
+        """Return the reason why a file does not hold the given block, or None if it does."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
@@ -315,8 +315,8 @@ class Store:
     def table(self) -> "pa.Table":
         """Return all stored rows as one pyarrow table, sorted by entry and run.
 
-        The columns are entry (its id), run, lower_bound, estimate, pair, output, exact, status,
-        verdict, seconds (mean over the runs of the block) and processor.
+        The columns are entry (the entry's id), run, lower_bound, estimate, pair, output, exact,
+        status, verdict, seconds (mean over the runs of the block) and processor.
 
         Raises:
             ValueError: If a file is corrupt, or if no block is stored yet.
@@ -327,8 +327,8 @@ class Store:
         whole, broken, *_ = self.contents()
         if broken:
             raise ValueError(
-                f"{len(broken)} blocks of {self.folder} are corrupt, first {broken[0].name}: "
-                "run the sweep again to recompute them."
+                f"{len(broken)} blocks of {self.folder} are corrupt (the first is "
+                f"{broken[0].name}): run the sweep again to recompute them."
             )
         if not whole:
             raise ValueError(f"{self.folder} holds no finished block yet: run the sweep first.")

@@ -185,7 +185,7 @@ class SweepSummary(Shown):
         return figure
 
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        said = "For each bound, the share of the runs whose bound is at most as large."
+        said = "Share of the runs with a bound at or below the value on the horizontal axis."
         drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
         figures = () if drawn is None else (Picture(said, drawn),)
         words = [
