@@ -56,7 +56,8 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
         domain: Values that a record of the database can take.
 
     Returns:
-        The pairs, in the order of the changed record, and of the record's new value.
+        The pairs, in the order of the changed records; the pairs for each record are in the order
+        of the new values.
 
     Raises:
         ValueError: If `database` or `domain` is not a vector, or if the domain has only one value

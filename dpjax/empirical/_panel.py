@@ -81,7 +81,7 @@ class Panel:
         return np.count_nonzero(self.total(), axis=0)
 
     def rows(self, database: int) -> slice:
-        """Return the slice of the records of one database."""
+        """Return the slice of rows that hold the records of the given database."""
         first, last = np.searchsorted(self.database, [database, database + 1])
         return slice(int(first), int(last))
 

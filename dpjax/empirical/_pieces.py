@@ -1,7 +1,8 @@
 """Hockey-stick integrals of two densities, computed on pieces where their ratio is monotone.
 
 In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
-larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, where int is the integral over all results.
+larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+ over all results.
+
 The real line is divided into pieces on which l is monotone. Within a piece, l > eps holds nowhere,
 everywhere, or on one side of the crossing, the point where l equals eps. delta depends only on the
 masses of p and q in each piece and to the left of each crossing.
@@ -60,7 +61,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
         epsilon: Privacy levels [rows, E] or [E], from 0 to `MAX_EPSILON`.
 
     Returns:
-        The larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, [rows, E].
+        The larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+, [rows, E].
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.
@@ -70,7 +71,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
 
 
 def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
-    """Return int (p - e^eps q)_+ if `sign` is 1, and int (q - e^eps p)_+ if -1, [rows, E]."""
+    """Return the integral of (p - e^eps q)_+ if `sign` is 1, or (q - e^eps p)_+ if it is -1."""
     level = epsilon[:, :, None]
     above_left = (sign * pieces.left)[:, None] > level
     above_right = (sign * pieces.right)[:, None] > level

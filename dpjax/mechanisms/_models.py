@@ -1,7 +1,7 @@
 """Small models for `DpSgd`, with norms and weighted sums of per-example gradients.
 
-Per-example gradients are never stored. Their norms are computed from residuals and activations, and
-their weighted sums are computed by matrix products.
+Per-example gradients are never stored. The norms of the gradients are computed from residuals and
+activations, and weighted sums of the gradients are computed by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dpjax.inference import ZCDP_ORDERS, two_points
 
 _STEPS = 60
-"""Number of bisection steps per error probability; precise enough for any plot."""
+"""Number of bisection steps for each error probability, which is enough for any plot."""
 
 
 class Claimed:

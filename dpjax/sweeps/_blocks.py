@@ -114,7 +114,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
 
 
 def _numbers(values: np.ndarray) -> object:
-    """Return numbers as an Arrow array, with null for NaN."""
+    """Convert numbers to an Arrow array, with null for NaN."""
     import pyarrow as pa
 
     return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

@@ -121,7 +121,7 @@ class Entry:
 
     @cached_property
     def source(self) -> Source:
-        """Source of outputs that the mechanism defines."""
+        """Source of outputs that draws from the mechanism."""
         return as_source(self.mechanism)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The folder of a sweep's store: its manifest, its files, and checks made before it is used."""
+"""The folder of a sweep's store: manifest, files, and checks made before the store is used."""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -67,8 +67,8 @@ def run_sweep(
             None, all blocks are computed unless jax runs in multiple processes (`jax.distributed`);
             in this case, k is the number of processes, and i is the index of this process.
         execution: Options for the speed and memory of the computation, including the devices that
-            share the runs of a block (by default, all devices of this process). These options never
-            change a row.
+            share the runs of a block (by default, all devices of this process). Execution options
+            never change a row.
         progress: Function called after every block.
         report: Function called with a sentence about each problem in the store, such as a corrupt
             block.

@@ -49,7 +49,7 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the file names of finished blocks: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of the end of a block's name if the block's runs have additional draws."""
+"""Pattern of the suffix of a block's name that marks a block whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the file names of incomplete blocks."""
