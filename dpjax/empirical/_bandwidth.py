@@ -134,7 +134,8 @@ def likeliest_factor(
     If results are tied, the likelihood grows without bound as the factor shrinks; in this case, the
     function returns the factor 1 and a note.
     """
-    # Import scipy.optimize only here because the import takes longer than that of all of dpjax.
+    # scipy.optimize is imported only here because importing it takes longer than importing the rest
+    # of dpjax.
     from scipy.optimize import minimize_scalar
 
     def loss(log_factor: float) -> float:

@@ -44,7 +44,7 @@ class Mixture:
         return self._log_density_and_slopes(x)[0]
 
     def table(self, x: np.ndarray) -> np.ndarray:
-        """Return a table of the mixture at k points x, [4, k].
+        """Tabulate the mixture at k points x, [4, k].
 
         The rows are the log density, its right derivative, its left derivative, and the
         distribution function.

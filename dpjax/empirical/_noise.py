@@ -69,9 +69,9 @@ class LaplaceNoise:
 
 
 # Half widths, in bandwidths, of two intervals around 0. Within `_CORE`, the noise density is the
-# tapered inverse. A wider core would contain more of the oscillations caused by the taper, which
-# distort density ratios most in the tails. Outside `_REACH`, the density of noise plus a draw from
-# the kernel is a Laplace density to within 1e-16.
+# tapered inverse. A wider core would extend the oscillations caused by the taper into the tails,
+# where oscillations distort density ratios most. Outside `_REACH`, the density of noise plus a draw
+# from the kernel is a Laplace density to within 1e-16.
 _CORE, _REACH = 3.0, 13.0
 _NODES_PER_BANDWIDTH = 50
 

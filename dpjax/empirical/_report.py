@@ -41,9 +41,9 @@ _NOT_TESTED = (
 
 _MEANING = (
     "delta is the probability that the answer reveals an individual's presence by more than a "
-    "factor e^epsilon. The total risk is the probability that the answer does so for at least "
-    "one individual, if individuals are independent. Both probabilities assume that the "
-    "databases are independent draws and that the density estimate is right."
+    "factor e^epsilon. The total risk is the probability of such a revelation for at least one "
+    "individual, if individuals are independent. Both probabilities assume that the databases "
+    "are independent draws and that the density estimate is accurate."
 )
 
 
@@ -226,14 +226,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page about a result that will be written to `path`, and its figures' files."""
+    """Return the report page for a result and its figures' files, given the page's `path`."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the page about noise that will be written to `path`, and its figures' files."""
+    """Return the report page for noise and its figures' files, given the page's `path`."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (

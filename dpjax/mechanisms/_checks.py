@@ -46,7 +46,7 @@ def trace(
         TypeError: If the function cannot be traced, or if it raises an error.
     """
     try:
-        # The database is an argument because it would be an array in a closure, and not a tracer.
+        # As an argument, the database is traced; in a closure, it would be a concrete array.
         return jax.make_jaxpr(function, return_shape=True)(random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
@@ -75,7 +75,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     Raises:
         ValueError: If two calls with the same key give different outputs.
     """
-    # Import jax.extend only here because it imports Pallas, which no built-in mechanism needs.
+    # jax.extend is imported only here because it imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun
 
     from dpjax.mechanisms._traces import same_program

@@ -72,8 +72,8 @@ def refuse_strangers(folder: Path) -> None:
         for path in held
         if path.name not in (BLOCKS, MANIFEST) and not path.name.startswith(f".{MANIFEST}.")
     ]
-    # The manifest is written before any block. Blocks are therefore looked up first, because
-    # another process may write both in between.
+    # Blocks are looked up before the manifest. The manifest is written before any block, so a store
+    # that another process is creating never seems to have blocks but no manifest.
     blocks = any((folder / BLOCKS).glob("*"))
     if strange or (blocks and not (folder / MANIFEST).exists()):
         raise ValueError(
