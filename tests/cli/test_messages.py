@@ -93,7 +93,7 @@ SAID = [
     ),
     (
         ("sweep", "sweep.toml", "--out", "/proc/store"),
-        "the store /proc/store cannot be made: No such file or directory.",
+        "the store /proc/store cannot be created: No such file or directory.",
     ),
     # The same parameter twice.
     (
