@@ -80,6 +80,8 @@ def kernel_exact_error(
 def frequency_standard_error(frequencies: ArrayLike, num_confirm: int) -> NDArray[np.float64]:
     """Validate the arguments and return the result of `frequency_error`.
 
+    Arguments are the same as for `frequency_error`.
+
     Raises:
         TypeError, ValueError: If an argument is invalid.
     """
@@ -92,6 +94,8 @@ def kernel_standard_error(
     densities: ArrayLike, num_confirm: int, bandwidth: ArrayLike, roughness: float, dimension: int
 ) -> NDArray[np.float64]:
     """Validate the arguments and return the result of `kernel_error`.
+
+    Arguments are the same as for `kernel_error`.
 
     Raises:
         TypeError, ValueError: If an argument is invalid.
@@ -107,6 +111,8 @@ def kernel_exact_standard_error(
     mean: ArrayLike, mean_square: ArrayLike, num_confirm: int
 ) -> NDArray[np.float64]:
     """Validate the arguments and return the result of `kernel_exact_error`.
+
+    Arguments are the same as for `kernel_exact_error`.
 
     Raises:
         TypeError, ValueError: If an argument is invalid.

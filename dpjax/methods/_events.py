@@ -65,11 +65,11 @@ class Events:
     The search chooses the event with the largest expected bound, and the bound is computed from the
     event's counts in fresh draws. With more than two pairs, the search has two rounds. The first
     round uses 5/11 of the search draws for all pairs. The second round uses the other search draws
-    for the best quarter of the pairs, at least 2 and at most 2,500 pairs. One of these pairs is the
-    pair whose bound would be largest if all pairs had more draws with unchanged frequencies. If
-    multiple pairs contain the same database and use the same cells for its outputs, each of these
-    pairs uses all search draws from the database. For recorded outputs, the source determines the
-    sizes of the search set and the confirmation set.
+    for the best quarter of the pairs (at least 2 and at most 2,500 pairs). The second round
+    includes the pair whose bound would be largest if all pairs had more draws with unchanged
+    frequencies. If multiple pairs contain the same database and use the same cells for its outputs,
+    each of these pairs uses all search draws from the database. For recorded outputs, the source
+    determines the sizes of the search set and the confirmation set.
 
     Attributes:
         num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If

@@ -89,7 +89,7 @@ def settled(
     note = (
         f"The search of the family {source.name} ({len(space.made)} members, {rungs[0][0]} pairs "
         f"and their variations, {draws} separate draws) chose this member, whose expected bound "
-        "exceeds its claim by most."
+        "exceeds its claim the most."
     )
     notes = [note]
     if space.failed:

@@ -17,8 +17,8 @@ _EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.ara
 _Function = Callable[[float], float]
 
 _FORMS = (
-    "a list of ({x}, {y}) pairs, a function {x} -> {y}, a privacy loss distribution of "
-    "dp_accounting, or a privacy curve of OpenDP"
+    "a list of ({x}, {y}) pairs, a function {x} -> {y}, a dp_accounting privacy loss "
+    "distribution, or an OpenDP privacy curve"
 )
 
 _RANGES = {

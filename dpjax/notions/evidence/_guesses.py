@@ -98,12 +98,12 @@ class GuessCounts(Evidence):
         """See `Evidence`."""
         n, made, right = self.guessed
         chosen = (
-            (f"; the coins of {self.revealed} others chose the numbers of guesses")
+            f"; the numbers of guesses were chosen with the coins of {self.revealed} others"
             if self.revealed
             else ""
         )
         if self.share < 1:
-            chosen += f"; using {self.share:.0%} of the error"
+            chosen += f"; using {self.share:.0%} of the error probability"
         return [
             ("lower bound", f"{found.lower_bound:.4f}, {sure} ({found.basis})"),
             (
@@ -120,11 +120,11 @@ class GuessCounts(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         counts = {
-            "Canaries on which guesses are judged": self.canaries,
-            "Canaries whose coins chose the numbers of guesses": self.revealed,
-            "Guesses that a canary was in": self.guessed_in,
-            "Guesses that a canary was out": self.guessed_out,
-            "Right guesses": self.right,
+            "Canaries with hidden coins": self.canaries,
+            "Canaries whose coins were revealed to choose the numbers of guesses": self.revealed,
+            "Guesses that a canary was included": self.guessed_in,
+            "Guesses that a canary was left out": self.guessed_out,
+            "Correct guesses": self.right,
         }
         worth = (
             "A fair coin for each canary decided whether it was included, and all scores come from "
@@ -133,11 +133,11 @@ class GuessCounts(Evidence):
         worth += (
             ", although the numbers of guesses were chosen from the output."
             if self.revealed
-            else ", and the number of right guesses implies no larger bound."
+            else ", and the number of correct guesses implies no larger bound."
         )
         if self.share < 1:
             worth += (
-                f" These guesses may use {self.share:.0%} of the error; a second set of guesses, "
+                f" These guesses may use {self.share:.0%} of the error probability; a second set, "
                 "with a smaller bound, used the rest."
             )
         worth += " The bound is about the privacy of the canaries only."
