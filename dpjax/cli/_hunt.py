@@ -35,8 +35,8 @@ TABLE: Table = {
     ),
     "bisect": option(
         str,
-        "Find two versions between which the verdict changes, among all versions or among listed "
-        "versions, from oldest to newest.",
+        "Find two versions between which the verdict changes, in the list of all versions or in a "
+        "given list, from oldest to newest.",
         metavar="all|VERSION,...",
     ),
     "folder": option(Path, "Folder for recorded draws and installed releases. Default: hunt."),

@@ -217,7 +217,7 @@ def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
 
 
 def _opened(handed: str) -> tuple[int, int]:
-    """In a new interpreter, open the inherited ends of the pipes, and hide them from children."""
+    """In a new interpreter, open the inherited pipe ends, and hide them from child processes."""
     listen, tell = map(int, handed.split(","))
     if sys.platform == "win32":
         import msvcrt

@@ -1,4 +1,4 @@
-"""Hunts: audits of cases in releases, where each release draws in its own environment."""
+"""Hunts: audits of cases in releases, where each release has its own environment."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
