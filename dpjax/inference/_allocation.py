@@ -56,7 +56,7 @@ LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
 
 _OUTGROWN = 1.5
-"""Factor by which a pair's draws must grow before the pair's cells are constructed again."""
+"""Factor by which a pair's number of draws must grow before its cells are constructed again."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """Parameters of the allocation to multiple pairs.

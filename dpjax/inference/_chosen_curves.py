@@ -58,7 +58,7 @@ number of bisection steps for each x.
 """
 
 _TAIL, _MORE = 12, 50
-"""Start of the recursion: _TAIL standard deviations plus _MORE counts above c.
+"""Start of the recursion, as a distance above c: _TAIL standard deviations plus _MORE counts.
 
 At the start, an upper bound replaces V.
 """

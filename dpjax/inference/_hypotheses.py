@@ -76,7 +76,7 @@ class Hypothesis(Protocol):
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
-        """Return the estimate of t from estimates of p and q, and its approximate standard error.
+        """Return estimates of t, with approximate standard errors, from estimates of p and q.
 
         Args:
             p: Estimates of p.

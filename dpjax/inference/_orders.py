@@ -132,7 +132,7 @@ class Candidates(NamedTuple):
         order: int64 [candidates], index of the order. The i-th way to order cells defines the
             orders 2 i and 2 i + 1.
         direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
-        by_ratio: bool [candidates], whether the order is by ratios.
+        by_ratio: bool [candidates], whether the order is by ratio and not by position.
     """
 
     order: NDArray[np.int64]

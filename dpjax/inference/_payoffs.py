@@ -127,7 +127,7 @@ def gains(
     the first of these pairs.
 
     Args:
-        block: Draws of the block.
+        block: The block whose draws the bets are made on.
         known: Pair of int64 [pairs, cells] arrays, the pooled counts of all earlier blocks.
         expert: Expert that was constructed only from the earlier blocks.
         hypothesis: Hypothesis that the bets are against.

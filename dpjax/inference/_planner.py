@@ -6,11 +6,11 @@ such plans for finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
 bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts:
-the counts of two intervals, which determine the estimate, for both inputs of a pair. If many pairs
-are compared, the published bound multiplies the confidences of two pairs: the pair with the largest
-level, and the pair with the largest estimate. The paper's proof is incomplete because the intervals
-that determine the estimate are known only after the draws, and because pairs with a common input
-share draws. The consequences depend on the plan:
+the counts of two intervals, which determine the estimate, for both inputs of a pair. If there are
+many pairs, the published bound is the product of the confidences for the pair with the largest
+level and for the pair with the largest estimate. The paper's proof is incomplete because the
+intervals that determine the estimate are known only after the draws, and because pairs with a
+common input share draws. The consequences depend on the plan:
 
 - LDP, densities on an interval: the paper tolerates an error of gamma / 12 in the logarithm of each
   count, but an error of gamma / 3 is small enough. With gamma / 3, the bound "all-intervals"

@@ -234,7 +234,7 @@ def plan_safety(
 def _claim(plan: Plan) -> LipschitzOutputs:
     if not isinstance(plan.assumption, LipschitzOutputs):
         raise TypeError(
-            "plan must assume Lipschitz densities (made by `plan`), but it assumes finitely many "
+            "plan must assume Lipschitz densities (use `plan`), but it assumes finitely many "
             "outputs, where there is no Lipschitz constant to check."
         )
     return plan.assumption

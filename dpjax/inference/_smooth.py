@@ -3,7 +3,7 @@
 A half-line is a set of all cells before or after a cut of the line. In a tail of the line, the
 counts of a half-line are too small for a precise estimate of the ratio of its probabilities. If
 adjacent cells have similar ratios, the privacy loss in the tail can be extrapolated from the other
-cells: for Gaussian noise, the loss grows steadily, and for Laplace noise, the loss levels off.
+cells. For instance, the loss grows steadily for Gaussian noise and levels off for Laplace noise.
 
 The fit is a logistic regression that predicts the side of an output from its position on the line.
 The log odds are a linear function of the normal score of the position, plus bends at fixed knots.

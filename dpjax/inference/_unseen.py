@@ -90,6 +90,6 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
         "less, and on such an event the mechanism may leak without limit. This holds for every "
         "black-box method. The lower bound remains valid. A small estimate, however, shows that "
         "the mechanism is private only if its densities satisfy an assumption: a Lipschitz "
-        "constant, or a least probability. Outputs can refute such an assumption, but never "
-        "confirm it."
+        "constant, or a lower bound on the probability of every output. Outputs can refute such an "
+        "assumption, but never confirm it."
     )

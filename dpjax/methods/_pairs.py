@@ -204,8 +204,8 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
     Args:
         source: Source of the audit.
         pairs: Pairs in any form that `dpjax.audit` accepts, or None for the usual pairs of the
-            source. If this is a result of `dpjax.neighbors`, the search returns its best pairs. All
-            other pairs are returned unchanged.
+            source. If `pairs` is a result of `dpjax.neighbors`, the function searches for the best
+            pairs and returns them. All other pairs are returned unchanged.
         terms: Terms of the audit. The search makes its own draws, which the audit does not use.
 
     Raises:

@@ -31,7 +31,7 @@ _RUNG_DRAWS = 12_000
 """Default total number of draws in a rung, on both sides of all pairs."""
 
 _WITHOUT_SMALL = 2
-"""Largest number of kept pairs for which no place is reserved for a pair of small databases."""
+"""Largest number of kept pairs at which no place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
 """Number of variations that a later rung adds, per kept pair."""

@@ -156,7 +156,7 @@ class TradeOff(_Curve):
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return levels of tests of the neighbor, and upper bounds on their type II errors."""
+        """Return test levels and bounds on type II errors; the null hypothesis is the neighbor."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 
