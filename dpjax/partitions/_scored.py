@@ -246,7 +246,7 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str])
         levels = np.concatenate([tails, np.arange(1, _STEPS) / _STEPS, 1 - tails])
         edges = np.unique(np.quantile(held_out, levels, method="nearest"))
         edges = _around_copies(edges, held_out, score.values(outputs).astype(np.float64))
-    cell_names = ("a number", *(names[code] for code in codes.tolist()))
+    cell_names = ("a number", *(names[int(code)] for code in codes))
     return Scored(cell_names, (edges,), (np.empty(0),), np.zeros(1, int), score=score, codes=codes)
 
 
