@@ -33,7 +33,8 @@ class Outcomes:
     def __str__(self) -> str:
         if np.all(self.allowed):
             return f"{{{self.low}, ..., {self.low + self.size - 1}}}"
-        return f"{int(np.sum(self.allowed))} of the outcomes from {self.low} on"
+        last = self.low + self.size - 1
+        return f"{int(np.sum(self.allowed))} of the outcomes {self.low}, ..., {last}"
 
 
 @jax.tree_util.register_dataclass

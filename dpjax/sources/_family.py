@@ -132,7 +132,7 @@ class Family(Source):
         source = LibraryMechanism(made) if knows(made) else made
         if not isinstance(source, OnHost):
             raise BadType(
-                "make must return an object of a library, a dpjax.HostMechanism or a "
+                "make must return a library object, a dpjax.HostMechanism or a "
                 f"dpjax.CommandMechanism, but {self.name} returned {text_of(made)[:80]}. "
                 "To compare mechanisms that JAX draws, use the grid of a sweep."
             )

@@ -162,7 +162,7 @@ def test_integers_are_smoothed_where_the_bandwidth_spans_several(factor, bandwid
     prepared = prepare(x, y, smooth=Fixed(bandwidth))
     distinct = len(set(x) | set(y))
     assert prepared.space == (space or FiniteSpace(distinct))
-    said = any("method=Events() compares sets of them" in note for note in prepared.notes)
+    said = any("method=Events() compares sets of outcomes" in note for note in prepared.notes)
     assert said == (space is None)
 
 
