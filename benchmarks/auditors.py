@@ -120,11 +120,11 @@ def tools(auditorium: Path | None) -> dict[str, Tool]:
     return found
 
 
-def by_histogram(folder: Path) -> Tool:
-    """DP-Auditorium's histogram tester with 20 bins, in both directions with half of the error.
+def without_generators(folder: Path) -> None:
+    """Make the testers and configurations of DP-Auditorium importable, but not its generators.
 
     Args:
-        folder: Of the package; its generators, which need other packages, are left out.
+        folder: Of the package; its generators need other packages.
     """
     package = types.ModuleType("dp_auditorium")
     package.__path__ = [str(folder / "dp_auditorium")]
@@ -133,6 +133,15 @@ def by_histogram(folder: Path) -> Tool:
         part = types.ModuleType(f"dp_auditorium.{name}")
         part.__path__ = [str(folder / "dp_auditorium" / name)]
         sys.modules[part.__name__] = part
+
+
+def by_histogram(folder: Path) -> Tool:
+    """DP-Auditorium's histogram tester with 20 bins, in both directions with half of the error.
+
+    Args:
+        folder: Of the package.
+    """
+    without_generators(folder)
     from dp_auditorium.configs import (  # pyright: ignore[reportMissingImports]
         privacy_property,
         property_tester_config,

@@ -116,7 +116,7 @@ ROWS = (
 )
 
 
-def _patterns(length: int) -> Any:
+def patterns(length: int) -> Any:
     """DP-Sniper's pairs; a database of one number is a scalar."""
     import dpjax
 
@@ -240,7 +240,7 @@ def audited(row: Row, scale: float = 1.0) -> dict[str, Any]:
         mechanism = _of_two(*_OF_TWO[row.name])
     else:
         mechanism = find_mechanism(row.name)(**row.parameters, **given)
-    pairs = mechanism.standard_pairs() if row.patterns is None else _patterns(row.patterns)
+    pairs = mechanism.standard_pairs() if row.patterns is None else patterns(row.patterns)
     if row.num_pairs is not None:
         sides = pairs.database[: row.num_pairs], pairs.neighbor[: row.num_pairs]
         pairs = dpjax.Pairs(*sides, pairs.labels[: row.num_pairs])

@@ -1,4 +1,4 @@
-"""Confidence bounds from counts, in float64 NumPy, without JAX."""
+"""Confidence bounds computed from counts, in float64 NumPy arithmetic, without JAX."""
 
 from dpjax.inference._allocation import LAYING as LAYING
 from dpjax.inference._allocation import allocation as allocation

@@ -1,24 +1,26 @@
-"""Exact bounds from guesses which canaries were included in a single run of a mechanism.
+"""Exact bounds from guesses about which canaries were included in a single run of a mechanism.
 
-Each of n canaries is included by a fair coin of its own; from one output, r of the coins are
-guessed, and c guesses are right. (epsilon, delta)-DP limits the probability of at least c correct
-guesses.
+Each of n canaries is included by a fair coin of its own. From one output, an attacker guesses r of
+the coins, and c guesses are correct. (epsilon, delta)-DP limits the probability of at least c
+correct guesses.
 
-Let C be the number of correct guesses, and W ~ Bin(r, e^epsilon / (1 + e^epsilon)). The largest
-P(C >= c) of all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
-envelope of the points (h_j, t_j), j = 0..c, where h_j = j P(W = j) / P(W >= j) and
-t_j = P(W >= c) / P(W >= j).
+Let C be the random number of correct guesses, and let W ~ Bin(r, e^epsilon / (1 + e^epsilon)). For
+j = 0, ..., c, let h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j). The largest value
+of P(C >= c) over all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
+envelope of the points (h_j, t_j).
 
-Derivation: let p_a = P(C = a). Consider the event that guess i is right and C lies in a set A, flip
-coin i, and add over i. This gives
+Derivation: let p_a = P(C = a). Consider the event that guess i is correct and that C lies in a set
+A. Compare the probability of this event with its probability after coin i is flipped, and sum over
+i. The result is
 
     sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
 
-Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities then say that sum a b_a
-(u_a - u_(a-1))_+ <= n delta. Maximizing P(C >= c) under this condition is a linear program. Its
-optima are mixtures of at most two laws of W given W >= j. These laws occur: randomized response,
-given at least j right answers, has the law of W given W >= j. Therefore, no larger bound that
-depends only on c is valid for every mechanism.
+Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities for all A are equivalent
+to the condition that the sum of a b_a max(u_a - u_(a-1), 0) is at most n delta. Maximizing P(C >=
+c) under this condition is a linear program. Each optimum is a mixture of at most two conditional
+laws of W given W >= j. These laws are attained: randomized response, conditioned on at least j
+correct answers, has the law of W given W >= j. Therefore, no larger bound that depends only on c is
+valid for every mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), whose theorem has a looser term for delta.
@@ -40,12 +42,16 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""A binomial law has negligible mass at a distance of more than _TAIL standard deviations plus
-_MORE counts from its mean."""
+"""Range in which a binomial law is evaluated: _TAIL standard deviations plus _MORE counts.
+
+At a larger distance from the mean, a binomial law has negligible mass.
+"""
 
 _CHORDS = 60
-"""Maximum number of chords tried for an envelope. If the maximum is reached, the p-value may be too
-large, which keeps bounds valid."""
+"""Maximum number of chords in the computation of an envelope.
+
+If the maximum is reached, the p-value may be too large, and bounds stay valid.
+"""
 
 _HALVINGS = 50
 """Number of bisection steps in the search for a bound."""
@@ -58,9 +64,9 @@ class Guessed(NamedTuple):
     """Numbers of canaries, guesses and correct guesses in one run.
 
     Attributes:
-        canaries: n, number of canaries whose coins the guesser does not know.
-        made: r, number of guesses.
-        right: c, number of correct guesses.
+        canaries: n, the number of canaries whose coins are hidden from the attacker.
+        made: r, the number of guesses.
+        right: c, the number of correct guesses.
     """
 
     canaries: int
@@ -71,8 +77,8 @@ class Guessed(NamedTuple):
         """Validate the numbers.
 
         Raises:
-            TypeError: When a number is not an integer.
-            ValueError: When 0 <= right <= made <= canaries does not hold, or when `made` is 0.
+            TypeError: If a number is not an integer.
+            ValueError: If 0 <= right <= made <= canaries does not hold, or if `made` is 0.
         """
         n, r, c = self
         validate.positive_int(n=n, r=r)
@@ -94,11 +100,11 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
         delta: Delta, in [0, 1).
 
     Returns:
-        The exact supremum over all mechanisms, whether canaries are independent or not.
+        The exact supremum over all mechanisms. Canaries may depend on each other.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is out of range.
     """
     Guessed(n, r, c).check()
     validate.non_negative(epsilon=epsilon)
@@ -107,7 +113,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 
 
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
-    """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
+    """Return a lower bound on epsilon at a given delta from correct guesses in one run.
 
     If r was fixed in advance, the bound is valid for every mechanism, and no larger bound that
     depends only on c is valid for every mechanism.
@@ -117,17 +123,17 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         delta: Delta, in [0, 1).
-        confidence: Least probability that the bound is at most the true value.
+        confidence: Smallest probability that the bound is at most the true value.
 
     Returns:
         The bound, at least 0.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is out of range.
 
     References:
-        Steinke, Nasr, Jagielski (2023), for the design.
+        Steinke, Nasr, Jagielski (2023), for audits in one run.
     """
     Guessed(n, r, c).check()
     _check_delta(delta)
@@ -142,7 +148,7 @@ def _check_delta(delta: float) -> None:
 
 
 def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
-    """Return `one_run_p_value` without validating the arguments."""
+    """Return the result of `one_run_p_value` without validation of the arguments."""
     points = conditional_laws(guessed, epsilon)
     return 1.0 if points is None else _envelope(*points, guessed.canaries * delta)
 
@@ -150,14 +156,14 @@ def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
 def conditional_laws(
     guessed: Guessed, epsilon: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Compute the points (h_j, t_j) of the p-value's envelope, for j up to c.
+    """Return the points (h_j, t_j) that define the p-value's envelope, for j up to c.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
 
     Returns:
-        The increasing arrays h and t, or None if c is so small that the p-value is 1.
+        The increasing arrays h and t, or None if c is so far below its mean that the p-value is 1.
     """
     _, r, c = guessed
     mean = r / (1 + math.exp(-epsilon))
@@ -165,13 +171,14 @@ def conditional_laws(
     low, high = max(math.floor(mean - reach), 0), min(math.ceil(max(c, mean) + reach), r)
     if c <= low:
         return None
-    # Log of P(W = j) / P(W = low), summed from ratios of neighbors; then log of P(W >= j).
+    # Compute the logs of P(W = j) / P(W = low) as cumulative sums of log ratios of consecutive
+    # probabilities, and from them the logs of P(W >= j) / P(W = low).
     places = np.arange(low, high + 1, dtype=np.float64)
     steps = np.log((r - places[:-1]) / places[1:]) + epsilon
     mass = np.concatenate([[0.0], np.cumsum(steps)])
     tails = np.logaddexp.accumulate(mass[::-1])[::-1]
     right = c - low
-    # The point of j = 0 comes first; the points between it and `low` lie below the envelope.
+    # Put the point for j = 0 first. The points between j = 0 and j = low lie below the envelope.
     heights = np.exp(tails[right] - tails[: right + 1])
     widths = places[: right + 1] * np.exp(mass[: right + 1] - tails[: right + 1])
     if low > 0:
@@ -180,7 +187,10 @@ def conditional_laws(
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
-    """Return the upper concave envelope of points at `place`, or 1 beyond the last point."""
+    """Return the value at `place` of the upper concave envelope of points (x, y).
+
+    Beyond the last point, the value is 1.
+    """
     if place >= x[-1]:
         return 1.0
     if place <= 0:
@@ -196,25 +206,26 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon that the guesses refute, rounded down; 0 if none is refuted.
+    """Return the largest epsilon that guesses refute, rounded down, or 0 if none is refuted.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
+        guessed: Numbers of canaries, guesses and correct guesses.
         delta: Delta, in [0, 1).
-        error: Probability that the bound is above the true value.
+        error: Largest probability that the bound is above the true value.
     """
     if guessed.right == 0 or p_value(guessed, 0.0, delta) > error:
         return 0.0
-    # p-values are smaller at delta = 0, so the bound at delta = 0 is an upper limit of the search.
+    # p-values are smallest at delta = 0, so the bound at delta = 0 limits the search from above.
     return largest_level(
         lambda epsilon: p_value(guessed, epsilon, delta) <= error, pure_epsilon(guessed, error)
     )
 
 
 def pure_epsilon(guessed: Guessed, error: float) -> float:
-    """Return the bound on epsilon at delta = 0, which no bound at a larger delta exceeds.
+    """Return the lower bound on epsilon at delta = 0.
 
-    The number of correct guesses must not be 0.
+    Lower bounds at a larger delta are at most as large. The number of correct guesses must not
+    be 0.
     """
     _, r, c = guessed
     share = float(scipy.special.betaincinv(c, r - c + 1, error))
@@ -222,12 +233,12 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta that the guesses refute, rounded down; 0 if none is refuted.
+    """Return the largest delta that guesses refute, rounded down, or 0 if none is refuted.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
+        guessed: Numbers of canaries, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
-        error: Probability that the bound is above the true value.
+        error: Largest probability that the bound is above the true value.
     """
     if p_value(guessed, epsilon, 0.0) > error:
         return 0.0
@@ -235,11 +246,11 @@ def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
-    """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
+    """Return the largest mu of Gaussian DP that guesses refute, rounded down, or 0 if none is.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
-        error: Probability that the bound is above the true value.
+        guessed: Numbers of canaries, guesses and correct guesses.
+        error: Largest probability that the bound is above the true value.
     """
 
     def refuted(mu: float) -> bool:
@@ -249,7 +260,10 @@ def mu_of_guesses(guessed: Guessed, error: float) -> float:
 
 
 def largest_level(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest level up to which `holds` is true, by bisection in [0, high]."""
+    """Return the largest level at which `holds` is true, by bisection in [0, high].
+
+    The result is rounded down. The function `holds` must be true up to some level and false above.
+    """
     low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -258,7 +272,7 @@ def largest_level(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """Return the gain function of mu-Gaussian differential privacy, as an argument of `refutes`."""
+    """Return the gain function for mu-Gaussian differential privacy, which `refutes` accepts."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:
@@ -272,10 +286,10 @@ def refutes(guessed: Guessed, gain: Callable[[float], float], error: float) -> b
     """Return whether guesses in one run refute a trade-off curve.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
-        gain: Function that maps y to the least probability, at a neighbor, of an event that has
-            probability y.
-        error: Probability of refuting a true curve.
+        guessed: Numbers of canaries, guesses and correct guesses.
+        gain: Function that maps the probability y of an event under one database to the smallest
+            possible probability of the event under a neighboring database.
+        error: Largest probability of refuting a true curve.
 
     References:
         Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1.

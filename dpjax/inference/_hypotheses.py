@@ -1,20 +1,22 @@
-"""Relations between a level t of privacy and the probabilities of one event, and orders of counts.
+"""Hypotheses that relate a privacy level t to the probabilities of one event.
 
-Let p and q be the event's probabilities at its likelier side and at the other side. If the level is
-t, then p <= g(t, q), where g increases with t and with q. An order s ranks counts by their evidence
-for a large t. The order s increases with the count at the likelier side and decreases with the
-count at the other side. Therefore, P(s >= observed) increases with p and decreases with q. Each
-order is an approximate normal lower bound on t.
+Let p and q be the event's probabilities on its likelier side and on the other side. If the level is
+t, then p <= g(t, q), where g increases with t and with q.
 
-Bets do not use g, but straight lines r q + d above g. If bets refute P(E) <= r P'(E) + d in one of
-the two directions, they refute the level.
+Each hypothesis also defines an order s, which is a score that ranks pairs of counts by their
+evidence for a large t. The score increases with the count on the likelier side and decreases with
+the count on the other side. Therefore, P(s >= observed) increases with p and decreases with q. Each
+score is an approximate normal lower bound on t.
+
+Bets use straight lines r q + d above g in place of g. Bets that refute P(E) <= r P'(E) + d in one
+of the two directions refute the level.
 
 Notation: z is the normal quantile of the confidence; v1 and v2 are the variances of the estimates
 of p and q.
 
 References:
     Agresti, Coull (1998) for the estimates; Fieller (1954) for the order of ratios; Vadhan (2017),
-    Lemma 2.2, for databases that differ in several records.
+    Lemma 2.2, for databases that differ in multiple records.
 """
 
 from dataclasses import dataclass
@@ -27,30 +29,30 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number added to the order of counts that are no evidence for any level, so that such counts are
-ranked last."""
+"""Number added to the score of counts that support no level, which ranks such counts last."""
 
 NEARLY_ONE = 1 - 1e-13
-"""Smallest probability that is treated as 1."""
+"""Threshold above which a probability is treated as 1."""
 
 POSITIVE = 1e-300
-"""Number that replaces all smaller arguments of a logarithm."""
+"""Positive number that replaces all smaller arguments of a logarithm."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
-"""Smallest and largest level that bets test: RANGE for epsilon and mu, _SHARES for total
-variation."""
+"""Smallest and largest level that bets test: RANGE for epsilon and mu, _SHARES for total variation.
+"""
 
 LEVELS = 2048
 """Number of levels that bets test."""
 
 
 class Lines(NamedTuple):
-    """Straight lines r q + d above the function g, for several levels.
+    """Straight lines r q + d above the function g, one per pair and level.
 
     Attributes:
-        slope: Slope r >= 1 of the line at each level, [pairs, levels].
-        start: Intercept d >= 0 of the line at each level, [pairs, levels].
-        most: [pairs], approximately the largest level that the estimated laws violate.
+        slope: float64 [pairs, levels], slopes r >= 1 of the lines.
+        start: float64 [pairs, levels], intercepts d >= 0 of the lines.
+        most: float64 [pairs], approximately the largest level that each pair's estimated
+            distributions violate.
     """
 
     slope: Floats
@@ -74,43 +76,71 @@ class Hypothesis(Protocol):
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
-        """Return the level that estimates of p and q imply, and its approximate standard error."""
+        """Return the estimate of t from estimates of p and q, and its approximate standard error.
+
+        Args:
+            p: Estimates of p.
+            q: Estimates of q.
+            v1: Variances of the estimates of p.
+            v2: Variances of the estimates of q.
+        """
         ...
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return straight lines above g at each level, for estimated laws [pairs, groups]."""
+        """Return straight lines above g, one per pair and level.
+
+        Args:
+            levels: float64 [levels], levels t.
+            p: float64 [pairs, groups], estimated probabilities under the databases.
+            q: float64 [pairs, groups], estimated probabilities under the neighbors.
+        """
         ...
 
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the order s of counts at the likelier side and at the other side."""
+        """Return the score s of counts of an event.
+
+        Args:
+            larger: Counts on the likelier side.
+            smaller: Counts on the other side.
+            trials: Numbers of draws on the likelier side and on the other side.
+            quantile: Normal quantile z of the confidence.
+        """
         ...
 
     def order_and_error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> tuple[Floats, Floats]:
-        """Return the order s of counts, and the approximate standard error of an estimate of t."""
+        """Return the scores of `order`, and approximate standard errors of estimates of t."""
         ...
 
     def likelier(self, level: float, smaller: Floats) -> Floats:
-        """Return the largest p at level t for each q, p = g(t, q), possibly above 1."""
+        """Return g(t, q), the largest p at level t, for each q. The result may be above 1."""
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
-        """Return the least q at level t for each p, the solution of p = g(t, q)."""
+        """Return the smallest q at level t for each p, which is the solution of p = g(t, q)."""
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return the largest distance of the log odds of g above their chord in each interval.
+        """Return upper bounds on the height of the log odds of g above their chords.
 
-        Intervals lie between adjacent values of q. Chords are straight in the log odds of q.
+        The log odds of g are a function of the log odds of q. Each chord connects the points of the
+        function at two adjacent values of q.
+
+        Args:
+            level: Level t.
+            smaller: float64 [values], increasing values of q.
+
+        Returns:
+            One bound per interval between adjacent values of q, float64 [values - 1].
         """
         ...
 
 
 class Estimates(NamedTuple):
-    """Agresti and Coull's estimates of p and q, and the variances of both estimates."""
+    """Agresti and Coull's estimates of p and q, and the variances v1 and v2 of the estimates."""
 
     p: Floats
     q: Floats
@@ -129,7 +159,7 @@ def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: f
 
 
 class _Straight:
-    """A hypothesis with g(t, q) = min(r q + d, 1), where r >= 1 and d >= 0 depend on t.
+    """Base class of hypotheses with g(t, q) = min(r q + d, 1), where r >= 1 and d >= 0 depend on t.
 
     As a function of the log odds of q, the log odds of g have slope (1 - d / p) (1 - q) / (1 - p).
     The slope increases with q, so the curve is convex and lies below its chords.
@@ -148,7 +178,7 @@ class _Straight:
         raise NotImplementedError
 
     def ordered(self, found: Estimates, quantile: float) -> Floats:
-        """Return the order s of counts, from the estimates of p and q."""
+        """Return the score s of counts, computed from the estimates of p and q."""
         raise NotImplementedError
 
     def order(
@@ -186,13 +216,14 @@ class _Straight:
 
 @dataclass(frozen=True)
 class Ratio(_Straight):
-    """(t, delta)-differential privacy, at databases that differ in k records.
+    """(t, delta)-differential privacy for one record, tested on databases that differ in k records.
+
+    (t, delta)-differential privacy for one record implies
+    (k t, delta (e^(k t) - 1) / (e^t - 1))-differential privacy for k records.
 
     Attributes:
-        delta: Delta of (epsilon, delta)-differential privacy, in [0, 1).
-        distance: k, the number of records in which the databases differ. (t, delta)-differential
-            privacy of one record implies (k t, delta (e^(k t) - 1) / (e^t - 1))-differential
-            privacy of k records.
+        delta: Delta of (t, delta)-differential privacy, in [0, 1).
+        distance: k, the number of records in which the databases differ.
     """
 
     delta: float = 0.0
@@ -233,7 +264,8 @@ class Ratio(_Straight):
         b, c = e * q, e**2 - z2 * v1
         hopeless = (e <= 0) | (c <= 0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Compute B^2 - A C as a sum of positive terms (if C > 0), to avoid cancellation.
+            # Compute B^2 - A C as a sum that has only positive terms if C > 0, which avoids
+            # cancellation.
             root = np.sqrt(z2 * (v1 * q**2 + v2 * c))
             log_ratio = np.log(np.where(hopeless, 1.0, c / (b + root))) / self.distance
         return np.where(hopeless, _HOPELESS + e / np.sqrt(v1), log_ratio)
@@ -241,7 +273,7 @@ class Ratio(_Straight):
 
 @dataclass(frozen=True)
 class Difference(_Straight):
-    """Total variation of at most t for one record, and of k t for k records.
+    """Total variation distance of at most t for one record, and of at most k t for k records.
 
     Attributes:
         distance: k, the number of records in which the databases differ.

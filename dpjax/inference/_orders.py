@@ -1,4 +1,4 @@
-"""Orders of cells, by the ratio of their probabilities or by their positions along a line."""
+"""Orders of cells, by ratios of probabilities or by positions along a line."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,22 +9,27 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._events import wilson
 
 _SHRINKAGE = 1.0
-"""Number of standard errors of the search by which the ratio of a cell is shrunk."""
+"""Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor on the scores of cells that are likelier at one side, so that they precede the cells that
-are likelier at the other side. All scores are between 2^-64 and 1 without the factor."""
+"""Factor for the scores of some cells in an order for one side.
+
+The factor applies to cells that are likelier on this side. Scores without the factor are between
+2^-64 and 1. Because of the factor, cells that are likelier on this side precede all other cells.
+"""
 
 
 class Orders(NamedTuple):
-    """Orders of cells, whose initial segments are candidate sets.
+    """Two orders of cells, whose initial segments are candidate sets.
+
+    The first order is for sets that are likelier under the database, and the second order is for
+    sets that are likelier under the neighbor.
 
     Attributes:
-        order: int64 [..., 2, cells], the cell at each position of the order, for each likelier
-            side.
-        most: int64 [..., 2], largest number of cells in a set.
+        order: int64 [..., 2, cells], the cell at each position of both orders.
+        most: int64 [..., 2], the largest number of cells in a set.
         ends: int64 [..., 2, cells], the position of the last cell that is tied with the cell at
-            each position; a set contains all or none of the tied cells.
+            each position. A set contains all or none of the tied cells.
     """
 
     order: NDArray[np.int64]
@@ -33,15 +38,15 @@ class Orders(NamedTuple):
 
 
 class ByRatio(NamedTuple):
-    """Cells sorted by a lower bound on the ratio of their probabilities, largest first.
+    """Cells sorted by a lower bound on the ratio of their probabilities, the largest first.
 
     Attributes:
-        allowed: bool [cells], cells that are allowed in events.
-        labels: int64 [cells], the group of each cell. The ratio of the group replaces the ratio of
-            the cell, unless `labels` is None.
-        order: int64 [cells], cells sorted by group.
-        starts: int64 [groups], first positions of the groups in `order`.
-        ordered: Whether ties are broken by cell number. If False, a set contains all or none of the
+        allowed: bool [cells], whether each cell is allowed in events.
+        labels: int64 [cells], the group of each cell, or None. If `labels` is not None, the ratio
+            of a cell's group is used in place of the cell's own ratio.
+        order: int64 [cells], indices of the cells sorted by group.
+        starts: int64 [groups], the first position of each group in `order`.
+        ordered: Whether ties are broken by cell index. If False, a set contains all or none of the
             tied cells.
     """
 
@@ -55,27 +60,28 @@ class ByRatio(NamedTuple):
     def of(cls, allowed: NDArray[np.bool_], labels: ArrayLike | None, ordered: bool) -> "ByRatio":
         if labels is None:
             return cls(allowed, None, np.arange(0), np.arange(0), ordered)
-        # Renumber groups without gaps.
+        # Renumber the groups with consecutive integers.
         labels = np.unique(np.asarray(labels), return_inverse=True)[1]
         order = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
         return cls(allowed, labels, order, starts, ordered)
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders of cells with counts [..., 2, cells], highest ratios first."""
+        """Return the orders of cells for counts [..., 2, cells], the largest ratios first."""
         known, draws = counts, counts.sum(axis=-1, keepdims=True)
         if self.labels is not None:
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
         low, high = wilson(known, draws, _SHRINKAGE)
         low /= high[..., ::-1, :]
-        # Cells that are likelier at this side come first. Otherwise the bound of a rare cell may
-        # fall below the ratio of a frequent one that is slightly less likely here.
+        # Put cells first whose frequency is larger on this side. By the lower bounds alone, such a
+        # cell, if it is rare, might follow a common cell whose frequency is slightly smaller on
+        # this side.
         shares = known / np.maximum(draws, 1)
         low *= np.where(shares > shares[..., ::-1, :], _FIRST, 1.0)
         score = low if self.labels is None else low.take(self.labels, axis=-1)
         score *= self.allowed
-        # The bits of positive floats have the same order as the floats. The last bits are replaced
-        # by the cell's number, so that ties have the same order on every machine.
+        # The bits of positive floats, read as integers, have the same order as the floats. Replace
+        # the last bits by the cell's index, so that ties have the same order on every machine.
         number = np.arange(counts.shape[-1])
         last = np.int64((1 << int(number[-1]).bit_length()) - 1)
         order = ~score.view(np.int64)
@@ -93,11 +99,11 @@ class ByRatio(NamedTuple):
 
 
 class ByPosition(NamedTuple):
-    """Cells ordered along a line from each end. No set contains cells without a position.
+    """Cells ordered along a line, once from each end. No set contains cells without a position.
 
     Attributes:
-        order: int64 [2, cells], the cells in their order from each end of the line.
-        most: int64 [2], largest number of cells in a set.
+        order: int64 [2, cells], indices of the cells in the order from each end of the line.
+        most: int64 [2], the largest number of cells in a set.
     """
 
     order: NDArray[np.int64]
@@ -106,12 +112,12 @@ class ByPosition(NamedTuple):
     @classmethod
     def of(cls, allowed: NDArray[np.bool_], line: ArrayLike) -> "ByPosition":
         line = np.where(allowed, np.asarray(line, np.float64), np.nan)
-        # Sorting puts NaN at the end.
+        # The sort puts NaN last.
         order = np.argsort(np.stack([line, -line]), axis=-1, kind="stable")
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders of cells along the line, for both ends."""
+        """Return the orders of cells along the line, from both ends."""
         shape = counts.shape
         each = np.broadcast_to(np.arange(shape[-1]), shape)
         return Orders(
@@ -120,10 +126,10 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Orders of cells, each with the side at which its sets should be likelier.
+    """Orders of cells, each with a side on which the sets of the order should be likelier.
 
     Attributes:
-        order: int64 [candidates], index of the order. Way number i of ordering cells makes the
+        order: int64 [candidates], index of the order. The i-th way to order cells defines the
             orders 2 i and 2 i + 1.
         direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
         by_ratio: bool [candidates], whether the order is by ratios.
@@ -135,7 +141,10 @@ class Candidates(NamedTuple):
 
     @classmethod
     def of(cls, ways: Sequence[ByRatio | ByPosition]) -> "Candidates":
-        """Return each order by ratio with one side, and each order along a line with both sides."""
+        """Return the candidates for the given ways to order cells.
+
+        An order by ratio is a candidate for one side, and an order along a line for both sides.
+        """
         found = []
         for i, way in enumerate(ways):
             by_ratio = isinstance(way, ByRatio)

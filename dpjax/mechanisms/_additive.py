@@ -1,4 +1,4 @@
-"""Mechanisms that add noise to one number: Laplace, noisy counts, Gaussian, geometric."""
+"""Mechanisms that add noise to a number: Laplace, noisy counts, Gaussian, geometric."""
 
 import math
 
@@ -29,7 +29,7 @@ class Laplace(OfNumber):
     epsilon: float = 1.0
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar database."""
+        """Return samples, float [num_samples], for a scalar database."""
         noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise / self.epsilon
 
@@ -56,7 +56,9 @@ class NoisyHistogram1(Laplace):
 
 @pytree
 class NoisyHistogram2(NoisyHistogram1):
-    """A histogram count plus Lap(epsilon), whose scale is inverted: true level 1 / epsilon.
+    """A histogram count plus noise with the wrong scale epsilon: true level 1 / epsilon.
+
+    The noise is Lap(epsilon); the correct noise would be Lap(1 / epsilon).
 
     Attributes:
         epsilon: Claimed level.
@@ -75,14 +77,14 @@ class NoisyHistogram2(NoisyHistogram1):
         return 1 / float(self.epsilon)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar count."""
+        """Return samples, float [num_samples], for a scalar count."""
         noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise * self.epsilon
 
 
 @pytree
 class Gaussian(OfNumber):
-    """The number s plus noise N(0, sigma^2): no pure level, because the loss is unbounded.
+    """The number s plus noise N(0, sigma^2): no finite level because the loss is unbounded.
 
     Attributes:
         sigma: Standard deviation of the noise.
@@ -103,7 +105,7 @@ class Gaussian(OfNumber):
         return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar database."""
+        """Return samples, float [num_samples], for a scalar database."""
         noise = random.normal(key, num_samples, dtype=draw_dtype(self.sigma))
         return database + self.sigma * noise
 
@@ -126,6 +128,6 @@ class TwoSidedGeometric(OfInteger):
     epsilon: float = 1.0
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar integer database."""
+        """Return samples, int32 [num_samples], for a scalar integer database."""
         noise = random.two_sided_geometric(key, num_samples, self.epsilon)
         return jnp.asarray(database).astype(jnp.int32) + noise

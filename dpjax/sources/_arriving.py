@@ -24,11 +24,12 @@ class Chunk(NamedTuple):
 
     Attributes:
         name: Name for display. The names of chunks sort in the order of arrival.
-        sides: Outputs [n] or [n, d] at the database and at its neighbor. The two sides may have
-            different n.
+        sides: Outputs from the database and from its neighbor, [n] or [n, d]. The sides may differ
+            in n.
         hashes: Hashes of the outputs of each side, uint64 [n].
         digests: Digest of the outputs of each side, or "" for an empty side.
-        telling: Whether the sequence of outputs of each side is too long to occur twice by chance.
+        telling: For each side, whether the sequence of outputs is too long to occur twice by
+            chance.
     """
 
     name: str
@@ -42,8 +43,8 @@ class Chunk(NamedTuple):
         """Create a chunk from arrays or lists of outputs.
 
         Raises:
-            ValueError: When a side does not have shape [n] or [n, d].
-            TypeError: When a side contains neither numbers nor labels, or a mixture of numbers and
+            ValueError: If a side does not have shape [n] or [n, d].
+            TypeError: If a side contains neither numbers nor labels, or a mixture of numbers and
                 labels.
         """
         sides = _side("x", name, x), _side("y", name, y)
@@ -53,7 +54,7 @@ class Chunk(NamedTuple):
 
     @property
     def kinds(self) -> list[str | None]:
-        """Kind of the outputs of each nonempty side in words, such as "labels"."""
+        """Kind of the outputs on each nonempty side, in words such as "labels"."""
         return [kind_of(side) for side in self.sides if len(side)]
 
 
@@ -79,11 +80,11 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """Outputs of a running system that its audit still needs.
+    """Outputs of a running system that the audit of the system still needs.
 
     Attributes:
         gone: Number of outputs of each side that were counted and dropped. The first
-            `dpjax.inference.LAYING` outputs are never dropped.
+            `dpjax.inference.LAYING` outputs, which define the partition, are never dropped.
     """
 
     gone: int = 0
@@ -92,7 +93,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse all methods except sequential audits, because they need all outputs in advance."""
+        """Refuse all methods except sequential audits, which do not need all outputs in advance."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."

@@ -1,4 +1,4 @@
-"""Calls of a user's function, each with its own copy of the database and a deadline."""
+"""Calls to a user's function, each with its own copy of the database and a deadline."""
 
 import inspect
 import os
@@ -32,17 +32,16 @@ def draw_batch(
     """Draw one batch of raw outputs, and validate its length.
 
     Args:
-        function: Function of the user.
+        function: The user's function.
         catch: Whether exceptions and timeouts are outcomes instead of errors.
-        deadline: Deadline of each call, or None.
-        saw: Function that is called with 1 after each output if outputs are drawn one by one, or
-            None.
-        database: Database at which to draw.
+        deadline: Deadline for each call, or None.
+        saw: None, or a function that is called with 1 after each output that is drawn one by one.
+        database: Database from which to draw.
         num_samples: Number of outputs.
-        seed: Seed of the batch, or the seeds of all outputs if outputs are drawn one by one.
+        seed: Seed for the batch, or one seed per output if outputs are drawn one by one.
 
     Raises:
-        ValueError: When the function raises an exception, takes too long, or does not return
+        ValueError: If the function raises an exception, takes too long, or does not return
             `num_samples` outputs.
     """
     kind, name = seed_argument(function), name_of_function(function)
@@ -62,8 +61,8 @@ def draw_batch(
         raise
     except TookTooLong:
         raise BadValue(
-            f"the function {name} took too long when asked for {asked}: ask for fewer with a "
-            f"smaller batch_size, or allow more time; with {ONE_BY_ONE}, a call that times out "
+            f"the function {name} took too long when asked for {asked}: request fewer with "
+            f"a smaller batch_size, or allow more time; with {ONE_BY_ONE}, a call that times out "
             "counts as an outcome."
         ) from None
     except BaseException as error:  # This includes sys.exit(), which must not end the audit.
@@ -81,7 +80,7 @@ def draw_batch(
                 f"not each hold {num_samples} entries: {error}."
             ) from None
     if not isinstance(batch, np.ndarray | list | tuple):
-        # Convert arrays of other libraries (JAX, PyTorch, pandas) to NumPy's.
+        # Convert arrays of other libraries (JAX, PyTorch, pandas) to NumPy arrays.
         if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):
             raise BadValue(
                 f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "

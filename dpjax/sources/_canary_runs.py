@@ -18,7 +18,7 @@ from dpjax.sources._plain import WHERE
 from dpjax.sources._source import Trust
 
 _COINS = 3
-"""Number of the random stream for coins and seeds."""
+"""Index of the random stream for coins and seeds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +30,14 @@ class CanaryRuns(GuessedCanaries):
     audit a run that already exists, use `OneRun`.
 
     Attributes:
-        function: Function that maps (included, seed) to the scores [num_canaries] of all canaries,
-            higher where a canary is more likely to have been included. The array `included` has one
-            boolean per canary, which decides whether the canary takes part.
+        function: Function that maps (included, seed) to the scores of all canaries, [num_canaries].
+            A higher score means that the canary is more likely to have been included. The array
+            `included` has one boolean per canary, which decides whether the canary takes part.
         num_canaries: Number of canaries, at least 20.
 
     Raises:
-        TypeError: When `function` is not callable.
-        ValueError: When there are fewer than 20 canaries.
+        TypeError: If `function` is not callable.
+        ValueError: If there are fewer than 20 canaries.
     """
 
     function: Callable[[NDArray[np.bool_], int], ArrayLike]
@@ -69,8 +69,8 @@ class CanaryRuns(GuessedCanaries):
         """Draw the coins of a run and score its canaries; see `Source`.
 
         Raises:
-            TypeError: When the scores are not numbers of shape [n].
-            ValueError: When there is not one score per canary, when a score is NaN, or when all
+            TypeError: If the scores are not numbers of shape [n].
+            ValueError: If there is not one score per canary, if a score is NaN, or if all
                 scores are equal.
         """
         generator = np.random.default_rng([*words, _COINS, run])

@@ -1,4 +1,4 @@
-"""Programs as mechanisms, which print one output per line."""
+"""Programs that serve as mechanisms and print one output per line."""
 
 import json
 import os
@@ -34,30 +34,30 @@ Run = Callable[[str, int, int], Ended]
 
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
-    """A program as a mechanism, which prints one output per line.
+    """A program that serves as a mechanism and prints one output per line.
 
     Each line is a number, a vector of numbers separated by commas, or a label. Labels are compared
-    byte by byte, and an empty line is an outcome. The program runs without a shell.
+    byte by byte, and an empty line is a separate outcome. The program runs without a shell.
 
     Attributes:
-        command: Command line, in which {database} stands for the database (a string as it is,
-            anything else as JSON) and {num_samples} for the number of outputs to print. Without
+        command: Command line, in which {database} stands for the database (unchanged if it is a
+            string, otherwise as JSON) and {num_samples} for the number of outputs to print. Without
             {num_samples}, the program runs once per output, and an exit code other than 0, a
-            timeout and an empty output are outcomes of their own. With {seed}, the program gets an
+            timeout and an empty output are separate outcomes. With {seed}, the program receives an
             integer seed, and the audit can be replayed. Without {seed}, the program must draw fresh
             randomness in every run.
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run, or the number of outputs that are counted together if
             the program runs once per output.
         timeout: Maximum duration of one run and its children, in seconds, or None for no limit. A
-            run that takes longer is killed. A run that has not ended when the time limit of the
-            audit is over is killed, and the audit ends with an error.
+            run that takes longer than `timeout` is killed. If a run is still in progress when the
+            audit's time limit expires, the run is killed and the audit ends with an error.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
 
     Raises:
-        ValueError: When the command is empty or lacks {database}, or when an option is out of
+        ValueError: If the command is empty or lacks {database}, or if an option is out of
             range.
     """
 
@@ -70,8 +70,8 @@ class CommandMechanism(OnHost):
     time_limit: float | None = option("", default=None)
     kind: ClassVar[str] = "command"
     asked: ClassVar[tuple[str, str]] = (
-        "Any program that prints outputs, one a line, such as 'prog {database} {num_samples}'; "
-        "without {num_samples} it is run once an output.",
+        "Any program that prints outputs, one per line, such as 'prog {database} {num_samples}'; "
+        "without {num_samples}, the program is run once per output.",
         "",
     )
 
@@ -85,7 +85,7 @@ class CommandMechanism(OnHost):
         if not any("{database}" in word for word in words):
             raise BadValue(
                 f"command must have {{database}} in it, but was {self.command!r}: a program that "
-                "does not see the database has nothing to hide."
+                "does not receive the database reveals nothing about it."
             )
         validate.positive_int(workers=self.workers, batch_size=self.batch_size)
         validate.one_of(("outcomes", "error"), special=self.special)
@@ -101,7 +101,7 @@ class CommandMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether the command takes its seed from dpjax."""
+        """Whether the command contains {seed}, so that dpjax provides the seeds."""
         return "{seed}" in self.command
 
     @property
@@ -118,7 +118,7 @@ class CommandMechanism(OnHost):
         """Create the source if the program may be run; see `Source`."""
         command = content.pop("command", None)
         if not isinstance(command, str):
-            raise BadType(f"command must be a text, but was {command!r}.")
+            raise BadType(f"command must be a string, but was {command!r}.")
         if not trust.commands:
             raise ValueError(
                 f"the program {command!r} would be run, but a file may not do so without your "
@@ -137,15 +137,15 @@ class CommandMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
-        # Use threads, since each only waits for a process of its own.
+        """Return a context manager whose value draws batches of raw outputs."""
+        # Use threads, since each thread only waits for its own process.
         programs = Programs()
         deadline = Deadline.of_programs(self.timeout, self.time_limit)
         with ThreadPoolExecutor(self.workers) as pool:
             try:
                 yield partial(self._batches, pool, partial(self._run, programs, deadline))
             finally:
-                # Kill the programs, which an interrupt does not reach, so that the pool does not
+                # Kill the programs, because an interrupt does not reach them and the pool would
                 # wait for them.
                 programs.stop()
 
@@ -179,8 +179,8 @@ class CommandMechanism(OnHost):
         )
         if code is None:
             raise ValueError(
-                f"the command {what}, took longer than {self.timeout:g} s: a run may take longer "
-                "with another timeout."
+                f"the command {what}, took longer than {self.timeout:g} s: set a larger timeout "
+                "to allow longer runs."
             )
         if code:
             raise ValueError(f"the command {what}, exited with {code}{_saying(last)}")
@@ -222,7 +222,7 @@ class CommandMechanism(OnHost):
         """Run the program once, and kill the program at the deadline.
 
         Raises:
-            ValueError: When the program cannot be run, or when it has not ended at the end of the
+            ValueError: If the program cannot be run, or if it has not ended at the end of the
                 time limit.
         """
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
@@ -236,8 +236,8 @@ class CommandMechanism(OnHost):
         except TookTooLong:
             raise BadValue(
                 f"the command {self._program!r} at the database {preview_database(text)} was still "
-                "running when the time limit was over: with a timeout, the seconds of one run, "
-                "such runs are killed; without {num_samples} each is then an outcome."
+                "running when the time limit was over: set a timeout (seconds per run), which "
+                "kills such runs; without {num_samples}, each killed run counts as an outcome."
             ) from None
         except OSError as error:
             raise ValueError(
@@ -252,7 +252,7 @@ def _told(lines: Iterator[str], saw: Callable[[int], None]) -> Iterator[str]:
 
 
 def _filled(word: str, places: dict[str, str]) -> str:
-    # Replace all places in one pass, so that braces in a database are not replaced.
+    # Replace all placeholders in one pass, so that braces in a database are not replaced.
     return re.sub(r"\{(database|num_samples|seed)\}", lambda found: places[found[1]], word)
 
 
@@ -283,6 +283,6 @@ def _database_text(database: object) -> str:
         return json.dumps(database, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise BadType(
-            "pairs must hold texts or what JSON can hold for a command, but held "
+            "pairs must hold strings or JSON values for a command, but held "
             f"{preview_database(database)}."
         ) from None

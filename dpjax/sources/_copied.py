@@ -17,7 +17,7 @@ Sides: resamples (draws from recorded outputs) have values that repeat on one si
 that repeats because of a large probability usually occurs on the other side, too, unless the two
 distributions are far apart. If many repeated values occur on one side only, the result has a note.
 If the spacings of the repeated values are as irregular as spacings of draws from a density, the
-note is a doubt, which changes the verdict.
+note is a `Doubt`, which changes the verdict.
 """
 
 import numpy as np
@@ -26,16 +26,17 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Maximum probabilities, if outputs are independent, of a refusal (_CHANCE) and of a note
+"""For independent outputs, the maximum probability of a refusal (_CHANCE) and of a note
 (_NOTE_CHANCE). The probability of a note is valid if no value is more than _RATIO times as likely
 on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Divisors for which counts are tested."""
+"""Divisors d for which counts are tested."""
 
 _RATIO = 5.0
-"""Largest ratio of a value's probabilities at the two sides for which a note is improbable."""
+"""Largest ratio of a value's probabilities on the two sides that the probability of a note assumes.
+"""
 
 _ONCE = "Give every output once."
 
@@ -48,7 +49,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
         side: Values of the side.
 
     Raises:
-        ValueError: When the side contains copies or repeats a sequence. If outputs are independent,
+        ValueError: If the side contains copies or repeats a sequence. If outputs are independent,
             the probability of an error is below 1e-9.
     """
     if side.again is not None:
@@ -72,8 +73,8 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
     """Return a warning if many outputs are almost equal to other outputs of the same side.
 
     Args:
-        x: Values at the database.
-        y: Values at its neighbor.
+        x: Values from the database.
+        y: Values from its neighbor.
     """
     found = x.spacings.near_copies(y.spacings)
     if found.chance >= _CHANCE:
@@ -94,8 +95,8 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     """Return a note or a doubt if many values repeat on one side only.
 
     Args:
-        x: Values at the database.
-        y: Values at its neighbor.
+        x: Values from the database.
+        y: Values from its neighbor.
     """
     hashes = np.union1d(x.hashes, y.hashes)
     hashes = hashes[hashes <= min(x.limit, y.limit)]
@@ -103,8 +104,8 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     counts = counts[:, counts.sum(axis=0) > 1]
     apart = counts.min(axis=0) == 0
     pooled = counts.sum(axis=0)
-    # Bound the chance that a value occurs on one side only. It is largest if the ratio of its
-    # probabilities is at either extreme.
+    # Bound the chance that a value occurs on one side only. The chance is largest when the ratio of
+    # the value's two probabilities is at either extreme.
     shares = np.array([x.total * r / (x.total * r + y.total) for r in (1 / _RATIO, _RATIO)])
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):

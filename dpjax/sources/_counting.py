@@ -16,7 +16,7 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 
     Args:
         cells: Partition of the outputs.
-        sides: Batches of outputs at the database and at its neighbor.
+        sides: Batches of outputs from the database and from its neighbor.
 
     Returns:
         Counts, int64 [2 halves, 2 sides, cells].
@@ -50,7 +50,7 @@ def halves_of(
 def marks_counter(
     cells: Partition, marks: NDArray[np.int64], num_marks: int
 ) -> Callable[[Outputs], NDArray[np.int64]]:
-    """Return a function that counts the outputs in the cells of each mark, int64 [num_marks].
+    """Return a function that counts outputs by the mark of their cell, int64 [num_marks].
 
     Args:
         cells: Partition of the outputs.
@@ -65,10 +65,11 @@ class Tally:
     """Counts and progress of an audit so far, which are available after an interrupt.
 
     Args:
-        progress: Function that is called with (number of outputs so far, expected number), or None.
+        progress: None, or a function that is called with (number of outputs so far, expected
+            number).
 
     Attributes:
-        searched: Number of outputs of the search set so far, at both sides of all pairs.
+        searched: Number of outputs of the search set so far, on both sides of all pairs.
         confirmed: Counts of the confirmation set so far, int64 [2 sides, marks], or None if no
             output of the confirmation set has been counted.
     """
@@ -83,7 +84,7 @@ class Tally:
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """Set how many more outputs are expected for the display of progress, or 0 if unknown."""
+        """Set the expected number of further outputs, or 0 if the number is unknown."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 

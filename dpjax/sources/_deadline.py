@@ -1,7 +1,7 @@
-"""Deadlines of programs and of function calls, which an alarm signal ends.
+"""Deadlines for programs, which are killed, and for function calls, which an alarm signal ends.
 
 Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
-C code that never returns to Python. Programs are killed.
+C code that never returns to Python.
 """
 
 import signal
@@ -20,9 +20,10 @@ exception."""
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
 """Constants that determine when calls are ended because of a time limit.
 
-Calls are ended when _OVER times the time limit has passed. Later calls may take the share
-_LEAST_SHARE of the time limit in total, but at least _LEAST seconds, so that an audit that is
-slightly late can return a result."""
+Calls are ended when _OVER times the time limit has passed. Calls that start later may take the
+fraction _LEAST_SHARE of the time limit in total, and at least _LEAST seconds, so that an audit that
+is slightly late can return a result.
+"""
 
 
 class TookTooLong(BaseException):
@@ -31,11 +32,11 @@ class TookTooLong(BaseException):
 
 @dataclass(frozen=True)
 class Deadline:
-    """Deadlines of each call, and of all calls of an audit.
+    """Deadlines for each call, and for all calls of an audit together.
 
     Attributes:
         timeout: Maximum duration of one call, in seconds, or None.
-        end: Time, by `time.monotonic`, at which all calls end, or None.
+        end: Value of `time.monotonic` at which all calls end, or None.
         least: Total number of seconds that calls after `end` may take.
     """
 
@@ -45,10 +46,10 @@ class Deadline:
 
     @classmethod
     def of(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of an audit that starts now, or None if nothing limits the audit.
+        """Return the deadline for an audit that starts now, or None if nothing limits the audit.
 
         Raises:
-            ValueError: When a timeout is set, but the system or the thread has no alarms.
+            ValueError: If a timeout is set, but the system or the thread has no alarms.
         """
         here = threading.current_thread() is threading.main_thread()
         if not here and timeout is not None:
@@ -60,10 +61,10 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of calls in worker processes, which share the clock of this process.
+        """Return the deadline for calls in worker processes, which share the clock of this process.
 
         Raises:
-            ValueError: When a timeout is set, but the system has no alarms.
+            ValueError: If a timeout is set, but the system has no alarms.
         """
         if not hasattr(signal, "setitimer"):
             if timeout is not None:
@@ -73,7 +74,7 @@ class Deadline:
 
     @classmethod
     def of_programs(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of programs, which are killed and need no alarm."""
+        """Return the deadline for programs, which are killed and need no alarm."""
         if timeout is None and time_limit is None:
             return None
         if time_limit is None:
@@ -90,14 +91,15 @@ class Deadline:
         """Return the maximum duration, in seconds, of a call that starts now.
 
         Raises:
-            TookTooLong: When the total time for all calls has run out.
+            TookTooLong: If the total time for all calls has run out.
         """
         left = [self.timeout] if self.timeout is not None else []
         if self.end is not None:
             rest = self.end - time.monotonic()
             if rest <= -self.least:
                 _end()
-            # All late calls share the seconds `least`, so that they cannot delay the audit forever.
+            # All late calls together have `least` seconds, so that late calls cannot delay the
+            # audit forever.
             left.append(max(rest, min(self.least, rest + self.least)))
         return min(left)
 
@@ -107,7 +109,7 @@ class Deadline:
         """Call a function, and return its result.
 
         Raises:
-            TookTooLong: When the call does not return in time.
+            TookTooLong: If the call does not return in time.
         """
         left, running = self.left(), True
 
@@ -118,8 +120,8 @@ class Deadline:
         other, again = signal.getitimer(signal.ITIMER_REAL)
         handler = signal.signal(signal.SIGALRM, ring)
         began = time.monotonic()
-        # The alarm may ring anywhere here, even at the first step of a `finally`: a second one
-        # ensures that neither the timer nor the handler stays.
+        # The alarm may ring anywhere here, even at the first step of a `finally` block. The outer
+        # `finally` block ensures that the timer and the handler are always removed.
         try:
             try:
                 signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)

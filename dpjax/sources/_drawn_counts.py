@@ -1,4 +1,4 @@
-"""Counts of the draws of a JAX mechanism, made by one compiled program or by NumPy."""
+"""Counts of draws from a JAX mechanism, computed by one compiled program or by NumPy."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Minimum number of draws for which the streamed layout is faster, including its compilation."""
+"""Minimum number of draws for which the streamed layout is faster in spite of its compilation."""
 
 _FIRST_RUN = 0
 """Index of the run whose first draws determine the cells of all runs."""
@@ -59,14 +59,14 @@ _BATCH_SECONDS = 0.5
 """Target duration of a batch in seconds. Signals and progress are handled between batches."""
 
 _STREAMED_PAIRS = 2**12
-"""Number of pairs that one compiled search counts, which bounds its memory."""
+"""Maximum number of pairs per compiled search, which limits the memory of the search."""
 
 _SLOW_BLOCK = 0.01
-"""If a block takes more seconds than this, blocks are drawn by threads on all cores."""
+"""Duration of a block, in seconds, above which threads on all cores draw the blocks."""
 
 
 class OpenedDrawn:
-    """Draws of a batch of runs, for counts in cells; see `dpjax.sources.Opened`.
+    """Draws for a batch of runs, which are counted in cells; see `dpjax.sources.Opened`.
 
     The first draws of run 0 determine the cells of a pair for all runs, so that one compiled
     program can count all runs.
@@ -180,7 +180,8 @@ class OpenedDrawn:
         """Return the cells of a pair; the first call determines them from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
-        # The pilot has whole blocks, or all draws, so that the next draws begin with a new block.
+        # The pilot consists of whole blocks, or of all draws, so that the next draws begin with a
+        # new block.
         most = PILOT if self._region is not None else pilot_size(self._width, len(self.pairs))
         number = min(self._rounds.num_samples, most)
         if len(self.pairs) < MANY_PAIRS or self._keeps_last:
@@ -238,7 +239,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a search round at some pairs of each run by one compiled program.
+        """Count a search round for some pairs of each run with one compiled program.
 
         The result is int64 [runs, searched, 2 halves, 2 sides, cells].
         """
@@ -318,7 +319,7 @@ class OpenedDrawn:
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
-        # The search has already compiled the program, so this measures only the time to draw.
+        # The search has already compiled the program, so the duration does not include compilation.
         self._block_seconds = time.perf_counter() - began
         self._last[run, pair, 0, CONFIRM] = 0, fresh
         size = min(len(first), len(fresh), self.num_confirm)
@@ -351,7 +352,8 @@ class OpenedDrawn:
                 )
             )
         if self._keeps_last:
-            # Keep the last block, since the next request for this stream often begins within it.
+            # Keep the last block, since the next request for this stream often begins within the
+            # last block.
             last = blocks[-1][-self._block :]
             self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
         return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
@@ -371,7 +373,8 @@ class OpenedDrawn:
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
-            # Give every core the same number of blocks, so that none waits at the end of a batch.
+            # Give every core the same number of blocks, so that no core waits at the end of a
+            # batch.
             rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
             step = min(step, rounds * cores())
         if first >= num_draws:

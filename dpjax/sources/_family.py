@@ -1,4 +1,4 @@
-"""Families of mechanisms: functions of parameters that return mechanisms."""
+"""Families of mechanisms: functions that return a mechanism for given parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -21,13 +21,13 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Maximum number of members of a family that are tried before parameters are varied."""
+"""Maximum number of family members to try before parameters are varied at random."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Interval(NamedTuple):
-    """An interval of values of a parameter."""
+    """An interval of parameter values."""
 
     low: float
     high: float
@@ -56,22 +56,22 @@ class _Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Family(Source):
-    """A function of parameters that returns a mechanism, searched for its worst member.
+    """A function from parameters to mechanisms, which an audit searches for the worst member.
 
-    `dpjax.audit` draws a few outputs of many members at many pairs, continues with the members
-    whose expected bounds exceed their claims most, and audits the best member with fresh draws. The
-    choice of a member does not lower the confidence. Combinations of parameters for which the
-    function raises an exception are skipped.
+    `dpjax.audit` draws a few outputs from many members for many pairs, continues with the members
+    whose expected bounds exceed their claims by the most, and audits the best member with fresh
+    draws. The choice of a member does not lower the confidence. Combinations of parameters for
+    which the function raises an exception are skipped.
 
     Attributes:
-        make: Function that takes the parameters by name, and returns an object of OpenDP,
-            diffprivlib or PyDP, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
+        make: Function that accepts the parameters as keyword arguments, and returns an OpenDP,
+            diffprivlib or PyDP object, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
         ranges: Map from the name of each parameter to its values: a list, or an interval (low,
             high) of numbers. If both ends are integers, the interval contains only integers.
 
     Raises:
-        TypeError: When the function is not callable, or when `ranges` is empty or not a mapping.
-        ValueError: When a parameter has no value, or when an interval is empty.
+        TypeError: If the function is not callable, or if `ranges` is empty or not a mapping.
+        ValueError: If a parameter has no value, or if an interval is empty.
     """
 
     make: Callable[..., object]
@@ -94,7 +94,7 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return why no method audits a whole family."""
+        """Return the reason why no method can audit a whole family."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."
@@ -104,7 +104,7 @@ class Family(Source):
         """Return the combinations of parameter values to try first.
 
         Args:
-            rng: Generator that selects some of the combinations if there are too many.
+            rng: Random generator that selects some of the combinations if there are too many.
         """
         values = [_values(each) for each in self._ranges.values()]
         every = [dict(zip(self._ranges, row, strict=True)) for row in itertools.product(*values)]
@@ -126,7 +126,7 @@ class Family(Source):
         """Return the member with the given parameters.
 
         Raises:
-            TypeError: When the function does not return a host mechanism or a library object.
+            TypeError: If the function does not return a host mechanism or a library object.
         """
         made = self.make(**chosen)
         source = LibraryMechanism(made) if knows(made) else made
@@ -145,7 +145,7 @@ class Family(Source):
 
 @dataclass(frozen=True)
 class Member(OnHost):
-    """A mechanism of a family, with its parameters.
+    """A member of a family, with its parameters.
 
     Attributes:
         source: Source that the family's function returned.
@@ -196,11 +196,11 @@ class Member(OnHost):
         return self.source.encoder()
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
+        """Return a context manager whose value draws batches of raw outputs."""
         return self.source.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new runs of the mechanism; see `OnHost.restarted`."""
+        """Draw outputs in two new runs of the mechanism; see `OnHost.restarted`."""
         return self.source.restarted(sides, count)
 
     def to_plain(self) -> JsonObject | None:
@@ -219,7 +219,7 @@ class Member(OnHost):
 
 
 def family_of(subject: object) -> Family | None:
-    """Return the subject if it is a family, or None."""
+    """Return the subject if the subject is a family, and None otherwise."""
     return subject if isinstance(subject, Family) else None
 
 

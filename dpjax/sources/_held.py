@@ -18,11 +18,10 @@ _ROWS = 2**18
 _EXACT = 2**53
 
 _SPARE = 8
-"""Largest size of an array of labels in memory, as a multiple of the number of characters in its
-labels."""
+"""Maximum size of a label array in memory, as a multiple of the total length of its labels."""
 
 _OF_PANDAS = ("CategoricalDtype", "StringDtype")
-"""Names of the types of pandas columns that may contain only strings."""
+"""Names of the pandas dtypes whose columns may contain only strings."""
 
 _TEXTS = ("string", "large_string")
 """Prefixes of the names of Arrow's string types."""
@@ -80,7 +79,8 @@ class Held:
     """A recording whose outputs are in memory.
 
     Attributes:
-        outputs: Outputs [n] or [n, d]. The dtype is object if outputs are of several kinds.
+        outputs: Array of outputs, [n] or [n, d]. The dtype is object if the outputs are of multiple
+            kinds.
         name: Name for display.
     """
 
@@ -102,8 +102,8 @@ def held(name: str, outputs: object) -> Chunked:
     """Convert an array or a list to a recording, and return a recording unchanged.
 
     Raises:
-        TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When the outputs do not have shape [n] or [n, d].
+        TypeError: If the outputs are neither numbers nor labels.
+        ValueError: If the outputs do not have shape [n] or [n, d].
     """
     return outputs if isinstance(outputs, Chunked) else Held(as_outputs(name, outputs), name)
 
@@ -112,8 +112,8 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
     """Convert outputs to an array: numbers [n] or [n, d], labels [n] or objects [n].
 
     Raises:
-        TypeError: When the outputs are neither numbers nor labels.
-        ValueError: When the outputs do not have shape [n] or [n, d].
+        TypeError: If the outputs are neither numbers nor labels.
+        ValueError: If the outputs do not have shape [n] or [n, d].
     """
     if isinstance(outputs, str | os.PathLike):
         raise TypeError(
@@ -148,7 +148,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Convert outputs to an array, so that different outputs remain different."""
+    """Convert outputs to an array in which different outputs remain different."""
     if not isinstance(outputs, list | tuple):
         if (labels := _by_codes(outputs)) is not None:
             return labels
@@ -169,10 +169,10 @@ def _array(outputs: object) -> np.ndarray:
 
 
 def _by_codes(outputs: Any) -> np.ndarray | None:
-    """Convert a dictionary-encoded column of strings of Arrow or pandas to labels.
+    """Convert an Arrow or pandas column of strings to labels, using its dictionary encoding.
 
     Returns:
-        Labels [n], or None if the outputs are not a column of strings, or if some are missing.
+        Labels [n], or None if the outputs are not a column of strings or if any are missing.
     """
     if (encode := getattr(outputs, "dictionary_encode", None)) is not None:
         if not str(outputs.type).removeprefix("dictionary<values=").startswith(_TEXTS):

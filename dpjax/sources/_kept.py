@@ -34,7 +34,7 @@ class Kept:
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep a batch that begins with output number `first`, if it follows the kept outputs."""
+        """Keep a batch that starts with output number `first`, if no earlier output is missing."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return
@@ -49,7 +49,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return the kept outputs among start, ..., stop - 1, or None if none of them is kept."""
+        """Return the kept outputs among start, ..., stop - 1, or None if there are none."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -61,7 +61,7 @@ class Kept:
         return part._replace(values=widened(part.values, width))
 
     def to_plain(self) -> JsonObject | None:
-        """Return the kept outputs as JSON, bit for bit, or None if JSON cannot hold the labels."""
+        """Return the exact outputs as JSON values, or None if JSON cannot represent the labels."""
         encoder = self._encoder.to_plain()
         if encoder is None or not self._streams:
             return None
@@ -75,7 +75,7 @@ class Kept:
         """Restore the outputs from the values that `to_plain` returned, before any draw.
 
         Raises:
-            ValueError: When the values are damaged.
+            ValueError: If the values are damaged.
         """
         try:
             self._encoder.restore(plain["encoder"])
@@ -102,5 +102,5 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return `values`, or zeros [n, width] for labels without numbers."""
+    """Return `values`, or zeros [n, width] if the outputs are labels without numbers."""
     return values if values.shape[1] == width else np.zeros((len(values), width))

@@ -7,8 +7,9 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Labels are refused if at least the share `_ALONE_SHARE` of the outputs have labels that occur
-only once, unless one of the labels occurs `_RARE` times or more."""
+"""Labels are refused if the labels of at least the fraction `_ALONE_SHARE` of all outputs occur
+only once, unless one label occurs at least `_RARE` times.
+"""
 
 _LEAST_LOOKED_AT = 200
 """Minimum number of outputs for which labels that occur only once are refused."""
@@ -26,7 +27,7 @@ def refuse_labels_alone(
         num_outputs: Total number of outputs, if the pilots contain only a part of the outputs.
 
     Raises:
-        ValueError: When hardly any label occurs twice.
+        ValueError: If hardly any label occurs twice.
     """
     labels = np.concatenate([pilot.labels for pilot in pilots])
     if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):
@@ -37,10 +38,10 @@ def refuse_labels_alone(
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
     """Raise an error if hardly any outcome occurs twice.
 
-    Outputs are accepted if a single outcome repeats often, such as an error among identifiers.
+    Outputs are accepted if one outcome repeats often, such as an error among unique identifiers.
 
     Args:
-        counts: Count of each outcome, over both sides, [k].
+        counts: Count of each outcome on both sides together, [k].
         names: Plural noun for the outputs, for messages.
         num_outputs: Total number of outputs.
         example: One of the outcomes.

@@ -1,9 +1,9 @@
 """Counts of drawn outputs, in two layouts.
 
-The streamed layout draws and counts in one kernel, which takes seconds to compile and is the
+The streamed layout draws and counts in one kernel, which takes seconds to compile and is then the
 fastest. The gathered layout compiles only the sampler, gathers the draws on the host, and counts
-the draws by NumPy. Both layouts draw the same blocks from the same keys, folded from (run, pair,
-side, stage, block), so their counts are equal.
+the draws with NumPy. Both layouts draw the same blocks from the same keys, folded from
+(run, pair, side, stage, block), so their counts are equal.
 """
 
 from collections.abc import Sequence
@@ -38,16 +38,18 @@ _CALL = 2**16
 """Number of values (draws times dimension) that one compiled call draws in the gathered layout."""
 
 _MANY = 2**20
-"""If a side has more draws than this, a block has MAX_BLOCK draws, unless most of its draws would
-be unused in a search of many pairs."""
+"""If a side has more draws than this, a block has MAX_BLOCK draws, unless most draws of a block
+would be unused in a search over many pairs.
+"""
 
 _FEW, _MANY_KEPT = 1024, 250
-"""Number of search draws per side of a pair up to which a large block would be mostly unused, and
-number of pairs in the second round above which this matters."""
+"""Most draws of a large block would be unused if a pair has at most _FEW search draws per side. The
+waste matters if the second search round has more than _MANY_KEPT pairs.
+"""
 
 
 def block_size(rounds: Rounds) -> int:
-    """Return the number of draws per block, a power of 2, which all blocks of an audit share.
+    """Return the number of draws in each block of an audit, a power of 2.
 
     The block size depends only on the audit's numbers of draws.
     """
@@ -72,10 +74,10 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
 
 
 def stream_words(words: np.ndarray, run: int, num_pairs: int) -> NDArray[np.uint32]:
-    """Return the words of the keys of all streams of a run, uint32 [pairs, 2 sides, stages, 2].
+    """Return the key words of all streams in a run, uint32 [pairs, 2 sides, stages, 2].
 
     Args:
-        words: Words of the key of the batch of runs, uint32 [2].
+        words: Key words of the batch of runs, uint32 [2].
         run: Index of the run.
         num_pairs: Number of pairs.
     """
@@ -108,7 +110,7 @@ def first_draws(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Words of the stream's key, uint32 [2].
+        words: Key words of the stream, uint32 [2].
         database: A single database.
         num_draws: Number of draws, at least 1.
         size: Number of draws in a block.
@@ -125,7 +127,7 @@ def first_draws(
         return sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
 
     calls = [keys[start : start + step] for start in range(0, number, step)]
-    # Delay signals until the end, since the draws of one call take about a second.
+    # Delay signals until all draws are done, which takes about a second.
     with signals_wait():
         drawn = side_by_side(launch, calls) if threads else [launch(call) for call in calls]
         found = [np.asarray(d)[: len(c)] for d, c in zip(drawn, calls, strict=True)]
@@ -136,11 +138,11 @@ def first_draws(
 def sample_blocks(
     mechanism: Mechanism, words: Array, number: Array, database: Array, *, size: int
 ) -> Array:
-    """Draw several blocks of outputs, [most, size] or [most, size, d].
+    """Draw blocks of outputs, [most, size] or [most, size, d].
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Words of the key of each block, uint32 [most, 2].
+        words: Key words of each block, uint32 [most, 2].
         number: Number of blocks to draw, int32. All other blocks of the result are zeros.
         database: A single database.
         size: Number of draws in a block.
@@ -160,20 +162,20 @@ def sample_blocks(
 def draws_of_pairs(
     mechanism: object, words: np.ndarray, databases: object, *, size: int, at_once: int
 ) -> np.ndarray:
-    """Draw the first blocks of the streams of several pairs in one compiled call, on the host.
+    """Draw the first blocks for multiple pairs in one compiled call, and return a host array.
 
     Args:
-        mechanism: Mechanism as in `sample_blocks`.
-        words: Words of the keys of the blocks, uint32 [pairs, blocks, 2].
+        mechanism: Pytree with `sample(key, database, num_samples)`.
+        words: Key words of each block, uint32 [pairs, blocks, 2].
         databases: Stacked databases, [pairs, ...].
-        size: Draws per block.
+        size: Number of draws in a block.
         at_once: Maximum number of pairs; calls with the same maximum share a compiled program.
 
     Returns:
         The draws [pairs, blocks * size] or [pairs, blocks * size, d].
     """
     number, blocks = words.shape[:2]
-    # Repeat the last pair where there are fewer than `at_once`.
+    # Repeat the last pair up to `at_once` pairs, so that the compiled program has a fixed shape.
     rows = np.minimum(np.arange(at_once), number - 1)
     with signals_wait():
         drawn = sample_pairs(
@@ -187,14 +189,14 @@ def draws_of_pairs(
 def sample_pairs(
     mechanism: Mechanism, words: Array, number: Array, databases: object, *, size: int
 ) -> Array:
-    """Draw blocks of outputs of several pairs, [most * blocks, size] or [most * blocks, size, d].
+    """Draw blocks of outputs for multiple pairs, [most * blocks, size] or [most * blocks, size, d].
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Words of the keys of the blocks, uint32 [most, blocks, 2].
-        number: Number of pairs to draw at, int32; all other blocks of the result are zeros.
+        words: Key words of each block, uint32 [most, blocks, 2].
+        number: Number of pairs to draw for, int32. All other blocks of the result are zeros.
         databases: Stacked databases, [most, ...].
-        size: Draws per block.
+        size: Number of draws in a block.
     """
     blocks, keys = words.shape[1], words.reshape(-1, 2)
 
@@ -221,7 +223,7 @@ def search_counts_runs(
     *,
     execution: Execution,
 ) -> WideCount:
-    """Count the draws in each cell, at both sides of the searched pairs, in a round of the search.
+    """Count the draws in each cell, on both sides of the searched pairs, in one search round.
 
     Args:
         streams: Streams of all runs.
@@ -260,7 +262,7 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """Count the fresh draws in the cells of each mark, for one pair per run.
+    """Count the fresh draws by the mark of their cell, for one pair per run.
 
     Args:
         streams: Streams of all runs.
@@ -312,8 +314,8 @@ def _counts(
         stage: Stage of the run.
         num_draws: Number of draws of each side, as `Blocks`.
         cells: Partitions, stacked over the pairs.
-        marked: Mark of each cell, and the number of marks, if draws are counted by mark. If
-            `marked` is None, draws are counted by half and cell.
+        marked: Mark of each cell and number of marks, for counts by mark. If `marked` is None,
+            draws are counted by half and cell.
     """
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size

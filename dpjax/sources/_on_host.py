@@ -1,4 +1,4 @@
-"""Host mechanisms as sources, whose outputs are counted as they are drawn, in constant memory."""
+"""Sources that draw outputs on the host, and count the outputs in constant memory."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -38,28 +38,28 @@ from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
 """For the comparison of two new runs of a mechanism, each run draws at most _RESTARTED and at least
-_FEWEST_RESTARTED outputs per side. The comparison may take the share _RESTART_SHARE of the time
+_FEWEST_RESTARTED outputs per side. The comparison may take the fraction _RESTART_SHARE of the time
 limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Time limit in seconds that remains when earlier steps have used up the whole limit."""
+"""Time limit, in seconds, that remains even if earlier steps have used up the whole limit."""
 
 _CUT = 1000
-"""Maximum number of outputs per batch if each output needs a call of its own."""
+"""Maximum number of outputs per batch if each output needs its own call."""
 
 _EVERY = 2**31 - 1
-"""Maximum number of outputs to keep if every output is kept."""
+"""Maximum number of outputs to keep if every output is kept, which no audit reaches."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
 
 class OnHost(Source):
-    """Base class of mechanisms on the host: Python functions, programs and library objects.
+    """Base class for host mechanisms: Python functions, programs and library objects.
 
     Attributes:
         name: Name for display.
-        replayable: Whether the same seeds give the same outputs.
+        replayable: Whether equal seeds produce equal outputs.
         batched: Whether one call returns many outputs. If True, the outputs depend on the batch
             size.
         batch_size: Number of outputs per call.
@@ -71,7 +71,7 @@ class OnHost(Source):
 
     @property
     def one_by_one(self: Any) -> bool:
-        """Whether each output is a call of its own; see `Source`."""
+        """Whether each output needs its own call; see `Source`."""
         return not self.batched
 
     def with_time_used(self: Any, seconds: float) -> Any:
@@ -85,25 +85,25 @@ class OnHost(Source):
         raise NotImplementedError
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new runs of the mechanism, if it draws its own randomness.
+        """Draw outputs in two new runs of a mechanism that draws its own randomness.
 
-        A run is a newly created object or a new process. It draws at the database first, and then
-        at its neighbor.
+        A run is a newly created object or a new process. Each run draws from the database first,
+        and then from its neighbor.
 
         Args:
             sides: Databases of a pair.
-            count: Maximum number of outputs at each database.
+            count: Maximum number of outputs per database.
 
         Returns:
-            A plural noun for the runs in messages, and the raw outputs of both runs; or None if the
-            mechanism cannot be started again.
+            A plural noun by which messages name the runs, and the raw outputs of both runs. None if
+            the mechanism cannot be started again.
         """
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context whose value is a `Draw`, which yields batches of raw outputs.
+        """Return a context manager whose value is a `Draw`, which yields batches of raw outputs.
 
-        If each output needs a call of its own and the span has a `cut`, a batch has at most `cut`
+        If each output needs its own call and the span has a `cut`, a batch has at most `cut`
         outputs. The outputs depend only on the database, the indices of the outputs and the seed
         words.
         """
@@ -111,7 +111,7 @@ class OnHost(Source):
 
     @contextmanager
     def opened(self: Any, pairs: object, request: Request) -> Iterator["_OpenedOnHost"]:
-        """Open the mechanism at pairs of databases of any kind, for one audit."""
+        """Open the source for one audit, with pairs of databases of any kind."""
         stacked = AnyPairs.of(pairs)
         with self.drawing() as draw:
             yield _OpenedOnHost(self, draw, stacked, request)
@@ -144,7 +144,8 @@ class _OpenedOnHost:
         self._cut: int | None = None
         self._counted: set[int] = set()
         self._said: list[str] = []
-        # Keep all outputs if each is expensive; otherwise, only those that determine cells.
+        # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
+        # cells.
         every = request.each and not source.batched
         self._kept = Kept(self._encoder, _EVERY if every else LAYING)
         if request.held is not None:
@@ -162,7 +163,7 @@ class _OpenedOnHost:
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draw the first search round, within its share of a time limit."""
+        """Draw the first search round, within the round's share of a time limit."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -280,7 +281,7 @@ class _OpenedOnHost:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: When both runs have the same outputs.
+            Repeats: If both runs have the same outputs.
         """
         count, limit = _RESTARTED, self._source.time_limit
         if limit is not None:
@@ -297,13 +298,14 @@ class _OpenedOnHost:
         """Determine the cells of a pair from the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: When an earlier audit drew the outputs, but did not store them in its file.
+            ValueError: If an earlier audit drew the outputs, but its file does not contain the
+                outputs.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
             raise ValueError(
-                "the audit cannot be continued: its first outputs are labels that JSON does not "
-                "hold, such as tuples. Return texts or numbers instead."
+                "the audit cannot be continued: its first outputs are labels that JSON cannot "
+                "represent, such as tuples. Return strings or numbers instead."
             )
         parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
         search = self._count([iter([part]) for part in parts if part is not None])
@@ -348,7 +350,7 @@ class _OpenedOnHost:
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
         """Determine cells from the first outputs of both sides, and count all outputs."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
-        # Encoding the first outputs has shown the dimension of an output.
+        # The encoder knows the dimension of an output once the first outputs have been encoded.
         width = self._encoder.dimension or 1
         if self._box is None and (size := pilot_size(width, len(self.pairs))) > PILOT:
             sides = zip(pilots, rests, strict=True)

@@ -1,4 +1,4 @@
-"""Scores of canaries from a single run, from which an audit guesses their inclusion."""
+"""Scores of canaries from a single run, for audits that guess which canaries were included."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
 
 FEWEST = 20
-"""Minimum number of canaries of a run."""
+"""Minimum number of canaries in a run."""
 
 _DEVIATIONS = 5.2
 """Largest accepted deviation of the number of included canaries, in standard deviations. With fair
@@ -27,7 +27,7 @@ _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class GuessedCanaries(Source):
-    """Base class of sources that give the scores of canaries."""
+    """Base class for sources of canary scores."""
 
     takes_pairs: ClassVar[bool] = False
     has_canaries: ClassVar[bool] = True
@@ -46,14 +46,14 @@ class GuessedCanaries(Source):
 
 @dataclass(frozen=True, eq=False)
 class OneRun(GuessedCanaries):
-    """Scores of canaries in the output of one run, in which fair coins chose the included canaries.
+    """Scores of canaries from one run, in which fair coins decided which canaries were included.
 
     Every canary must have had its own coin, independent of everything else. The scores may be
     computed from the output in any way that does not use the coins, and may depend on each other.
 
     Attributes:
-        scores: Score of each canary, [n], or a `dpjax.Recording` of a file's column. Scores should
-            be higher for included canaries.
+        scores: Score of each canary, [n], or a `dpjax.Recording` of one column of a file. Scores
+            should be higher for included canaries.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
         fair_coins: Whether the caller knows that every canary had its own coin. The value must be
@@ -61,9 +61,9 @@ class OneRun(GuessedCanaries):
         name: Name of the run in the result.
 
     Raises:
-        ValueError: When there are fewer than 20 canaries, when a score is NaN, when all scores are
-            equal, or when `included` does not look like fair coins.
-        TypeError: When `included` is not boolean, or when there are scores of several runs.
+        ValueError: If there are fewer than 20 canaries, if a score is NaN, if all scores are
+            equal, or if `included` does not look like fair coins.
+        TypeError: If `included` is not boolean, or if there are scores from multiple runs.
 
     References:
         Steinke, Nasr, Jagielski (2023).
@@ -72,7 +72,7 @@ class OneRun(GuessedCanaries):
     scores: object
     included: object
     fair_coins: bool = option(
-        "Every canary had a coin of its own, though exactly one half was included.",
+        "Every canary had its own coin, although exactly half of the canaries were included.",
         default=False,
         flag="--fair-coins",
     )
@@ -83,7 +83,8 @@ class OneRun(GuessedCanaries):
         "txt or parquet).",
         "FILE",
     )
-    # The command line reads both from this class, without importing it.
+    # The command line reads the next two values from the source code of this class, without an
+    # import.
     takes_pairs: ClassVar[bool] = False
     usual_method: ClassVar[str] = "guesses"
 
@@ -119,7 +120,7 @@ class OneRun(GuessedCanaries):
         return found
 
     def to_plain(self) -> JsonObject | None:
-        """Return files and columns of scores and coins, and the options; see `Source`."""
+        """Return the files and columns of scores and coins, and the options; see `Source`."""
         sides = {name: files_of(getattr(self, name)) for name in ("scores", "included")}
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
@@ -165,10 +166,10 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Raise an error if coins do not look like fair coins of the canaries.
+    """Raise an error if `included` does not look like fair coins, one per canary.
 
     Raises:
-        ValueError: When too many or too few canaries are included, or when exactly half of the
+        ValueError: If too many or too few canaries are included, or if exactly half of the
             canaries are included and `known` is False.
     """
     number, inside = len(included), int(included.sum())

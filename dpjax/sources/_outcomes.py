@@ -30,12 +30,12 @@ def looks_discrete(
     """Decide whether outputs are discrete outcomes or reals.
 
     Args:
-        x: Search set at the database, [n] or [n, d], numbers or labels.
-        y: Search set at the neighbor, of the same kind.
+        x: Numbers or labels of the search set, from the database, [n] or [n, d].
+        y: Numbers or labels of the search set, from the neighbor, [m] or [m, d].
         size: Total number of samples per side.
-        smoothing: Function that returns the bandwidth with which integers would be smoothed, or
-            None if integers must not be smoothed.
-        notes: Notes of the result, to which a note on the decision is added.
+        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
+            bandwidth for integer outputs with a wide range.
+        notes: Notes for the result. The function appends a note on the decision.
     """
     if x.dtype.kind in "USO":
         return True
@@ -49,9 +49,10 @@ def looks_discrete(
         if wide and smoothing is not None and _may_be_smoothed(x, y, values, size, smoothing):
             notes.append(
                 Sentence(
-                    f"Integers of a wide range ({len(values)} distinct, most of them fewer "
-                    f"than {_SEEN} times per side in the search): taken as reals and smoothed. Say "
-                    f"{DISCRETE} if they are outcomes, or {EVENTS} for exact counts."
+                    f"The integers have a wide range ({len(values)} distinct values, most of which "
+                    f"occur fewer than {_SEEN} times per side in the search set), so they were "
+                    f"treated as reals and smoothed. Use {DISCRETE} if they are outcomes, or "
+                    f"{EVENTS} for exact counts."
                 )
             )
             return False
@@ -60,7 +61,8 @@ def looks_discrete(
             notes.append(
                 Sentence(
                     f"Most of these outcomes occur fewer than {_SEEN} times per side in the "
-                    f"search, where one says little: {EVENTS} compares sets of them."
+                    f"search set, too rarely to be compared one by one: {EVENTS} compares sets of "
+                    "outcomes."
                 )
             )
         return True
@@ -126,10 +128,10 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert signed and unsigned integers of the two sides to one type, and keep other outputs.
+    """Convert signed and unsigned integers of the two sides to one type; keep other outputs.
 
     Raises:
-        ValueError: When no 64-bit type can represent all integers.
+        ValueError: If no 64-bit type can represent all integers.
     """
     if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
         return x, y
@@ -152,12 +154,12 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         y: Numbers or labels [m], of the same kind.
 
     Returns:
-        The number of the outcome of each output, int32 [n] and int32 [m], and the outcomes in the
-        order of their numbers.
+        The number of each output's outcome, int32 [n] and int32 [m], and all outcomes in the order
+        of their numbers.
 
     Raises:
-        ValueError: When there is only one outcome, when there are too many outcomes, when hardly
-            any outcome repeats, or when outputs are vectors.
+        ValueError: If there is only one outcome, if there are too many outcomes, if hardly
+            any outcome repeats, or if outputs are vectors.
     """
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")
@@ -175,7 +177,7 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
     if len(labels) > _MAX_OUTCOMES:
         raise BadValue(
             f"x and y hold {len(labels)} distinct outcomes, more than 2^20: use {CONTINUOUS} if "
-            "they are reals, or group them."
+            "they are reals, or group the outcomes."
         )
     if len(labels) == 1:
         raise ValueError(

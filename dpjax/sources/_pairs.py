@@ -18,7 +18,7 @@ class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.
 
     Attributes:
-        sides: Two sequences: the database of each pair, and its neighbor.
+        sides: Two sequences: the database of each pair, and the neighbor of each pair.
         labels: Name of each pair, for display.
     """
 
@@ -40,13 +40,13 @@ class AnyPairs(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Any) -> "AnyPairs":
-        """Create pairs from `dpjax.Pairs`, or from a list of (database, neighbor) of any objects.
+        """Create pairs from `dpjax.Pairs`, or from a list of (database, neighbor).
 
         An `AnyPairs` is returned unchanged.
 
         Raises:
-            TypeError: When `pairs` is neither `dpjax.Pairs` nor a list of (database, neighbor).
-            ValueError: When `pairs` is None or empty.
+            TypeError: If `pairs` is neither `dpjax.Pairs` nor a list of (database, neighbor).
+            ValueError: If `pairs` is None or empty.
         """
         if pairs is None:
             raise BadValue("pairs must be given: a list of (database, neighbor).")
@@ -71,7 +71,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Return notes on pairs of equal databases, at which no audit can find a difference."""
+        """Return notes on pairs of equal databases, which no output can tell apart."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)

@@ -1,10 +1,10 @@
 """Detection of passages of outputs that have arrived before, possibly in other chunks.
 
 A window is any sequence of `WINDOW` consecutive outputs of a side. The hash of a window is kept if
-its content satisfies a condition, which one in `_EVERY` windows satisfies on average. If a passage
-arrives again, in one chunk or in several, it has the same windows, so the same hashes are kept.
-Only windows that cannot occur twice by chance are used. The last outputs of each side are kept, so
-that windows may span chunks.
+the hash is a multiple of `_EVERY`, which holds for one in `_EVERY` windows on average. A passage
+that arrives again, in one or more chunks, has the same windows, so the same hashes are kept. Only
+windows that cannot occur twice by chance are used. The last outputs of each side are kept, so that
+windows may span chunks.
 
 References:
     Manber, "Finding similar files in a large file system", USENIX Winter 1994 (for keeping hashes
@@ -25,7 +25,7 @@ WINDOW = 128
 """Number of consecutive outputs in a window, a power of 2."""
 
 _EVERY = 2**8
-"""Average number of windows per window whose hash is kept."""
+"""Average number of windows per kept hash."""
 
 Words = NDArray[np.uint64]
 
@@ -55,12 +55,12 @@ class Passages:
 
         Args:
             number: Index of the chunk.
-            sides: Hashes of the outputs at the database and at its neighbor, uint64 [n].
+            sides: Hashes of the outputs from the database and from its neighbor, uint64 [n].
 
         Returns:
-            The passages after the chunk, and the index of the first chunk with one of the chunk's
-            passages, or None. If a chunk repeats one of its own passages, the index may be its own
-            index.
+            The new state, and the index of the earliest chunk that contains a passage of the new
+            chunk. The index is None if all passages are new, and may be `number` if the chunk
+            repeats one of its own passages.
         """
         known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
         new = np.sort(np.concatenate([_kept(side) for side in known]))
@@ -84,7 +84,7 @@ class Passages:
         """Restore passages from JSON values.
 
         Raises:
-            KeyError, TypeError, ValueError: When the values do not describe passages.
+            KeyError, TypeError, ValueError: If the values do not describe passages.
         """
         words, chunks, first, second = (unpacked(array, "ui") for array in plain)
         hashes = (words, first, second)
@@ -96,7 +96,7 @@ class Passages:
 
 
 def _kept(outputs: Words) -> Words:
-    """Return the hashes of the kept windows of a sequence of outputs, in ascending order.
+    """Return the ascending hashes of the windows that are kept for a sequence of outputs.
 
     Args:
         outputs: Hashes of the outputs, uint64 [n].

@@ -9,10 +9,10 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Description in error messages of the place of an unknown name."""
+"""Name of the table of options, in error messages about an unknown option."""
 
 _OF_MACHINE = "workers"
-"""Option that only affects the speed of a source, which recipes leave out."""
+"""Option that recipes omit, because the option only affects the speed of a source."""
 
 
 def stated_options(source: object) -> JsonObject:
@@ -25,17 +25,17 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Return the options of a recipe, after checking that the class of sources has them.
+    """Return a recipe's options, after checking that the source class has these options.
 
     Raises:
-        ValueError: When a name is not an option of the class.
+        ValueError: If a name is not an option of the class.
     """
     check_names(WHERE, options, tuple(_options_of(kind)))
     return options
 
 
 def _options_of(kind: type) -> JsonObject:
-    """Return the default of each option of a class, which is a field with a default."""
+    """Return the defaults of a class's options; the options are the fields with a default."""
     assert is_dataclass(kind)
     return {
         f.name: f.default

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Option of prctl for the signal that a process receives when its parent ends."""
+"""The prctl option that sets the signal which a process receives when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
@@ -33,10 +33,10 @@ for number in running:
     except OSError:
         pass
 """
-"""Source code of the guard, a process that outlives this process and kills its programs."""
+"""Source code of the guard, a process that kills the registered programs when this process ends."""
 
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
-"""Shell command that sends its own process number to the guard, and then becomes the program."""
+"""Shell command that sends its own process ID to the guard, and then becomes the program."""
 
 
 def end_with_parent() -> None:
@@ -104,7 +104,8 @@ class Programs:
     def _start(self, words: Sequence[str], errors: int) -> subprocess.Popen:
         """Start a program, and register it with the guard if the system has process groups."""
         stdin: object = subprocess.DEVNULL
-        # Start a missing program without the guard, so that it fails with the system's own error.
+        # Start a missing program without the guard, so that the start fails with the system's own
+        # error.
         if hasattr(os, "killpg") and shutil.which(words[0]) is not None:
             if self._guard is None:
                 self._guard = subprocess.Popen(
@@ -135,8 +136,8 @@ class Programs:
             timeout: Maximum duration, in seconds, or None.
 
         Raises:
-            OSError: When the program cannot be started.
-            ValueError: When the program prints more bytes than the limit.
+            OSError: If the program cannot be started.
+            ValueError: If the program prints more bytes than the limit.
         """
         with _Tail() as errors:
             with self._lock:
@@ -196,7 +197,7 @@ class _Tail:
 def _read(
     process: subprocess.Popen, name: str, num_lines: int, timeout: float | None
 ) -> tuple[list[str], int | None]:
-    """Return the lines that a program prints, and its exit code, or None after a timeout."""
+    """Return the lines that a program prints, and the exit code (None after a timeout)."""
     raw: list[bytes] = []
     pipe, most, size = process.stdout, validate.limit("program_bytes"), 0
     assert pipe is not None

@@ -39,7 +39,7 @@ class RecordedArrays:
     Attributes:
         space: Space of the outputs.
         labels: Outcomes in the caller's form, in the order of their numbers, or None for reals.
-        origin: Median [d] of the outputs, which is subtracted from reals before they are rounded to
+        origin: Median of the outputs, [d], which is subtracted from reals before rounding to
             float32.
     """
 
@@ -117,7 +117,7 @@ class RecordedArrays:
         return output + float(self.origin[0])
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return no notes, because all recorded outcomes are in the finite space."""
+        """Return no notes, because all recorded outcomes belong to the finite space."""
         return []
 
 
@@ -132,13 +132,13 @@ def recorded_arrays(
         recorded: Outputs in memory.
         region: Region in the caller's form, or None.
         key: Typed key of the audit.
-        smoothing: Function that returns the bandwidth with which integers of a wide range are
-            smoothed, or None if integers are outcomes.
+        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
+            bandwidth for integer outputs with a wide range.
 
     Raises:
-        ValueError: When the outputs are too few, when they are constant or copies of each other, or
-            when they have atoms.
-        TypeError: When the outputs are in files, or of several kinds or dimensions.
+        ValueError: If the outputs are too few, if they are constant or copies of each other, or
+            if they have atoms.
+        TypeError: If the outputs are in files, or of multiple kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
@@ -150,12 +150,13 @@ def recorded_arrays(
     x, y = in_one_type(x, y)
     size, fraction = min(len(x), len(y)), recorded.search_fraction
     count, notes = int(size * fraction), list[str]()
-    # Shuffle before cutting the longer side, since files may be sorted, or drift in time.
+    # Shuffle before cutting the longer side, since outputs in files may be sorted or drift over
+    # time.
     mixed = [_shuffled(outputs, key, side)[:size] for side, outputs in enumerate((x, y))]
     discrete = recorded.discrete
     if discrete is None:
-        # Decide by the search set only, since the confirmation set must not affect how it is
-        # treated.
+        # Base the decision on the search set only, since the confirmation set must not affect its
+        # own treatment.
         discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smoothing, notes)
     if len(x) != len(y):
         notes.append(
@@ -211,7 +212,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Shuffle outputs in the order of random words."""
+    """Shuffle outputs by sorting random words."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 
@@ -265,6 +266,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """Format an interval, with its ends rounded to less than a hundredth of its width."""
+    """Format an interval; rounding moves its ends by less than a hundredth of its width."""
     digits = max(4 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

@@ -21,7 +21,7 @@ from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
 
 LABEL = "recorded pair"
-"""Label of the pair of databases of recorded outputs."""
+"""Label of the pair of databases to which recorded outputs belong."""
 
 
 class OpenedRecorded:
@@ -102,7 +102,7 @@ class OpenedRecorded:
         """Count the confirmation set; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When only a part of the confirmation set is requested.
+            ValueError: If only a part of the confirmation set is requested.
         """
         if marked.first or marked.size is not None:
             raise ValueError("the confirmation set of recorded outputs must be counted as a whole.")
@@ -110,8 +110,8 @@ class OpenedRecorded:
         for side in (0, 1):
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
             cells = self._parts[side].in_order
-            # Test the order of the marks. Since an event may be rare, also test a split of the
-            # cells at the median.
+            # Test whether the marks are in random order. Since an event may be rare, also test the
+            # cells, split at their median.
             splits = [
                 v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
             ]
@@ -123,7 +123,7 @@ class OpenedRecorded:
 
 
 def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return notes, without doubts if the caller knows that outputs are independent."""
+    """Return notes; doubts become plain notes if the caller states that outputs are independent."""
     if not source.independent:
         return notes
     return [str(note) if isinstance(note, Doubt) else note for note in notes]
@@ -137,7 +137,7 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
         values: Values of each side, with their counts.
 
     Raises:
-        ValueError: When the two sides share draws, or when one side contains copies.
+        ValueError: If the two sides share draws, or if one side contains copies.
     """
     try:
         refuse_shared_draws(*values)
@@ -160,11 +160,11 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
         raw: Outputs of each side.
 
     Raises:
-        TypeError: When the sides contain outputs of different kinds, or vectors of different
+        TypeError: If the sides contain outputs of different kinds, or vectors of different
             lengths.
     """
     kinds = [kind_of(outputs) for outputs in raw]
-    # Accept Python objects (kind None), which may be of several kinds on either side.
+    # Accept Python objects (kind None), which may be of multiple kinds on either side.
     if None in kinds or kinds[0] == kinds[1]:
         return
     held = [
@@ -188,7 +188,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
     Args:
         cells: Partition of the outputs.
-        counts: Number of outputs of both sides in each cell, int64 [2 sides, cells].
+        counts: Number of outputs in each cell on each side, int64 [2 sides, cells].
     """
     places = [place for place, name in enumerate(cells.names) if "NaN" in name]
     if not len(cells.boxed) or not counts[:, places].any():
@@ -203,7 +203,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Return notes on frequent values that have cells of their own."""
+    """Return notes on frequent values, which have their own cells."""
     notes = []
     sides = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in enumerate(cells.atoms):

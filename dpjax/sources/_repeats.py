@@ -1,4 +1,4 @@
-"""Repeated noise: two runs at one database with the same outputs in the same order.
+"""Repeated noise: two runs for one database with the same outputs in the same order.
 
 Let a run consist of n independent draws from a distribution Q. Whatever Q is, the probability of
 the outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of the outputs that equal
@@ -15,17 +15,17 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Least surprise in nats at which repeated outputs are not due to chance (e^-40)."""
+"""Minimum surprise, in nats, of a repetition that is not due to chance (a probability of e^-40)."""
 
 
 class Repeats(ValueError):
-    """Error that two runs had equal outputs, which an audit turns into a verdict.
+    """Error for two runs with equal outputs, which an audit turns into a verdict.
 
     Args:
         name: Name of the source, for display.
         counted: Evidence of the repetition.
-        pairs: Pair of databases at which the repetition occurred.
-        side: Side at which the repetition occurred: 0 for the database, 1 for the neighbor.
+        pairs: Pair of databases for which the repetition occurred.
+        side: Side on which the repetition occurred: 0 for the database, 1 for the neighbor.
         settings: Options of the source that affect the result.
     """
 
@@ -37,12 +37,12 @@ class Repeats(ValueError):
         self.sentence = Sentence(
             f"Two {counted.runs} of {name}, drawn at {where}, had the same first {counted.outputs} "
             f"outputs in the same order; the chance is below {counted.chance} for independent "
-            "draws. Whoever has run the mechanism once knows such noise, so the outputs are a "
+            "draws. Anyone who has run the mechanism once knows this noise, so the outputs are a "
             "function of the data."
         )
         self.advice = (
-            "It must not set a fixed seed (or one of the time in seconds), and must draw anew at "
-            "every call; or let it take a seed."
+            "The mechanism must not set a fixed seed (or a seed from the time in seconds), and "
+            "must draw fresh noise on every call; or give the mechanism a seed parameter."
         )
         super().__init__(f"{self.sentence} {self.advice}")
 
@@ -62,5 +62,5 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:
-    """Return bytes that are equal if and only if the first outputs are equal bit for bit."""
+    """Return the first outputs as bytes, for a comparison bit for bit."""
     return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

@@ -8,14 +8,17 @@ from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Share of all draws that the search uses: _SEARCH_SHARE for several pairs, and _OF_ONE_PAIR for a
-single pair."""
+"""Share of all draws that the search uses: _SEARCH_SHARE for multiple pairs, and _OF_ONE_PAIR for a
+single pair.
+"""
 
 _FIRST_SHARE = 5 / 11
-"""Share of the search's draws that the first round uses, over all pairs."""
+"""Share of all search draws that the first round uses, for all pairs together."""
 
 _ALWAYS_KEPT, _KEPT_SHARE, _MOST_KEPT = 2, 0.25, 2_500
-"""Minimum number of pairs in the second round, their usual share of all pairs, and the maximum."""
+"""Number of pairs in the second round: at least _ALWAYS_KEPT, usually the share _KEPT_SHARE of all
+pairs, and at most _MOST_KEPT.
+"""
 
 
 class Rounds(NamedTuple):
@@ -26,7 +29,7 @@ class Rounds(NamedTuple):
         num_kept: Number of pairs in the second round of the search, or 0 if there is only one
             round.
         num_again: Number of samples per side of each pair in the second round of the search.
-        num_confirm: N, the number of fresh samples per side of the chosen pair.
+        num_confirm: Number N of fresh samples per side of the chosen pair.
     """
 
     num_samples: int
@@ -45,7 +48,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
     Args:
         num_pairs: Number of pairs, at least 1.
         num_search: Number of samples per side in the search, summed over all pairs.
-        num_confirm: N, the number of fresh samples per side of the chosen pair.
+        num_confirm: Number N of fresh samples per side of the chosen pair.
     """
     if num_pairs <= _ALWAYS_KEPT:
         return Rounds(num_search // num_pairs, 0, 0, num_confirm)
@@ -56,7 +59,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
 
 
 def rounds_within(num_pairs: int, num_draws: int) -> Rounds:
-    """Divide a total number of samples per side among search and confirmation."""
+    """Divide a total number of samples per side between search and confirmation."""
     share = _OF_ONE_PAIR if num_pairs == 1 else _SEARCH_SHARE
     search = round(share * num_draws)
     return rounds_of(num_pairs, search, num_draws - search)

@@ -1,4 +1,4 @@
-"""Detection of equal databases among several pairs, so that their draws can be shared."""
+"""Detection of equal databases in multiple pairs, so that the pairs can share draws."""
 
 from array import array
 from hashlib import blake2b
@@ -46,7 +46,7 @@ def _fingerprint(database: object) -> object:
 
 
 def _fed(digest: _Hash, value: Any) -> bool:
-    """Update a hash by the content of a value, and return whether the content can be hashed."""
+    """Update a hash with the content of a value, and return whether the content can be hashed."""
     if isinstance(value, jax.Array):
         value = np.asarray(value)
     if isinstance(value, np.ndarray | np.generic):

@@ -1,9 +1,9 @@
 """Tests whether outputs look independent in the order in which they were recorded.
 
-Write 1 for each output at which an event occurs, and 0 for each other output. If the event occurs
-independently at every output, all orders of the 0s and 1s are equally likely, and the number of
-runs of 1s has a hypergeometric distribution (Wald and Wolfowitz). The distribution is the same
-after a reordering that makes every k-th output adjacent. Few runs after the reordering show a
+Write 1 for each output that lies in an event, and 0 for each other output. If the outputs are
+independent draws from one distribution, all orders of the 0s and 1s are equally likely, and the
+number of runs of 1s has a hypergeometric distribution (Wald and Wolfowitz). The distribution is the
+same after a reordering that makes every k-th output adjacent. Few runs after the reordering show a
 dependence between outputs at distance k.
 
 If outputs can be ranked, the sum of products of ranks at distance k has a known mean and variance
@@ -28,11 +28,10 @@ _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
 """Distances between outputs, in positions, at which dependence is tested."""
 
 _CHANCE = 1e-6
-"""Maximum probability of a doubt if all outputs are independent."""
+"""Maximum probability of a `Doubt` if all outputs are independent."""
 
 _FARTHEST = 2**16
-"""Maximum distance of outputs whose correlations are summed, and maximum number of ranked
-outputs."""
+"""Maximum distance at which correlations are summed, and maximum number of ranked outputs."""
 
 _TWO_RUNS = 2
 
@@ -87,14 +86,14 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return how many independent outputs would estimate a share as precisely.
+    """Return the number of independent outputs that would estimate a share equally precisely.
 
     Args:
         correlation: Autocorrelation of the outputs at distances 0, 1, ..., [distances].
         size: Number of outputs.
     """
     # Sum correlations in pairs of adjacent distances, up to the first pair that is not positive. In
-    # a reversible chain, the true sums of pairs are positive, so the rest is noise.
+    # a reversible chain, the true sums of pairs are positive, so all further sums are noise.
     pairs = correlation[: correlation.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else pairs.size
     return max(int(size / max(2 * pairs[:last].sum() - 1, 1.0)), 1)
@@ -117,7 +116,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _chances_of_ranks(ranks: np.ndarray, distances: list[int]) -> list[float]:
     """Return an approximate p-value for each distance, from sums of products of ranks.
 
-    A large sum over all pairs of outputs at a distance shows dependence.
+    A large sum over all pairs of outputs at a given distance shows dependence.
     """
     centred, found = ranks - ranks.mean(), []
     size, variance = len(ranks), centred.var()
@@ -134,7 +133,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
-    """Return a p-value for each distance k, from numbers of runs of 1s at every k-th output."""
+    """Return a p-value for each distance k, from the number of runs of 1s in every k-th output."""
     asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
     for distance in distances:
         size = happened.size // distance * distance

@@ -38,7 +38,7 @@ SAID = [
     # A region far from all outputs, and one that is far too wide.
     (
         (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *LOCAL),
-        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws at "
+        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws on "
         "either side of the chosen pair fell into the region.",
     ),
     (
@@ -84,7 +84,7 @@ SAID = [
     ),
     (
         (*LAPLACE, "--report", "/proc/x.md"),
-        "report file /proc/x.md cannot be written, since its folder takes no new files: No such "
+        "report file /proc/x.md cannot be written, since its folder accepts no new files: No such "
         "file or directory.",
     ),
     (
@@ -93,7 +93,7 @@ SAID = [
     ),
     (
         ("sweep", "sweep.toml", "--out", "/proc/store"),
-        "the store /proc/store cannot be made: No such file or directory.",
+        "the store /proc/store cannot be created: No such file or directory.",
     ),
     # The same parameter twice.
     (

@@ -33,7 +33,7 @@ STEP = 2.0**-18
 SAMPLES = np.random.default_rng(0).normal(size=300).astype(np.float32)
 POINTS = np.linspace(-1, 1, 5, dtype=np.float32)
 ESTIMATES = {"direct": direct_density, "binned": binned_density}
-REFUSED = "no derivative, because it is computed from integer counts: differentiate your own sum"
+REFUSED = "no derivative because it is computed from integer counts: differentiate your own sum"
 
 # Derivatives.
 

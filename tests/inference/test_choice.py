@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from dpjax.inference import Ratio, Rivals, Shared, choose_event
-from dpjax.inference._choice import _MASSES, _halves, _sizes, errors_by_ratio
+from dpjax.inference._choice import _halves, errors_by_ratio
+from dpjax.inference._judged import MASSES, _sizes
 from dpjax.inference._orders import ByRatio
 
 CELLS = 60
@@ -28,7 +29,7 @@ def test_a_batch_is_its_runs_one_by_one(monkeypatch):
         "rivals": Rivals(4),
     }
     whole = choose_event(first, 5_000, 0.95, judge=second, **options)
-    monkeypatch.setattr("dpjax.inference._choice._MOST_ENTRIES", 1)
+    monkeypatch.setattr("dpjax.inference._judged._MOST_ENTRIES", 1)
     parts = choose_event(first, 5_000, 0.95, judge=second, **options)
     for i, (one, other) in enumerate(zip(first, second, strict=True)):
         event = choose_event(one, 5_000, 0.95, judge=other, **options)
@@ -42,10 +43,10 @@ def test_sizes_of_sets_are_the_smallest_that_reach_each_share():
     """Also of sums that reach a share exactly, as far as floating point tells."""
     rng = np.random.default_rng(5)
     for total in (1.0, 640.0):
-        exact = np.append(_MASSES[rng.permutation(56)[:20]] * total, total)
+        exact = np.append(MASSES[rng.permutation(56)[:20]] * total, total)
         for running in (np.sort(exact), np.sort(rng.integers(1, 1_000, 30)) * 1.0):
             cells = running.size
-            reached = running[None, :] >= _MASSES[:, None] * running[-1] * (1 - 1e-12)
+            reached = running[None, :] >= MASSES[:, None] * running[-1] * (1 - 1e-12)
             expected = np.minimum(reached.argmax(axis=1) + 1, cells - 1)
             found = _sizes(running[None], np.array([cells]), np.arange(cells)[None])
             np.testing.assert_array_equal(found[0], expected)

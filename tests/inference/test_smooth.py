@@ -89,13 +89,23 @@ def test_half_lines_from_both_ends_have_all_draws():
     fit = Smooth.of(counts)
     pooled = np.cumsum(counts.sum(axis=1), axis=-1)[:, 20:150:10]
     start, end = (
-        fit.half_lines(draws, from_end=side)
+        fit.half_lines(draws, np.arange(4)[:, None], from_end=side)
         for draws, side in ((pooled, False), (6_000 - pooled, True))
     )
     np.testing.assert_allclose(start.counts + end.counts, 3_000, atol=0.5)
     np.testing.assert_allclose(start.counts.sum(axis=0), pooled, rtol=1e-9)
     assert np.all(start.worth >= 1)
     assert np.all(end.worth >= 1)
+
+
+def test_the_whole_line_has_all_smoothed_draws_also_of_a_group_with_one():
+    """The last of 200,001 draws lies alone in the last group."""
+    counts = np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]])
+    assert _grouped(counts)[0, :, -1].tolist() == [1, 0]
+    fit = Smooth.of(counts)
+    whole = fit.half_lines(np.array([[200_000]]), from_end=False)
+    assert whole.counts[0, 0, 0] == pytest.approx(fit.first[0, -1], rel=1e-12)
+    assert fit.first[0, -1] == pytest.approx(100_000, abs=0.5)
 
 
 def test_the_fit_of_a_run_does_not_depend_on_the_other_runs():
@@ -112,7 +122,7 @@ def test_the_errors_of_a_tail_are_those_of_many_searches():
     tail = slice(np.searchsorted(EDGES, 3.6), None)
     shares = law[:, tail].sum(axis=1)
     pooled = np.full((runs, 1), 20_000 * shares.sum())
-    found = fit.half_lines(pooled, from_end=True)
+    found = fit.half_lines(pooled, np.arange(runs)[:, None], from_end=True)
     ratios = np.log(found.counts[1, :, 0] / found.counts[0, :, 0])
     claimed = np.sqrt(np.mean((1 / found.counts).sum(axis=0) / found.worth))
     # Own counts give a standard error of about 0.57.

@@ -51,7 +51,7 @@ def test_events_count_them():
     result = dpjax.audit(Leaky(0.1), ONE, method=EVENTS)
     # 800 of 8000 against none: ln of a ratio of at least 0.09 / 0.001.
     assert result.lower_bound > 4
-    assert any("all below were counted as one outcome" in note for note in result.notes)
+    assert any("all smaller integers were counted as one outcome" in note for note in result.notes)
 
 
 @jax.tree_util.register_dataclass
@@ -72,4 +72,4 @@ def test_what_is_above_is_one_outcome_whatever_it_is():
     """So nothing tells the databases apart, and a note says that something was not looked at."""
     result = dpjax.audit(Outside(), [(0, 1)], method=EVENTS)
     assert result.lower_bound < 0.2
-    assert any("all below were counted as one outcome" in note for note in result.notes)
+    assert any("all smaller integers were counted as one outcome" in note for note in result.notes)

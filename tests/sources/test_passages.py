@@ -43,7 +43,7 @@ def test_a_repetition_says_what_and_what_to_do():
         error = Repeats("the function f", RepeatedRuns("batches", 100, 60.0), pairs, side, {})
         assert f"Two batches of the function f, drawn at {where}, had" in str(error)
         assert str(error) == f"{error.sentence} {error.advice}"
-        assert error.advice.startswith("It must not set a fixed seed")
+        assert error.advice.startswith("The mechanism must not set a fixed seed")
 
 
 def test_the_surprise_of_a_sequence():

@@ -67,8 +67,8 @@ def test_the_longer_side_is_named():
     rng = np.random.default_rng(1)
     x, y = rng.laplace(size=2000), rng.laplace(size=2500)
     for sides, sentence in (
-        ((x, y), "y has 500 more outputs than x; they are not counted"),
-        ((y, x), "x has 500 more outputs than y; they are not counted"),
+        ((x, y), "y has 500 more outputs than x; these outputs are not counted"),
+        ((y, x), "x has 500 more outputs than y; these outputs are not counted"),
     ):
         result = dpjax.audit(Recorded(*sides), method=dpjax.Sequential())
         assert any(sentence in note for note in result.notes)

@@ -41,6 +41,12 @@ def test_standard_pair_of_a_built_in_mechanism(standard):
     assert "NOT REFUTED" in text and "safety check" in text and assumed.assumed in text
 
 
+def test_a_plan_covers_as_many_inputs_as_are_given():
+    found = audited(TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, inputs=[0.0, 0.5, 1.0])
+    assert found.evidence.counted.plan["num_inputs"] == 3
+    assert found.evidence.counted.num_pairs == 3
+
+
 def test_confidence_is_of_the_plan():
     both = audited(
         TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000

@@ -96,7 +96,7 @@ def test_an_exact_bound_says_why_it_is_one():
         assert found.basis == ("normal" if name == "many" else "exact binomial")
         notes[name] = [note for note in found.notes if "exact" in note or "floor" in note]
     few = (
-        "The lower bound is an exact binomial bound, because few draws are expected at the witness."
+        "The lower bound is an exact binomial bound because few draws are expected at the witness."
     )
     assert notes["few"] == [few] and notes["many"] == []
     assert len(notes["none"]) == 1 and "floor" in notes["none"][0]

@@ -1,0 +1,152 @@
+"""Sets of cells that are made from one half of the search set and counted in the other half."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.inference._orders import ByPosition, ByRatio, Candidates
+
+MASSES = np.geomspace(1e-5, 0.99, 56)
+"""Sizes of candidate sets, as shares of the draws."""
+
+_MOST_ENTRIES = 1 << 15
+"""Maximum number of entries of a table of ordered cells, so that several tables fit in a
+processor's cache."""
+
+
+class Sets(NamedTuple):
+    """Candidate sets of all runs, without sets that repeat the counts of the next smaller set.
+
+    Sets are sorted by run, then by candidate order, then by size. Repeated counts are frequent,
+    because a cell often has more draws than many of the smallest sizes.
+
+    Attributes:
+        run: int64 [sets], index of each set's run.
+        candidate: int64 [sets], index of the order of cells in `Candidates`.
+        end: int64 [sets], index of the size in `MASSES`.
+        larger: int64 [sets], count of the set at the side where it should be likelier.
+        smaller: int64 [sets], count of the set at the other side.
+        starts: int64 [runs], index of each run's first set.
+    """
+
+    run: NDArray[np.int64]
+    candidate: NDArray[np.int64]
+    end: NDArray[np.int64]
+    larger: NDArray[np.int64]
+    smaller: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, inside: NDArray[np.int64], candidates: Candidates) -> "Sets":
+        """Select sets from counts [side, runs, orders, sizes], as `judged` returns them."""
+        _, runs, _, sizes = inside.shape
+        is_new = np.ones(inside.shape[1:], bool)
+        is_new[..., 1:] = (inside[..., 1:] != inside[..., :-1]).any(axis=0)
+        is_new = is_new[:, candidates.order]
+        flat = np.flatnonzero(is_new)
+        row, end = np.divmod(flat, sizes)
+        run, candidate = np.divmod(row, len(candidates.order))
+        order, side = candidates.order[candidate], candidates.direction[candidate]
+        place = (run * inside.shape[2] + order) * sizes + end
+        counts = inside.reshape(2, -1)
+        starts = np.searchsorted(run, np.arange(runs))
+        larger, smaller = (counts[at, place] for at in (side, 1 - side))
+        return cls(run, candidate, end, larger, smaller, starts)
+
+    def largest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the largest value of each run, [runs], from a value of each set."""
+        return np.maximum.reduceat(values, self.starts)
+
+    def best(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the index of each run's first set with the largest value, [runs]."""
+        (places,) = np.nonzero(values == self.largest(values)[self.run])
+        found = self.starts.copy()
+        # Assign backwards, so that the first of several equal sets remains.
+        found[self.run[places[::-1]]] = places[::-1]
+        return found
+
+
+def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
+    """Count each half's draws in sets made from the other half, [side, runs, orders, sizes].
+
+    The counts of both halves are added. `halves` are counts [runs, half, side, cells].
+    """
+    rows = max(_MOST_ENTRIES // (4 * len(ways) * halves.shape[-1]), 1)
+    parts = [_judged(halves[i : i + rows], ways) for i in range(0, len(halves), rows)]
+    return np.concatenate(parts, axis=1)
+
+
+def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
+    made = [way.orders(halves) for way in ways]
+    order = np.concatenate([way.order for way in made], axis=-2)
+    most = np.concatenate([way.most for way in made], axis=-1)
+    ends = np.concatenate([way.ends for way in made], axis=-2)
+    held = halves[:, ::-1].transpose(2, 0, 1, 3)
+    counts = np.concatenate([held, halves.sum(axis=2)[None]])
+    order += _rows(order.shape[:2], counts.shape[-1])[..., None, None]
+    running = counts.reshape(3, -1).take(order, axis=1)
+    np.cumsum(running, axis=-1, out=running)
+    end = _sizes(running[2], most, ends) - 1
+    end += _rows(end.shape[:3], counts.shape[-1])[..., None]
+    return running[:2].reshape(2, -1).take(end, axis=1).sum(axis=2)
+
+
+def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
+    """Return the index at which each row begins in a flat table, given the length of all rows."""
+    return length * np.arange(math.prod(shape)).reshape(shape)
+
+
+def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of cells in the smallest set that covers each share of the draws.
+
+    Args:
+        mass: [..., cells], cumulative draws.
+        most: [...], largest number of cells allowed in a set; a set never has all cells.
+        ends: [..., cells], position of the last cell that is tied with the cell at each position.
+
+    Returns:
+        int64 [..., sets], one set for each share in `MASSES`.
+    """
+    rows, cells = mass.reshape(-1, mass.shape[-1]), mass.shape[-1]
+    with np.errstate(divide="ignore"):
+        place = np.log(rows / (MASSES[0] * np.maximum(rows[:, -1:], 1)))
+    # Index of the first share above each cumulative mass, with a tolerance for rounding.
+    place *= 1 / np.log(MASSES[1] / MASSES[0])
+    place += 1 + 1e-9
+    bins = MASSES.size + 1
+    np.clip(place, 0, bins - 1, out=place)
+    first = place.astype(np.int64)
+    first += bins * np.arange(len(rows))[:, None]
+    counts = np.bincount(first.ravel(), minlength=bins * len(rows)).reshape(-1, bins)
+    below = np.cumsum(counts, axis=-1)[:, :-1].reshape(*mass.shape[:-1], -1)
+    size = np.take_along_axis(ends, np.minimum(below, cells - 1), axis=-1) + 1
+    return np.minimum(size, np.clip(most, 1, cells - 1)[..., None])
+
+
+def cells_of(
+    counts: NDArray,
+    ways: list[ByRatio | ByPosition],
+    chosen: NDArray[np.int64],
+    end: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return the chosen set of each run, made from all draws, bool [runs, cells].
+
+    Args:
+        counts: Counts of all draws, [runs, 2, cells].
+        ways: Ways of making orders.
+        chosen: [runs], index of the chosen order among the orders of all ways.
+        end: [runs], index of the chosen size in `MASSES`.
+    """
+    inside = np.zeros(counts[:, 0].shape, bool)
+    for number in np.unique(chosen):
+        (rows,) = np.nonzero(chosen == number)
+        order, most, ends = (x[:, number % 2] for x in ways[number // 2].orders(counts[rows]))
+        mass = np.cumsum(np.take_along_axis(counts[rows].sum(axis=1), order, axis=-1), axis=-1)
+        size = np.take_along_axis(_sizes(mass, most, ends), end[rows, None], axis=-1)
+        np.put_along_axis(
+            held := np.zeros(order.shape, bool), order, np.arange(order.shape[-1]) < size, -1
+        )
+        inside[rows] = held
+    return inside
