@@ -31,7 +31,8 @@ TABLE: Table = {
     ),
     "bound": option(
         str,
-        "Counts that the union bound covers: all-intervals, or published, as in the paper.",
+        "Counts that the union bound covers: all-intervals, or published (only those in the "
+        "paper).",
         default="all-intervals",
         choices=("all-intervals", "published"),
     ),

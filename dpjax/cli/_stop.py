@@ -76,7 +76,7 @@ class Left(BaseException):
 
 
 def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..., None]:
-    """Wrap a command so that, however it ends, it prints a message and returns a dpjax exit code.
+    """Wrap a command so that it ends with one of dpjax's exit codes, even if it is interrupted.
 
     If an interrupt, SIGTERM or SIGHUP stops the command, the exit code is 128 plus the number of
     the signal. If imported or audited code calls sys.exit(), the exit code is 2, as for bad input.

@@ -41,7 +41,7 @@ def trade_off_figure(result: Parts) -> "Figure":
 
 
 def figure_of(result: Parts) -> "Figure":
-    """Plot the trade-off next to the outputs, or only the plots for which there are data."""
+    """Plot the trade-off next to the outputs; omit a plot if there are no data for it."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):
@@ -50,7 +50,7 @@ def figure_of(result: Parts) -> "Figure":
 
 
 def notions_figure(result: Parts) -> "Figure | None":
-    """Draw the profile, the trade-off curve and Renyi divergences; None without a chain."""
+    """Draw the bounds for all notions; return None if no chain was counted."""
     from dpjax.plotting import plot_notions
 
     shown = _of_every_notion(result)
@@ -86,7 +86,7 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
 
 
 def wealth_figure(result: Parts) -> "Figure | None":
-    """Plot the wealth of a sequential audit's bets over its draws; None for other audits."""
+    """Plot the wealth of the bets over the draws; return None if the audit was not sequential."""
     from dpjax.plotting import plot_wealth
 
     history = result.evidence.counted.history()

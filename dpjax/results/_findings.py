@@ -16,7 +16,7 @@ class Row(NamedTuple):
         statement: Bounds and estimate of the run.
         pair: Index of the chosen pair.
         output: Output of the witness as a list of numbers, or None if there is no such output.
-        status: Name of a `Status`.
+        status: Name of a member of `Status`.
         verdict: Verdict if the method itself determines the verdict; None if the verdict follows
             from the bound and the claim.
         state: Wealth of the bets, from which the run can continue, or None if the run made no bets.

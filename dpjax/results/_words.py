@@ -157,7 +157,7 @@ def _chance(stated: Conclusion) -> str:
 
 
 def outputs_caption(result: Parts) -> str:
-    """Return the caption of the figure that shows the outputs, or the levels without a curve."""
+    """Return the caption of the outputs figure, which shows only levels if there is no curve."""
     witness, curve, stated = result.witness, result.evidence.curve, result.statement
     if witness is None or curve is None:
         said = f"{stated.level} is at least {stated.lower_bound:.4g}"

@@ -138,7 +138,7 @@ def _plain_value(value: object) -> object:
 
 
 def plain_database(database: object) -> object:
-    """Return a database as JSON values, or as text if JSON cannot represent it or is too long."""
+    """Return a database as JSON values, or as text if it is long or JSON cannot represent it."""
     text = text_of(listed := _listed(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."

@@ -141,7 +141,7 @@ class Session:
 
         def leave_failed(code: int) -> None:
             if os.getpid() == this and self.unended.total():
-                code = code or 1  # A message would be captured by pytest.
+                code = code or 1  # Print no message, because pytest would capture it.
             leave(code)
 
         self.unended[test] += 1

@@ -148,7 +148,7 @@ class Watch:
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
-        """Return all hashes of short sequences, including the chunk's; raise if outputs repeat."""
+        """Return the hashes of all outputs and of the chunk; raise if a long sequence repeats."""
         number = len(self.state.taken)
         passages, first = self.state.passages.after(number, chunk.hashes)
         if first is None:
