@@ -316,7 +316,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of a numeric axis, or None if there are several named cells.
+    """Return the visible range of a numeric axis, or None if there are multiple named cells.
 
     The first and last cells contain the tails and may be very wide, so they may be cut off.
     """
