@@ -45,7 +45,7 @@ def checked_arrays(
     if np.ndim(bandwidth) != 0:
         raise BadValue(
             f"bandwidth must be one number, but had the shape {np.shape(bandwidth)}: use "
-            "jax.vmap to try several."
+            "jax.vmap to try multiple bandwidths."
         )
     found = []
     for name, values in (("samples", samples), ("points", points)):
@@ -84,10 +84,9 @@ def check_num_nodes(
     bandwidths += 2 * kernel.radius
     if num_nodes < kernel.min_nodes * bandwidths:
         raise BadValue(
-            f"num_nodes must give {kernel.min_nodes} nodes per bandwidth, but {num_nodes} gave "
-            f"{num_nodes / bandwidths:.2g}: use "
-            f"{np.ceil(kernel.min_nodes * bandwidths):.0f} or more, or the direct estimate, which "
-            "needs no nodes."
+            f"num_nodes must be at least {np.ceil(kernel.min_nodes * bandwidths):.0f}, for "
+            f"{kernel.min_nodes} nodes per bandwidth, but was {num_nodes} "
+            f"({num_nodes / bandwidths:.2g} per bandwidth); the direct estimate needs no nodes."
         )
 
 

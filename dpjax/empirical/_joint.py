@@ -119,7 +119,7 @@ def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
 
     Args:
         center: Mean of each function over its box, [k].
-        ranges: Half of the change of each function along each axis of its box, positive, [d, k].
+        ranges: Half of each function's change along each axis of its box, [d, k], all positive.
 
     Returns:
         The expectation of (center + sum_a ranges_a U_a)_+, where the U_a are independent and

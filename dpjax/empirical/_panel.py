@@ -50,8 +50,7 @@ class Panel:
         """Return a column of values, [records]. If `name` is None, return the only column.
 
         Raises:
-            ValueError: If the name is unknown, or if no name is given but there are several
-                columns.
+            ValueError: If the name is unknown, or if `name` is None and there are multiple columns.
         """
         if name is None:
             if len(self.columns) != 1:

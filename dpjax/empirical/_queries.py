@@ -282,7 +282,7 @@ def parse_query(text: str) -> Any:
             level = float(rest[0])
         except ValueError:
             raise ValueError(
-                f"query {text!r} must give a level from 0 to 1, as in 'quantile:0.9'."
+                f"query {text!r} must state a level from 0 to 1, as in 'quantile:0.9'."
             ) from None
         return Quantile(level, *rest[1:])
     if head == "regression" and len(rest) == 1 and rest[0].count("~") == 1:

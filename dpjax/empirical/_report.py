@@ -36,7 +36,7 @@ CAPTIONS = {
 
 _NOT_TESTED = (
     "Databases other than the given ones, and individuals who are in none of them.",
-    "Other queries, and what several answers together reveal.",
+    "Other queries, and what multiple answers reveal together.",
 )
 
 _MEANING = (

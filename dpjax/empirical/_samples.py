@@ -1,6 +1,6 @@
 """Samples of query results, with all individuals present and without each individual in turn.
 
-A query may be built in, written in JAX or in plain Python, or a tuple of several queries.
+A query may be built in, written in JAX or in plain Python, or a tuple of queries.
 """
 
 from collections.abc import Callable

@@ -73,7 +73,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     """Raise ValueError if a sampler does not draw all of its randomness from its key.
 
     Raises:
-        ValueError: If two calls with the same key give different outputs.
+        ValueError: If two calls with the same key return different outputs.
     """
     # jax.extend is imported only here because it imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun

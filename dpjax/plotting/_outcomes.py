@@ -62,8 +62,8 @@ class Strip:
 
     Attributes:
         low: Lower end of each cell, [cells].
-        high: Upper end of each cell, [cells]. If a cell is a single value and the other cells are
-            intervals, the upper end of the single value equals its lower end.
+        high: Upper end of each cell, [cells]. A single value between intervals has an upper end
+            equal to its lower end.
         names: Names of the cells, or None if the cells have positions on a numeric axis. Cells with
             names are labels, or a few floats drawn at equal distances.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
@@ -316,7 +316,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of a numeric axis, or None if there are several named cells.
+    """Return the visible range of a numeric axis, or None if there are multiple named cells.
 
     The first and last cells contain the tails and may be very wide, so they may be cut off.
     """

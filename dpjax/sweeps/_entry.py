@@ -104,7 +104,8 @@ class Entry:
             )
         if not self.source.takes_pairs:
             if self.pairs is not None:
-                raise BadValue(f"pairs must be left out for {self.source.name}, which takes none.")
+                name = self.source.name
+                raise BadValue(f"pairs must be left out for {name}, which accepts no pairs.")
             return
         if not self.source.stacks_pairs:
             object.__setattr__(self, "pairs", AnyPairs.of(self.pairs))
