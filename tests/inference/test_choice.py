@@ -119,6 +119,21 @@ def test_cells_that_are_likelier_at_a_side_come_first():
     assert np.all(np.diff(first.astype(int), axis=-1) <= 0)
 
 
+def test_cells_are_sorted_by_a_lower_bound_on_their_ratio():
+    """The lower end of one Wilson interval over the upper end of the other, at one error."""
+    counts = np.random.default_rng(4).poisson(30, (2, 12)) + np.arange(12) * [[0], [9]]
+    draws = counts.sum(axis=1, keepdims=True)
+    middle = (counts + 0.5) / (draws + 1)
+    reach = np.sqrt(counts * (draws - counts) / draws + 0.25) / (draws + 1)
+    bounds = (middle - reach) / (middle + reach)[::-1]
+    order = ByRatio.of(np.ones(12, bool), None, True).orders(counts[None]).order[0]
+    shares = counts / draws
+    for side in (0, 1):
+        likelier = shares[side] > shares[1 - side]
+        expected = sorted(range(12), key=lambda cell: (~likelier[cell], -bounds[side, cell]))
+        assert order[side].tolist() == expected
+
+
 def test_delta_leaves_nothing_to_choose():
     counts = np.array([[50, 50], [50, 50]])
     event = choose_event(counts, 1_000, 0.95, judge=counts, hypothesis=Ratio(0.9))

@@ -35,6 +35,18 @@ def test_the_order_of_the_first_outputs_is_tested(monkeypatch):
     np.testing.assert_array_equal(_Side(held("x", values[:4]), "x").beginning(), values[:4])
 
 
+@pytest.mark.parametrize("ends", [[3, 5], [7], [3, 7, 12], [7, 8], [1, 19]])
+def test_the_first_outputs_may_arrive_in_several_chunks(monkeypatch, ends):
+    class Chunked:
+        name = "x"
+
+        def chunks(self):
+            yield from np.split(np.arange(20), ends)
+
+    monkeypatch.setattr(_recorded_in_order, "_ORDERED", 7)
+    np.testing.assert_array_equal(_Side(Chunked(), "x").beginning(), np.arange(7))
+
+
 def test_as_many_outputs_as_determine_the_cells_are_too_few():
     side, told = _Side(held("x", np.arange(20)), "x"), []
     np.testing.assert_array_equal(
