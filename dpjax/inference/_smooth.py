@@ -4,80 +4,22 @@ The counts of a half-line in a tail are small, so they determine its ratio poorl
 have similar ratios, the loss in a tail continues the loss in the rest of the line: for Gaussian
 noise, the loss grows steadily, and for Laplace noise, the loss levels off.
 
-The fit is a logistic regression of the side on the position of an output. The log odds are a line
-in the normal score of the position, plus bends at fixed knots. All bends have the same standard
-deviation, which is chosen by the largest marginal likelihood.
-
-References:
-    Ruppert, Wand, Carroll (2003), Semiparametric Regression: penalized splines as mixed models.
-    Breslow, Clayton (1993): the marginal likelihood by Laplace's approximation.
+The fit is a logistic regression of the side on the normal score of an output's position (see
+`_spline`).
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-
-_ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
-"""Shares of the draws at which groups of cells end. The log odds of the shares are equally spaced,
-with half the spacing in the middle."""
-
-_KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
-"""Normal scores at which the log odds may bend, with half the spacing in the middle.
-
-Without the half spacing, the mean bound for Laplace noise with epsilon 0.2 at confidence 0.999 and
-20,000 search draws would fall by 0.003.
-"""
-
-_SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
-"""Standard deviations of the bends to compare."""
-
-_FLAT, _STEEP = 1e-6, 1e-2
-"""Prior precisions of the constant and of the slope of the log odds, so small that they hardly
-affect the fit."""
-
-_STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
-"""_STEPS is the maximum number of Newton steps. _LEAP is the largest change of the log odds in a
-step, and _EXTREME is the largest absolute value of the log odds."""
-
-_SETTLED = 1e-8
-"""A fit ends after a Newton step that changes the log odds by less than this number."""
+from dpjax.inference._spline import ENDS, Floats, basis, constant, fitted, log_likelihood
 
 _PARAMETERS = 6
 """Approximate number of parameters that a fit uses."""
 
 _MOST_WORTH = 1e3
 """Largest number of draws that one draw of smoothed counts may replace."""
-
-
-class _Terms(NamedTuple):
-    """Terms of the log odds, and products of each two terms.
-
-    Attributes:
-        of_group: Values of the constant, of the normal score and of the bends in each group,
-            [groups, terms].
-        products: Products of all unordered pairs of terms, [groups, products].
-        place: Index of the product of each two terms, [terms * terms].
-    """
-
-    of_group: Floats
-    products: Floats
-    place: NDArray[np.int64]
-
-
-@cache
-def _terms() -> _Terms:
-    ends = np.concatenate([[0.0], _ENDS, [1.0]])
-    score = scipy.special.ndtri((ends[1:] + ends[:-1]) / 2)[:, None]
-    terms = np.concatenate([np.ones_like(score), score, np.abs(score - _KNOTS)], axis=1)
-    first, second = np.triu_indices(terms.shape[1])
-    place = np.empty((terms.shape[1],) * 2, np.int64)
-    place[first, second] = place[second, first] = np.arange(len(first))
-    return _Terms(terms, terms[:, first] * terms[:, second], place.ravel())
 
 
 class HalfLines(NamedTuple):
@@ -99,8 +41,9 @@ class Smooth(NamedTuple):
     Attributes:
         pooled: [runs, groups + 1], cumulative draws of both sides.
         first: [runs, groups + 1], cumulative smoothed draws of the first side.
-        slopes: [runs, groups + 1, terms], derivatives of `first` with respect to the coefficients.
-        covariance: [runs, terms, terms], covariance of the coefficients.
+        slopes: [runs, groups + 1, parameters], derivatives of `first` with respect to the
+            parameters of the fit.
+        covariance: [runs, parameters, parameters], covariance of the parameters.
         gain: [runs], twice the difference between the log likelihoods of the fit and of a constant
             loss.
     """
@@ -115,8 +58,8 @@ class Smooth(NamedTuple):
     def of(cls, counts: NDArray[np.int64]) -> "Smooth":
         """Fit the log odds to counts [runs, 2, cells], in the order of the line."""
         grouped = _grouped(counts)
-        odds, covariance = _fitted(grouped)
-        pooled, share = grouped.sum(axis=1), scipy.special.expit(odds)
+        odds, covariance = fitted(grouped)
+        pooled, share = grouped.sum(axis=1), 1 / (1 + np.exp(-odds))
         spread = pooled * share * (1 - share)
         # Variation that a smooth loss does not explain increases the errors of the fit.
         squares = (grouped[:, 0] - pooled * share) ** 2 / np.maximum(spread, 1e-9)
@@ -126,9 +69,9 @@ class Smooth(NamedTuple):
         return cls(
             _running(pooled),
             _running(pooled * share),
-            _running(spread[..., None] * _terms().of_group),
+            _running(spread[..., None] * basis().of_group),
             covariance * excess[:, None, None],
-            2 * (_likelihood(grouped, odds) - _likelihood(grouped, _constant(grouped))),
+            2 * (log_likelihood(grouped, odds) - log_likelihood(grouped, constant(grouped))),
         )
 
     def half_lines(self, pooled: NDArray, run: NDArray[np.int64], *, from_end: bool) -> HalfLines:
@@ -180,81 +123,12 @@ def _running(values: Floats) -> Floats:
 
 def _grouped(counts: NDArray[np.int64]) -> Floats:
     """Return counts of groups [runs, 2, groups] from counts of cells [runs, 2, cells]."""
-    runs, groups = len(counts), len(_ENDS) + 1
+    runs, groups = len(counts), len(ENDS) + 1
     pooled = counts.sum(axis=1)
     total = np.maximum(pooled.sum(axis=-1, keepdims=True), 1)
     middle = (np.cumsum(pooled, axis=-1) - pooled / 2) / total
-    place = np.searchsorted(_ENDS, middle) + groups * np.arange(runs)[:, None]
+    place = np.searchsorted(ENDS, middle) + groups * np.arange(runs)[:, None]
     sides = [
         np.bincount(place.ravel(), side.ravel(), groups * runs) for side in counts.swapaxes(0, 1)
     ]
     return np.stack(sides).reshape(2, runs, groups).swapaxes(0, 1).astype(np.float64)
-
-
-def _fitted(counts: Floats) -> tuple[Floats, Floats]:
-    """Return log odds of the first side, and the covariance of their coefficients.
-
-    Matrix products are computed for each run separately, so that the bits of a run's fit do not
-    depend on the number of runs.
-
-    Args:
-        counts: [runs, 2, groups].
-    """
-    first, pooled = counts[:, 0], counts.sum(axis=1)
-    start = _constant(counts)
-    terms = _terms().of_group
-    num_terms, num_runs = terms.shape[1], len(counts)
-    # A row is a scale and a run.
-    run = np.tile(np.arange(num_runs), len(_SCALES))
-    precision = np.empty((len(run), num_terms))
-    precision[:, 0], precision[:, 1] = _FLAT, _STEEP
-    precision[:, 2:] = np.repeat(1 / _SCALES**2, num_runs)[:, None]
-    beta, odds = np.zeros((len(run), num_terms)), np.tile(start, (len(_SCALES), len(terms)))
-    rows = np.arange(len(run))
-    for _ in range(_STEPS):
-        share, weight = scipy.special.expit(odds[rows]), pooled[run[rows]]
-        hessian = _hessian(weight * share * (1 - share), precision[rows])
-        gradient = _stacked(first[run[rows]] - weight * share, terms)
-        gradient -= precision[rows] * beta[rows]
-        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        leap = np.abs(_stacked(step, terms.T)).max(axis=-1)
-        beta[rows] += step * np.minimum(1, _LEAP / np.maximum(leap, 1e-300))[:, None]
-        fitted = _stacked(beta[rows], terms.T) + start[run[rows]]
-        odds[rows] = np.clip(fitted, -_EXTREME, _EXTREME)
-        # Whether a row goes on does not depend on the other rows.
-        rows = rows[leap > _SETTLED]
-        if not rows.size:
-            break
-    share = scipy.special.expit(odds)
-    hessian = _hessian(pooled[run] * share * (1 - share), precision)
-    likelihood = _likelihood(counts[run], odds)
-    likelihood -= (precision * beta**2 - np.log(precision)).sum(axis=-1) / 2
-    likelihood -= np.linalg.slogdet(hessian)[1] / 2
-    best = np.argmax(likelihood.reshape(len(_SCALES), num_runs), axis=0)
-    best = best * num_runs + np.arange(num_runs)
-    return odds[best], np.asarray(np.linalg.inv(hessian[best]), np.float64)
-
-
-def _constant(counts: Floats) -> Floats:
-    """Return the log odds [runs, 1] of the first side if the loss is the same in all groups."""
-    draws = np.maximum(counts.sum(axis=-1), 0.5)
-    return np.log(draws[:, 0] / draws[:, 1])[:, None]
-
-
-def _likelihood(counts: Floats, odds: Floats) -> Floats:
-    """Return the log likelihood [runs] of counts [runs, 2, groups], given the log odds."""
-    pooled = counts.sum(axis=1)
-    return (counts[:, 0] * odds - pooled * np.logaddexp(0, odds)).sum(axis=-1)
-
-
-def _stacked(rows: Floats, matrix: Floats) -> Floats:
-    """Multiply each row [..., n] with a matrix [n, m]."""
-    return (rows[..., None, :] @ matrix)[..., 0, :]
-
-
-def _hessian(weight: Floats, precision: Floats) -> Floats:
-    """Return the negative second derivatives of the penalized likelihood, [rows, terms, terms]."""
-    terms, (_, products, place) = precision.shape[-1], _terms()
-    found = _stacked(weight, products)[:, place].reshape(-1, terms, terms)
-    found[:, range(terms), range(terms)] += precision
-    return found
