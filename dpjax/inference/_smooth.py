@@ -5,88 +5,22 @@ counts of a half-line are too small for a precise estimate of the ratio of its p
 adjacent cells have similar ratios, the privacy loss in the tail can be extrapolated from the other
 cells. For instance, the loss grows steadily for Gaussian noise and levels off for Laplace noise.
 
-The fit is a logistic regression that predicts the side of an output from its position on the line.
-The log odds are a linear function of the normal score of the position, plus bends at fixed knots.
-All bends have a common standard deviation, which maximizes the marginal likelihood.
-
-References:
-    Ruppert, Wand, Carroll (2003), Semiparametric Regression, for penalized splines as mixed models.
-    Breslow, Clayton (1993), for Laplace's approximation of the marginal likelihood.
+The fit is a logistic regression that predicts the side of an output from the normal score of the
+output's position on the line; see `_spline`.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-
-_ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
-"""Cumulative shares of the draws at which groups of cells end.
-
-The log odds of the shares are equally spaced, with half the spacing in the middle.
-"""
-
-_KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
-"""Normal scores at which the log odds may bend, with half the spacing in the middle.
-
-If all knots were equally spaced, the mean bound for Laplace noise with epsilon 0.2 would be 0.003
-smaller, at confidence 0.999 with 20,000 search draws.
-"""
-
-_SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
-"""Standard deviations of the bends that are compared."""
-
-_FLAT, _STEEP = 1e-6, 1e-2
-"""Prior precisions of the constant and the slope of the log odds.
-
-The precisions are so small that they hardly affect the fit.
-"""
-
-_STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
-"""Limits for Newton's method.
-
-_STEPS is the maximum number of steps, _LEAP is the largest change of the log odds in a step, and
-_EXTREME is the largest absolute value of the log odds.
-"""
-
-_SETTLED = 1e-8
-"""Largest change of the log odds in a Newton step after which a fit ends."""
+from dpjax.inference._spline import ENDS, Floats, basis, constant, fitted, log_likelihood
 
 _PARAMETERS = 6
 """Approximate effective number of parameters of a fit."""
 
 _MOST_WORTH = 1e3
 """Largest accepted value of `HalfLines.worth`."""
-
-
-class _Terms(NamedTuple):
-    """Terms of the log odds, and their pairwise products.
-
-    Attributes:
-        of_group: float64 [groups, terms], values of the constant, the normal score and the bends in
-            each group.
-        products: float64 [groups, products], products of all unordered pairs of terms.
-        place: int64 [terms * terms], index in `products` of the product for each ordered pair of
-            terms.
-    """
-
-    of_group: Floats
-    products: Floats
-    place: NDArray[np.int64]
-
-
-@cache
-def _terms() -> _Terms:
-    ends = np.concatenate([[0.0], _ENDS, [1.0]])
-    score = scipy.special.ndtri((ends[1:] + ends[:-1]) / 2)[:, None]
-    terms = np.concatenate([np.ones_like(score), score, np.abs(score - _KNOTS)], axis=1)
-    first, second = np.triu_indices(terms.shape[1])
-    place = np.empty((terms.shape[1],) * 2, np.int64)
-    place[first, second] = place[second, first] = np.arange(len(first))
-    return _Terms(terms, terms[:, first] * terms[:, second], place.ravel())
 
 
 class HalfLines(NamedTuple):
@@ -109,9 +43,9 @@ class Smooth(NamedTuple):
     Attributes:
         pooled: float64 [runs, groups + 1], cumulative counts of the draws from both sides.
         first: float64 [runs, groups + 1], cumulative smoothed counts on the first side.
-        slopes: float64 [runs, groups + 1, terms], derivatives of `first` with respect to the
-            coefficients.
-        covariance: float64 [runs, terms, terms], covariance matrices of the coefficients.
+        slopes: float64 [runs, groups + 1, parameters], derivatives of `first` with respect to the
+            parameters of the fit.
+        covariance: float64 [runs, parameters, parameters], covariance matrices of the parameters.
         gain: float64 [runs], likelihood ratio statistic: twice the log likelihood of the fit minus
             twice the log likelihood of a constant loss.
     """
@@ -126,8 +60,8 @@ class Smooth(NamedTuple):
     def of(cls, counts: NDArray[np.int64]) -> "Smooth":
         """Fit the log odds to counts, int64 [runs, 2, cells], whose cells are in line order."""
         grouped = _grouped(counts)
-        odds, covariance = _fitted(grouped)
-        pooled, share = grouped.sum(axis=1), scipy.special.expit(odds)
+        odds, covariance = fitted(grouped)
+        pooled, share = grouped.sum(axis=1), 1 / (1 + np.exp(-odds))
         spread = pooled * share * (1 - share)
         # Increase the standard errors if the counts vary more than a smooth loss explains.
         squares = (grouped[:, 0] - pooled * share) ** 2 / np.maximum(spread, 1e-9)
@@ -137,9 +71,9 @@ class Smooth(NamedTuple):
         return cls(
             _running(pooled),
             _running(pooled * share),
-            _running(spread[..., None] * _terms().of_group),
+            _running(spread[..., None] * basis().of_group),
             covariance * excess[:, None, None],
-            2 * (_likelihood(grouped, odds) - _likelihood(grouped, _constant(grouped))),
+            2 * (log_likelihood(grouped, odds) - log_likelihood(grouped, constant(grouped))),
         )
 
     def half_lines(self, pooled: NDArray, run: NDArray[np.int64], *, from_end: bool) -> HalfLines:
@@ -191,90 +125,12 @@ def _running(values: Floats) -> Floats:
 
 def _grouped(counts: NDArray[np.int64]) -> Floats:
     """Return counts of groups, [runs, 2, groups], from counts of cells, [runs, 2, cells]."""
-    runs, groups = len(counts), len(_ENDS) + 1
+    runs, groups = len(counts), len(ENDS) + 1
     pooled = counts.sum(axis=1)
     total = np.maximum(pooled.sum(axis=-1, keepdims=True), 1)
     middle = (np.cumsum(pooled, axis=-1) - pooled / 2) / total
-    place = np.searchsorted(_ENDS, middle) + groups * np.arange(runs)[:, None]
+    place = np.searchsorted(ENDS, middle) + groups * np.arange(runs)[:, None]
     sides = [
         np.bincount(place.ravel(), side.ravel(), groups * runs) for side in counts.swapaxes(0, 1)
     ]
     return np.stack(sides).reshape(2, runs, groups).swapaxes(0, 1).astype(np.float64)
-
-
-def _fitted(counts: Floats) -> tuple[Floats, Floats]:
-    """Fit the log odds that a draw comes from the first side.
-
-    Matrix products are computed for each run separately, so that the bits of a run's fit do not
-    depend on the number of runs.
-
-    Args:
-        counts: float64 [runs, 2, groups], counts of groups on both sides.
-
-    Returns:
-        The log odds, float64 [runs, groups], and the covariance matrices of their coefficients,
-        float64 [runs, terms, terms].
-    """
-    first, pooled = counts[:, 0], counts.sum(axis=1)
-    start = _constant(counts)
-    terms = _terms().of_group
-    num_terms, num_runs = terms.shape[1], len(counts)
-    # Each row combines one scale with one run.
-    run = np.tile(np.arange(num_runs), len(_SCALES))
-    precision = np.empty((len(run), num_terms))
-    precision[:, 0], precision[:, 1] = _FLAT, _STEEP
-    precision[:, 2:] = np.repeat(1 / _SCALES**2, num_runs)[:, None]
-    beta, odds = np.zeros((len(run), num_terms)), np.tile(start, (len(_SCALES), len(terms)))
-    rows = np.arange(len(run))
-    for _ in range(_STEPS):
-        share, weight = scipy.special.expit(odds[rows]), pooled[run[rows]]
-        hessian = _hessian(weight * share * (1 - share), precision[rows])
-        gradient = _stacked(first[run[rows]] - weight * share, terms)
-        gradient -= precision[rows] * beta[rows]
-        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        leap = np.abs(_stacked(step, terms.T)).max(axis=-1)
-        beta[rows] += step * np.minimum(1, _LEAP / np.maximum(leap, 1e-300))[:, None]
-        fitted = _stacked(beta[rows], terms.T) + start[run[rows]]
-        odds[rows] = np.clip(fitted, -_EXTREME, _EXTREME)
-        # Continue with the rows that have not converged, independently of the other rows.
-        rows = rows[leap > _SETTLED]
-        if not rows.size:
-            break
-    share = scipy.special.expit(odds)
-    hessian = _hessian(pooled[run] * share * (1 - share), precision)
-    likelihood = _likelihood(counts[run], odds)
-    likelihood -= (precision * beta**2 - np.log(precision)).sum(axis=-1) / 2
-    likelihood -= np.linalg.slogdet(hessian)[1] / 2
-    best = np.argmax(likelihood.reshape(len(_SCALES), num_runs), axis=0)
-    best = best * num_runs + np.arange(num_runs)
-    return odds[best], np.asarray(np.linalg.inv(hessian[best]), np.float64)
-
-
-def _constant(counts: Floats) -> Floats:
-    """Return the log odds of the first side for a constant loss, float64 [runs, 1]."""
-    draws = np.maximum(counts.sum(axis=-1), 0.5)
-    return np.log(draws[:, 0] / draws[:, 1])[:, None]
-
-
-def _likelihood(counts: Floats, odds: Floats) -> Floats:
-    """Return the log likelihoods, [runs], of counts, [runs, 2, groups], given the log odds."""
-    pooled = counts.sum(axis=1)
-    return (counts[:, 0] * odds - pooled * np.logaddexp(0, odds)).sum(axis=-1)
-
-
-def _stacked(rows: Floats, matrix: Floats) -> Floats:
-    """Return the product of each row, [..., n], with a matrix, [n, m]."""
-    return (rows[..., None, :] @ matrix)[..., 0, :]
-
-
-def _hessian(weight: Floats, precision: Floats) -> Floats:
-    """Return the negative Hessians of the penalized log likelihood, [rows, terms, terms].
-
-    Args:
-        weight: float64 [rows, groups], variance of the count in each group.
-        precision: float64 [rows, terms], prior precision of each coefficient.
-    """
-    terms, (_, products, place) = precision.shape[-1], _terms()
-    found = _stacked(weight, products)[:, place].reshape(-1, terms, terms)
-    found[:, range(terms), range(terms)] += precision
-    return found
