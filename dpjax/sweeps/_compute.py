@@ -72,7 +72,7 @@ def compute(
         layout = dataclasses.replace(layout, devices=layout.devices[: len(numbers)])
     terms = _terms(entry, tuple(random.words_of(entry.key(key)).tolist()))
     try:
-        with contained("what is audited"):
+        with contained("the subject"):
             placed = dataclasses.replace(terms, execution=layout)
             if entry.goes_on:
                 rows = _rows_of_states(entry, placed, numbers, entry.longer(more), states)
