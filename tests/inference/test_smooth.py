@@ -105,7 +105,7 @@ def test_the_whole_line_has_all_smoothed_draws_also_of_a_group_with_one():
     counts = np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]])
     assert _grouped(counts)[0, :, -1].tolist() == [1, 0]
     fit = Smooth.of(counts)
-    whole = fit.half_lines(np.array([[200_000]]), from_end=False)
+    whole = fit.half_lines(np.array([[200_000]]), np.zeros((1, 1), int), from_end=False)
     assert whole.counts[0, 0, 0] == pytest.approx(fit.first[0, -1], rel=1e-12)
     assert fit.first[0, -1] == pytest.approx(100_000, abs=0.5)
 
