@@ -1,4 +1,4 @@
-"""Sets of cells that are made from one half of the search set and counted in the other half."""
+"""Sets of cells that are constructed from one half of the search set and counted in the other."""
 
 import math
 from typing import NamedTuple
@@ -9,25 +9,24 @@ from numpy.typing import NDArray
 from dpjax.inference._orders import ByPosition, ByRatio, Candidates
 
 MASSES = np.geomspace(1e-5, 0.99, 56)
-"""Sizes of candidate sets, as shares of the draws."""
+"""Sizes of candidate sets, as fractions of the draws."""
 
 _MOST_ENTRIES = 1 << 15
-"""Maximum number of entries of a table of ordered cells, so that several tables fit in a
-processor's cache."""
+"""Maximum number of entries in a table of ordered cells; such tables fit in the CPU cache."""
 
 
 class Sets(NamedTuple):
-    """Candidate sets of all runs, without sets that repeat the counts of the next smaller set.
+    """Candidate sets of all runs, without sets whose counts equal those of the next smaller set.
 
-    Sets are sorted by run, then by candidate order, then by size. Repeated counts are frequent,
-    because a cell often has more draws than many of the smallest sizes.
+    Sets are sorted by run, then by order of cells, then by size. Equal counts are frequent because
+    a single cell often has more draws than many of the smallest sizes require.
 
     Attributes:
         run: int64 [sets], index of each set's run.
-        candidate: int64 [sets], index of the order of cells in `Candidates`.
-        end: int64 [sets], index of the size in `MASSES`.
-        larger: int64 [sets], count of the set at the side where it should be likelier.
-        smaller: int64 [sets], count of the set at the other side.
+        candidate: int64 [sets], index in `Candidates` of the order of cells.
+        end: int64 [sets], index in `MASSES` of the size.
+        larger: int64 [sets], count of the set on the side where the set should be likelier.
+        smaller: int64 [sets], count of the set on the other side.
         starts: int64 [runs], index of each run's first set.
     """
 
@@ -40,7 +39,12 @@ class Sets(NamedTuple):
 
     @classmethod
     def of(cls, inside: NDArray[np.int64], candidates: Candidates) -> "Sets":
-        """Select sets from counts [side, runs, orders, sizes], as `judged` returns them."""
+        """Select sets from the counts that `judged` returns.
+
+        Args:
+            inside: int64 [side, runs, orders, sizes], counts of the sets.
+            candidates: Orders of cells, each with the side where its sets should be likelier.
+        """
         _, runs, _, sizes = inside.shape
         is_new = np.ones(inside.shape[1:], bool)
         is_new[..., 1:] = (inside[..., 1:] != inside[..., :-1]).any(axis=0)
@@ -56,22 +60,27 @@ class Sets(NamedTuple):
         return cls(run, candidate, end, larger, smaller, starts)
 
     def largest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the largest value of each run, [runs], from a value of each set."""
+        """Return each run's largest value, [runs], from values of the sets, [sets]."""
         return np.maximum.reduceat(values, self.starts)
 
     def best(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of each run's first set with the largest value, [runs]."""
+        """Return the index of each run's first set with the run's largest value, int64 [runs]."""
         (places,) = np.nonzero(values == self.largest(values)[self.run])
         found = self.starts.copy()
-        # Assign backwards, so that the first of several equal sets remains.
+        # Assign in reverse order, so that the first of multiple sets with equal values remains.
         found[self.run[places[::-1]]] = places[::-1]
         return found
 
 
 def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
-    """Count each half's draws in sets made from the other half, [side, runs, orders, sizes].
+    """Count each half's draws in sets that are constructed from the other half.
 
-    The counts of both halves are added. `halves` are counts [runs, half, side, cells].
+    Args:
+        halves: int64 [runs, half, side, cells], counts of both halves of the search set.
+        ways: Ways to order cells.
+
+    Returns:
+        Sums of the counts of both halves, int64 [side, runs, orders, sizes].
     """
     rows = max(_MOST_ENTRIES // (4 * len(ways) * halves.shape[-1]), 1)
     parts = [_judged(halves[i : i + rows], ways) for i in range(0, len(halves), rows)]
@@ -94,25 +103,27 @@ def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
 
 
 def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Return the index at which each row begins in a flat table, given the length of all rows."""
+    """Return the flat index at which each row of a table begins, for rows of equal length."""
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of cells in the smallest set that covers each share of the draws.
+    """Return the number of cells in the smallest set that contains each fraction of the draws.
 
     Args:
-        mass: [..., cells], cumulative draws.
-        most: [...], largest number of cells allowed in a set; a set never has all cells.
-        ends: [..., cells], position of the last cell that is tied with the cell at each position.
+        mass: [..., cells], cumulative counts of the ordered cells.
+        most: int64 [...], largest number of allowed cells in a set. A set never contains all cells.
+        ends: int64 [..., cells], position of the last cell that is tied with the cell at each
+            position.
 
     Returns:
-        int64 [..., sets], one set for each share in `MASSES`.
+        Numbers of cells, int64 [..., sets], with one set per fraction in `MASSES`.
     """
     rows, cells = mass.reshape(-1, mass.shape[-1]), mass.shape[-1]
     with np.errstate(divide="ignore"):
         place = np.log(rows / (MASSES[0] * np.maximum(rows[:, -1:], 1)))
-    # Index of the first share above each cumulative mass, with a tolerance for rounding.
+    # Compute the index of the first fraction above each cumulative count, with a tolerance for
+    # rounding errors.
     place *= 1 / np.log(MASSES[1] / MASSES[0])
     place += 1 + 1e-9
     bins = MASSES.size + 1
@@ -131,13 +142,13 @@ def cells_of(
     chosen: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Return the chosen set of each run, made from all draws, bool [runs, cells].
+    """Construct each run's chosen set from all draws, bool [runs, cells].
 
     Args:
-        counts: Counts of all draws, [runs, 2, cells].
-        ways: Ways of making orders.
-        chosen: [runs], index of the chosen order among the orders of all ways.
-        end: [runs], index of the chosen size in `MASSES`.
+        counts: [runs, 2, cells], counts of all draws.
+        ways: Ways to order cells.
+        chosen: int64 [runs], index of the chosen order among the orders of all ways.
+        end: int64 [runs], index in `MASSES` of the chosen size.
     """
     inside = np.zeros(counts[:, 0].shape, bool)
     for number in np.unique(chosen):

@@ -81,11 +81,11 @@ class Smooth(NamedTuple):
 
         Args:
             pooled: int64 [...], number of draws from both sides in each half-line.
-            run: Index of the run of each half-line, of a shape that broadcasts with `pooled`.
+            run: Index of each half-line's run, an array that broadcasts with `pooled`.
             from_end: Whether half-lines contain the last cell instead of the first cell.
         """
         place = self.pooled[run, -1] - pooled if from_end else pooled
-        # Search the groups of all runs at once, in one increasing array.
+        # Search in the groups of all runs with one call, by making one increasing array.
         width, inner = self.pooled[:, -1].max() + 1, self.pooled[:, 1:-1]
         starts = width * np.arange(len(inner))
         group = np.searchsorted((inner + starts[:, None]).ravel(), place + starts[run], "right")
@@ -105,8 +105,9 @@ class Smooth(NamedTuple):
         # The variance of log(first / second) is `own` for independent counts, and
         # `of_fit * own**2` for the fit, by the delta method.
         own = (1 / counts).sum(axis=0)
-        # The slopes of a half-line lie between those of two groups, a and b. Its variance is
-        # therefore (1 - part)^2 a C a + 2 part (1 - part) a C b + part^2 b C b.
+        # The derivatives for a half-line are interpolated between the derivatives a and b at the
+        # ends of a group. With the covariance C of the parameters, the variance is therefore
+        # (1 - part)^2 a C a + 2 part (1 - part) a C b + part^2 b C b.
         spread = slopes @ self.covariance
         alone = (spread * slopes).sum(axis=-1)
         beside = (spread[:, :-1] * slopes[:, 1:]).sum(axis=-1)

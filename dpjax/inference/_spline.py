@@ -1,17 +1,19 @@
-"""Logistic regression of the side on a line that bends at fixed knots.
+"""Logistic regression with log odds that are piecewise linear with fixed knots.
 
-The log odds are b0 + b1 x + sum over the knots k of c_k |x - k|. The prior of the bends c_k is
-normal, with a standard deviation that is chosen by the largest marginal likelihood.
+The regression predicts the side of a draw from a score x. The log odds are b0 + b1 x + sum over the
+knots k of c_k |x - k|. The prior of the bends c_k is normal, with a standard deviation that
+maximizes the marginal likelihood.
 
-Between two knots, the log odds are a straight line, so they are determined by their values at the
-knots and by the slopes beyond the first and the last knot. With these parameters, each group of
-draws affects two neighboring parameters, and each bend affects three. Ordered alternately from both
-ends of the line, the parameters have a precision matrix with four diagonals below the main
-diagonal. The matrices of all runs are factorized together, one column after the other.
+The log odds are linear between two knots. The parameters of the fit are therefore the values of the
+log odds at the knots and the slopes beyond the first and the last knot. With these parameters, the
+log odds of each group of draws depend on two adjacent parameters, and each bend depends on three.
+If the parameters are ordered alternately from both ends of the line, their precision matrix has
+four diagonals below the main diagonal. The matrices of all runs are factorized together, column by
+column.
 
 References:
-    Ruppert, Wand, Carroll (2003), Semiparametric Regression: penalized splines as mixed models.
-    Breslow, Clayton (1993): the marginal likelihood by Laplace's approximation.
+    Ruppert, Wand, Carroll (2003), Semiparametric Regression, for penalized splines as mixed models.
+    Breslow, Clayton (1993), for Laplace's approximation of the marginal likelihood.
 """
 
 from functools import cache
@@ -25,29 +27,36 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
-"""Shares of the draws at which groups of cells end. The log odds of the shares are equally spaced,
-with half the spacing in the middle."""
+"""Cumulative fractions of the draws at which groups of cells end.
+
+The log odds of the fractions are equally spaced, with half the spacing in the middle.
+"""
 
 KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
 """Normal scores at which the log odds may bend, with half the spacing in the middle.
 
-Without the half spacing, the mean bound for Laplace noise with epsilon 0.2 at confidence 0.999 and
-20,000 search draws would fall by 0.003.
+If all knots were equally spaced, the mean bound for Laplace noise with epsilon 0.2 would be 0.003
+smaller, at confidence 0.999 with 20,000 search draws.
 """
 
 SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
-"""Standard deviations of the bends to compare."""
+"""Standard deviations of the bends that are compared."""
 
 _FLAT, _STEEP = 1e-6, 1e-2
-"""Prior precisions of the constant b0 and of the slope b1, so small that they hardly affect the
-fit."""
+"""Prior precisions of the constant b0 and the slope b1.
+
+The precisions are so small that they hardly affect the fit.
+"""
 
 _STEPS, _LEAP, _EXTREME = 8, 4.0, 30.0
-"""_STEPS is the maximum number of Newton steps. _LEAP is the largest change of the log odds in a
-step, and _EXTREME is the largest absolute value of the log odds."""
+"""Limits for Newton's method.
+
+_STEPS is the maximum number of steps, _LEAP is the largest change of the log odds in a step, and
+_EXTREME is the largest absolute value of the log odds.
+"""
 
 _SETTLED = 1e-8
-"""A fit ends after a Newton step that changes the log odds by less than this number."""
+"""Largest change of the log odds in a Newton step after which a fit ends."""
 
 _BELOW = 4
 """Number of diagonals below the main diagonal of a precision matrix."""
@@ -57,17 +66,19 @@ class Basis(NamedTuple):
     """Parameters of the log odds, in the order of the precision matrix.
 
     Attributes:
-        of_group: Derivatives of each group's log odds with respect to the parameters, [groups,
-            parameters].
-        pieces: Groups between two neighboring knots, as slices.
-        sides: Parameters to the left and to the right of each piece, [2, pieces].
-        beside: Parameters to the left and to the right of each group, [2, groups].
-        shares: Derivatives of each group's log odds with respect to these parameters, [2, groups,
-            1].
-        products: Squares of both derivatives, and their product, [3, groups, 1].
-        precisions: Lower diagonals of the prior precision matrix for each scale, [scales,
-            1 + _BELOW, parameters]. Entry [k, i] belongs to the parameters i + k and i.
-        log_dets: Logarithm of the determinant of each prior precision matrix, [scales].
+        of_group: float64 [groups, parameters], derivatives of each group's log odds with respect to
+            the parameters.
+        pieces: Slices of the groups, one per interval between two adjacent knots. The intervals
+            beyond the first and the last knot are included.
+        sides: int64 [2, pieces], parameters to the left and to the right of each piece.
+        beside: int64 [2, groups], parameters to the left and to the right of each group.
+        shares: float64 [2, groups, 1], derivatives of each group's log odds with respect to the two
+            parameters in `beside`.
+        products: float64 [3, groups, 1], squares of the two derivatives in `shares`, and their
+            product.
+        precisions: float64 [scales, 1 + _BELOW, parameters], main and lower diagonals of the prior
+            precision matrix for each scale. Entry [k, i] belongs to the parameters i + k and i.
+        log_dets: float64 [scales], log determinants of the prior precision matrices.
     """
 
     of_group: Floats
@@ -82,10 +93,11 @@ class Basis(NamedTuple):
 
 @cache
 def basis() -> Basis:
-    """Return the parameters, which are the same for all fits."""
+    """Return the basis, which is the same for all fits."""
     ends, size = np.concatenate([[0.0], ENDS, [1.0]]), len(KNOTS) + 2
     score = scipy.special.ndtri((ends[1:] + ends[:-1]) / 2)
-    # From left to right, the parameters are a slope, the values at the knots, and a slope.
+    # From left to right, the parameters are the first slope, the values at the knots, and the last
+    # slope.
     piece = np.searchsorted(KNOTS, score)
     of_group, groups = np.zeros((len(score), size)), np.arange(len(score))
     low, high = (KNOTS[np.clip(piece - back, 0, len(KNOTS) - 1)] for back in (1, 0))
@@ -94,7 +106,7 @@ def basis() -> Basis:
     left = np.where(is_first, score - high, np.where(is_last, 1.0, (high - score) / width))
     right = np.where(is_first, 1.0, np.where(is_last, score - low, (score - low) / width))
     of_group[groups, piece], of_group[groups, piece + 1] = left, right
-    # Derivatives of b0, b1 and the bends with respect to the parameters.
+    # Compute the derivatives of b0, b1 and the bends with respect to the parameters.
     slopes = np.zeros((size - 1, size))
     slopes[0, 0] = slopes[-1, -1] = 1.0
     inner = np.arange(1, size - 2)
@@ -104,7 +116,7 @@ def basis() -> Basis:
     constant[[0, 1, -2, -1]] = -KNOTS[0] / 2, 0.5, 0.5, -KNOTS[-1] / 2
     line = (slopes[:1] + slopes[-1:]) / 2
     coefficients = np.concatenate([constant[None], line, np.diff(slopes, axis=0) / 2])
-    # Alternate between both ends, since the prior of b0 and b1 joins the parameters at the ends.
+    # Alternate between both ends because b0 and b1 depend on the parameters at both ends.
     order = np.stack([np.arange(size), np.arange(size)[::-1]], axis=1).ravel()[:size]
     coefficients, of_group = coefficients[:, order], of_group[:, order]
     place = np.argsort(order)
@@ -127,8 +139,9 @@ class Fit(NamedTuple):
     """Fitted log odds of the first side.
 
     Attributes:
-        odds: Log odds, [runs, groups].
-        covariance: Covariance of the parameters of `Basis`, [runs, parameters, parameters].
+        odds: float64 [runs, groups], log odds.
+        covariance: float64 [runs, parameters, parameters], covariance matrices of the parameters of
+            `Basis`.
     """
 
     odds: Floats
@@ -136,21 +149,24 @@ class Fit(NamedTuple):
 
 
 def fitted(counts: Floats) -> Fit:
-    """Fit the log odds of the first side to counts [runs, 2, groups].
+    """Fit the log odds that a draw comes from the first side.
 
     Every sum is computed separately for each run, in a fixed order, so that the bits of a run's fit
     do not depend on the other runs.
+
+    Args:
+        counts: float64 [runs, 2, groups], counts of groups on both sides.
     """
     if len(counts) == 1:
-        # NumPy would sum the groups of a single run in another order.
+        # Fit a single run twice because NumPy would sum its groups in another order.
         return Fit(*(part[:1] for part in fitted(np.repeat(counts, 2, axis=0))))
-    # Runs are the last axis, so that every operation runs along memory.
+    # Make the axis of runs the last axis, so that every operation accesses contiguous memory.
     first = np.ascontiguousarray(counts[:, 0].T)
     pooled, start = first + counts[:, 1].T, constant(counts)[:, 0]
     at, num_runs = basis(), len(counts)
     best, theta = np.full(num_runs, -np.inf), np.zeros((at.of_group.shape[1], num_runs))
     odds, factor = np.empty_like(pooled), np.empty((1 + _BELOW, *theta.shape))
-    # The fit for one scale starts from the fit for the previous one.
+    # The fit for each scale starts from the fit for the previous scale.
     for precision, log_det in zip(at.precisions, at.log_dets, strict=True):
         theta, of_scale, found = _newton(first, pooled, start, theta, precision)
         likelihood = _of_groups(first, pooled, of_scale).sum(axis=0)
@@ -168,18 +184,20 @@ def fitted(counts: Floats) -> Fit:
 def _newton(
     first: Floats, pooled: Floats, start: Floats, theta: Floats, precision: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Maximize the penalized likelihood for one scale.
+    """Maximize the penalized log likelihood for one scale.
 
     Args:
-        first: Counts of the first side, [groups, runs].
-        pooled: Counts of both sides, [groups, runs].
-        start: Log odds of a constant loss, [runs].
-        theta: Parameters from which the steps start, [parameters, runs].
-        precision: Lower diagonals of the prior precision matrix.
+        first: float64 [groups, runs], counts on the first side.
+        pooled: float64 [groups, runs], total counts on both sides.
+        start: float64 [runs], log odds for a constant loss.
+        theta: float64 [parameters, runs], parameters at which Newton's method starts.
+        precision: float64 [1 + _BELOW, parameters], main and lower diagonals of the prior precision
+            matrix.
 
     Returns:
-        The parameters; their log odds [groups, runs]; and the factor of the precision matrix, from
-        log odds that differ by less than `_SETTLED`.
+        The parameters, float64 [parameters, runs]; the log odds, float64 [groups, runs]; and the
+        factors of the posterior precision matrices. The factors are computed from the log odds
+        before the last step, which differ by at most `_SETTLED` if the fit converged.
     """
     fits, factors = np.empty_like(pooled), np.empty((*precision.shape, len(start)))
     found, rows = np.empty_like(theta), np.arange(len(start))
@@ -193,7 +211,7 @@ def _newton(
         leap = np.abs(_change(step)).max(axis=0)
         theta = theta + step * np.minimum(1, _LEAP / np.maximum(leap, 1e-300))
         odds = _log_odds(theta, start)
-        # Whether a run goes on does not depend on the other runs.
+        # Continue with the runs that have not converged, independently of the other runs.
         goes_on = (leap > _SETTLED) & (number < _STEPS - 1)
         if goes_on.all():
             continue
@@ -203,7 +221,7 @@ def _newton(
         (left,) = np.nonzero(goes_on)
         if not left.size:
             break
-        # Repeat a single run, as in `fitted`.
+        # Fit a single run twice, as in `fitted`.
         left = np.repeat(left, 2) if left.size == 1 else left
         rows, start = rows[left], start[left]
         first, pooled, theta, odds = (x[:, left] for x in (first, pooled, theta, odds))
@@ -211,26 +229,26 @@ def _newton(
 
 
 def constant(counts: Floats) -> Floats:
-    """Return the log odds [runs, 1] of the first side if the loss is the same in all groups."""
+    """Return the log odds of the first side for a constant loss, float64 [runs, 1]."""
     draws = np.maximum(counts.sum(axis=-1), 0.5)
     return np.log(draws[:, 0] / draws[:, 1])[:, None]
 
 
 def log_likelihood(counts: Floats, odds: Floats) -> Floats:
-    """Return the log likelihood [runs] of counts [runs, 2, groups], given the log odds."""
+    """Return the log likelihoods, [runs], of counts, [runs, 2, groups], given the log odds."""
     odds = np.ascontiguousarray(odds)
     return _of_groups(counts[:, 0], counts.sum(axis=1), odds).sum(axis=-1)
 
 
 def _of_groups(first: Floats, pooled: Floats, odds: Floats) -> Floats:
-    """Return the log likelihood of each group, in the shape of its counts and log odds."""
-    # ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|).
+    """Return the log likelihood of each group, given counts and log odds of equal shape."""
+    # Compute ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|), which cannot overflow.
     softplus = np.maximum(odds, 0) + np.log1p(np.exp(-np.abs(odds)))
     return first * odds - pooled * softplus
 
 
 def _change(theta: Floats) -> Floats:
-    """Return the change of the log odds [groups, runs] by parameters [parameters, runs]."""
+    """Return the part of the log odds, [groups, runs], that parameters, [parameters, runs], add."""
     (first, second), (left, right) = basis().beside, basis().shares
     found = theta[first]
     found *= left
@@ -247,15 +265,16 @@ def _log_odds(theta: Floats, start: Floats) -> Floats:
 
 
 def _derivatives(first: Floats, pooled: Floats, odds: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient of the likelihood, and its negative second derivatives.
+    """Return the gradients and the negative Hessians of the log likelihood.
 
     Args:
-        first: Counts of the first side, [groups, runs].
-        pooled: Counts of both sides, [groups, runs].
-        odds: Log odds, [groups, runs].
+        first: float64 [groups, runs], counts on the first side.
+        pooled: float64 [groups, runs], total counts on both sides.
+        odds: float64 [groups, runs], log odds.
 
     Returns:
-        The gradient [parameters, runs], and the lower diagonals [1 + _BELOW, parameters, runs].
+        The gradients, float64 [parameters, runs], and the main and lower diagonals of the negative
+        Hessians, float64 [1 + _BELOW, parameters, runs].
     """
     at = basis()
     size, (left, right) = at.of_group.shape[1], at.shares
@@ -282,7 +301,12 @@ def _derivatives(first: Floats, pooled: Floats, odds: Floats) -> tuple[Floats, F
 
 
 def _times(diagonals: Floats, theta: Floats) -> Floats:
-    """Multiply a symmetric matrix, given its lower diagonals, with parameters [..., runs]."""
+    """Return the product of a symmetric matrix and parameters.
+
+    Args:
+        diagonals: float64 [1 + _BELOW, parameters], main and lower diagonals of the matrix.
+        theta: float64 [parameters, runs], parameters.
+    """
     found = diagonals[0, :, None] * theta
     for below in range(1, len(diagonals)):
         part = diagonals[below, :-below, None]
@@ -292,10 +316,15 @@ def _times(diagonals: Floats, theta: Floats) -> Floats:
 
 
 def _factorized(diagonals: Floats) -> Floats:
-    """Factorize positive definite matrices [1 + _BELOW, parameters, runs] as L D L'.
+    """Factorize positive definite matrices as L D L', in place.
 
-    Row 0 of the result is D, and the other rows are the diagonals of L below its ones. The argument
-    is overwritten.
+    Args:
+        diagonals: float64 [1 + _BELOW, parameters, runs], main and lower diagonals of the matrices,
+            which are overwritten.
+
+    Returns:
+        The overwritten array. Row 0 contains the diagonal of D, and the other rows contain the
+        diagonals of L below the main diagonal.
     """
     for place, most in _columns(diagonals.shape[1]):
         column = diagonals[1 : 1 + most, place]
@@ -307,7 +336,12 @@ def _factorized(diagonals: Floats) -> Floats:
 
 
 def _solved(factor: Floats, right: Floats) -> Floats:
-    """Solve for parameters [parameters, ..., runs], given the factor of each run's matrix."""
+    """Solve linear systems, one per run, with factorized matrices.
+
+    Args:
+        factor: Factors of the matrices, as `_factorized` returns them.
+        right: float64 [parameters, ..., runs], right-hand sides.
+    """
     found, columns = right.copy(), _columns(len(right))
     for place, most in columns:
         found[place + 1 : place + 1 + most] -= factor[1 : 1 + most, place] * found[place]
@@ -319,5 +353,5 @@ def _solved(factor: Floats, right: Floats) -> Floats:
 
 
 def _columns(size: int) -> list[tuple[int, int]]:
-    """Return the columns of a matrix with entries below the diagonal, and how many they have."""
+    """Return each column with entries below the diagonal, and the number of these entries."""
     return [(place, min(_BELOW, size - 1 - place)) for place in range(size - 1)]
