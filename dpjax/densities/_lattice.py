@@ -168,8 +168,16 @@ def smooth_both(
     transforms T and U, the smoothed z has the spectrum Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2. The
     two densities are the real and imaginary parts of the smoothed z.
 
-    The arguments and the result are those of `smooth_counts`, with an additional first axis for the
-    two samples: counts [2, bins + 1], bandwidths [2], densities [2, nodes].
+    Args:
+        counts: Final carries of the reducers from `lattice_counts`, integers [2, bins + 1].
+        lattice: Lattice on which both samples were counted.
+        bandwidths: Bandwidth for each sample, [2].
+        kernel: The kernel.
+        num_samples: Number of streamed samples on each side, including those outside the lattice.
+        fine: Number of bins per lattice node.
+
+    Returns:
+        Densities >= 0 at the nodes, [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]

@@ -109,7 +109,10 @@ def best_level(
 ) -> float:
     """Return the largest `pair_level` of the given pairs; no valid lower bound exceeds it.
 
-    The arguments are those of `pair_level`, with `pairs` instead of a single pair.
+    Args:
+        mechanism: A built-in mechanism with one value per parameter.
+        pairs: Pairs of databases, in a form that `density` accepts.
+        region: Lower and upper bound of the region, both included, or None for all outputs.
     """
     return max(
         pair_level(mechanism, x, y, region)
