@@ -169,15 +169,15 @@ def smooth_both(
     two densities are the real and imaginary parts of the smoothed z.
 
     Args:
-        counts: Final carries of the reducer from `lattice_counts`, integers [2, bins + 1].
+        counts: Final carries of the reducers from `lattice_counts`, integers [2, bins + 1].
         lattice: Lattice on which both samples were counted.
-        bandwidths: Bandwidth of each sample, [2].
+        bandwidths: Bandwidth for each sample, [2].
         kernel: The kernel.
-        num_samples: Number of streamed samples per side, including samples outside the lattice.
+        num_samples: Number of streamed samples on each side, including those outside the lattice.
         fine: Number of bins per lattice node.
 
     Returns:
-        Density estimates, floats [2, nodes].
+        Densities >= 0 at the nodes, [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]
