@@ -12,10 +12,9 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor for the scores of some cells in an order for one side.
+"""Factor that puts cells first whose frequency is larger on the side that their order is for.
 
-The factor applies to cells that are likelier on this side. Scores without the factor are between
-2^-64 and 1. Because of the factor, cells that are likelier on this side precede all other cells.
+The factor multiplies the scores of these cells. Scores without the factor are between 2^-64 and 1.
 """
 
 

@@ -156,8 +156,8 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each contains
     all cells on one side of a cut of the line. The score of a half-line is its estimated level
     minus three standard errors. One of the two groups is the half-line with the largest score. The
-    other group starts at the other end of the line and does not overlap the first group. Among such
-    half-lines, it is the one with the largest score for the opposite direction.
+    other group is the half-line with the largest score for the opposite direction among all
+    half-lines that start at the other end of the line and do not overlap the first group.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.
