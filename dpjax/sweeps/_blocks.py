@@ -21,7 +21,7 @@ UNREPEATABLE = ("seconds", "processor")
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """Return execution options with devices; by default, with all devices of this process."""
+    """Return the execution options; if they name no device, add all devices of this process."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
