@@ -9,7 +9,7 @@ import dpjax
 import dpjax.plotting
 from dpjax.results import _figures
 from dpjax.results._page import _answers, _numbers
-from dpjax.results._words import trade_off_caption, witness_story
+from dpjax.results._words import outputs_caption, trade_off_caption, witness_story
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,14 @@ def test_the_likelier_side_is_told_first(result, larger):
     ]
     times = shares[first] / shares[1 - first]
     assert f"It happened in {parts[0]} and in {parts[1]}, {times:.3g} times as often" in said
+
+
+@pytest.mark.parametrize("upper", [None, 3.0])
+def test_a_caption_without_a_curve_states_both_ends(result, upper):
+    found = replace(result, witness=None, statement=replace(result.statement, upper_bound=upper))
+    middle = "" if upper is None else " and, under the assumption, at most 3"
+    said = f"{result.level} is at least {result.lower_bound:.4g}{middle}, with confidence 0.999."
+    assert outputs_caption(found) == said
 
 
 def test_the_dot_of_a_trade_off_curve_is_explained_where_there_is_one(result):
