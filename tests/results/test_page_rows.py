@@ -8,8 +8,8 @@ import pytest
 import dpjax
 import dpjax.plotting
 from dpjax.results import _figures
-from dpjax.results._page import _numbers
-from dpjax.results._words import witness_story
+from dpjax.results._page import _answers, _numbers
+from dpjax.results._words import outputs_caption, trade_off_caption, witness_story
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,20 @@ def test_the_likelier_side_is_told_first(result, larger):
     assert f"It happened in {parts[0]} and in {parts[1]}, {times:.3g} times as often" in said
 
 
+@pytest.mark.parametrize("upper", [None, 3.0])
+def test_a_caption_without_a_curve_states_both_ends(result, upper):
+    found = replace(result, witness=None, statement=replace(result.statement, upper_bound=upper))
+    middle = "" if upper is None else " and, under the assumption, at most 3"
+    said = f"{result.level} is at least {result.lower_bound:.4g}{middle}, with confidence 0.999."
+    assert outputs_caption(found) == said
+
+
+def test_the_dot_of_a_trade_off_curve_is_explained_where_there_is_one(result):
+    dot = "The dot is the test for the witness's event"
+    assert dot in trade_off_caption(result)
+    assert dot not in trade_off_caption(replace(result, witness=None))
+
+
 def test_numbers_of_a_page(result):
     rows = [(name, value, unit) for name, value, unit in _numbers(result, "nats")]
     names = [name for name, _, _ in rows]
@@ -51,6 +65,16 @@ def test_numbers_of_a_page(result):
     evidence = replace(result.evidence, num_samples=None)
     without = _numbers(replace(result, evidence=evidence), "nats")
     assert "Search set" not in {row[0] for row in without} and len(without) == len(rows) - 1
+
+
+def test_answers_have_the_units_of_their_notions():
+    rng = np.random.default_rng(1)
+    sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
+    answers = _answers(dpjax.audit(sides, method=dpjax.Events(also=True)))
+    units = [unit for _, _, unit in answers]
+    assert units[:2] == ["nats", "nats"] and "probability" in units
+    # The second text of `Notion.unit` is a sentence.
+    assert not any(unit.endswith(".") for unit in units)
 
 
 def test_what_is_folded_on_a_page(result):
