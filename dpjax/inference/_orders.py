@@ -12,23 +12,23 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor that puts cells first whose frequency is larger on the side that their order is for.
+"""Factor for scores of cells that are more frequent on the side for which an order is made.
 
-The factor multiplies the scores of these cells. Scores without the factor are between 2^-64 and 1.
+Scores without this factor are between 2^-64 and 1, so the more frequent cells come first.
 """
 
 
 class Orders(NamedTuple):
-    """Two orders of cells, whose initial segments are candidate sets.
+    """Two orders of cells. The initial segments of each order are candidate sets.
 
     The first order is for sets that are likelier under the database, and the second order is for
     sets that are likelier under the neighbor.
 
     Attributes:
-        order: int64 [..., 2, cells], the cell at each position of both orders.
+        order: int64 [..., 2, cells], index of the cell at each position of both orders.
         most: int64 [..., 2], the largest number of cells in a set.
-        ends: int64 [..., 2, cells], the position of the last cell that is tied with the cell at
-            each position. A set contains all or none of the tied cells.
+        ends: int64 [..., 2, cells], for each position, the position of the last cell that is tied
+            with the cell there. A set contains either all or none of a group of tied cells.
     """
 
     order: NDArray[np.int64]
@@ -37,16 +37,16 @@ class Orders(NamedTuple):
 
 
 class ByRatio(NamedTuple):
-    """Cells sorted by a lower bound on the ratio of their probabilities, the largest first.
+    """A way to order cells by lower bounds on the ratios of their probabilities.
 
     Attributes:
         allowed: bool [cells], whether each cell is allowed in events.
-        labels: int64 [cells], the group of each cell, or None. If `labels` is not None, the ratio
-            of a cell's group is used in place of the cell's own ratio.
+        labels: int64 [cells], the group of each cell, whose ratio is used for the cell. If `labels`
+            is None, each cell's own ratio is used.
         order: int64 [cells], indices of the cells sorted by group.
-        starts: int64 [groups], the first position of each group in `order`.
-        ordered: Whether ties are broken by cell index. If False, a set contains all or none of the
-            tied cells.
+        starts: int64 [groups], position in `order` at which each group begins.
+        ordered: Whether ties are broken by cell index. If False, a set contains either all or none
+            of a group of tied cells.
     """
 
     allowed: NDArray[np.bool_]
@@ -98,11 +98,13 @@ class ByRatio(NamedTuple):
 
 
 class ByPosition(NamedTuple):
-    """Cells ordered along a line, once from each end. No set contains cells without a position.
+    """A way to order cells: along a line, once from each end.
+
+    Cells without a position are in no set.
 
     Attributes:
         order: int64 [2, cells], indices of the cells in the order from each end of the line.
-        most: int64 [2], the largest number of cells in a set.
+        most: int64 [2], largest number of cells in a set.
     """
 
     order: NDArray[np.int64]
@@ -116,7 +118,7 @@ class ByPosition(NamedTuple):
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders of cells along the line, from both ends."""
+        """Return the orders of cells from both ends of the line."""
         shape = counts.shape
         each = np.broadcast_to(np.arange(shape[-1]), shape)
         return Orders(
@@ -125,13 +127,14 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Orders of cells, each with a side on which the sets of the order should be likelier.
+    """Pairs of an order of cells and a side on which the sets of this order should be likelier.
 
     Attributes:
         order: int64 [candidates], index of the order. The i-th way to order cells defines the
             orders 2 i and 2 i + 1.
         direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
-        by_ratio: bool [candidates], whether the order is by ratio and not by position.
+        by_ratio: bool [candidates], whether the cells are ordered by ratio (True) or by position
+            (False).
     """
 
     order: NDArray[np.int64]
@@ -142,7 +145,8 @@ class Candidates(NamedTuple):
     def of(cls, ways: Sequence[ByRatio | ByPosition]) -> "Candidates":
         """Return the candidates for the given ways to order cells.
 
-        An order by ratio is a candidate for one side, and an order along a line for both sides.
+        Each order by ratio is a candidate for one side. Each order along a line is a candidate for
+        both sides.
         """
         found = []
         for i, way in enumerate(ways):
