@@ -147,7 +147,7 @@ def _is_row_of_two(value: object) -> bool:
 
 
 def _shown(item: object) -> str:
-    """Return a shortened text of an entry; for a data frame, return its type."""
+    """Return a short string that shows an entry; for a data frame, return the name of its type."""
     if _is_frame(item):
         return f"a {type(item).__name__}"
     text = repr(item)
@@ -155,7 +155,7 @@ def _shown(item: object) -> str:
 
 
 def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    """Cast an array, or two corresponding arrays of both sides, to jax's default types."""
+    """Cast an array, or a pair of corresponding arrays of both sides, to jax's default types."""
     dtype = np.int32 if all(side.dtype.kind == "i" for side in given) else np.float32
     limit = np.iinfo(np.int32).max
     for name, side in zip(("database", "neighbor"), given, strict=False):

@@ -230,7 +230,7 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 # Jitted, so that calls outside `jit` compile the function only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
-    """Return a scale of a pilot sample [m, d] that is robust to outliers.
+    """Return an outlier-robust measure of the scale of a pilot sample [m, d].
 
     For d = 1, the scale is min(sd, num_widths IQR / 1.34). For d > 1, it is the geometric mean of
     this quantity over the axes. If the IQR of an axis is 0 because of ties, the sd of that axis is

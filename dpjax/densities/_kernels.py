@@ -1,4 +1,4 @@
-"""Kernels for density estimates: spherically symmetric, compact or with exponential tails.
+"""Spherically symmetric kernels for density estimates.
 
 In the notation of this module, K(u) = c_d k(|u|), where the profile k decreases from k(0) = 1, and
 the constant c_d makes K integrate to 1 over R^d.
@@ -31,7 +31,7 @@ class Kernel:
             kernels with a kink or an edge need many.
         spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
             elementwise, or None if the transform does not vanish beyond the highest frequency of a
-            lattice. In the latter case, the profile at the nodes is transformed numerically.
+            lattice. If `spectrum` is None, the profile at the nodes is transformed numerically.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Calibration of noise for a query: its scale, its distribution and the achieved privacy level."""
+"""Calibration of noise for a query: noise scale, noise distribution, achieved privacy level."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,8 +154,8 @@ def calibrate_noise(
     samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:
         raise BadValue(
-            f"query must have one number as result, but had {len(samples.names)}: calibrate noise "
-            "for each number separately, and divide epsilon among the numbers."
+            f"query must return one number, but returned {len(samples.names)}: calibrate noise for "
+            "each number separately, and divide epsilon among the numbers."
         )
     fitted = density.fit(samples.full, samples.database, samples.names).density
     if noise == "deconvolution" and not fitted.scales:
@@ -187,8 +187,9 @@ def calibrate_noise(
     if achieved > epsilon + tolerance:
         raise BadValue(
             f"{term('noise', '--noise-kind')} {noise!r} by the rule {rule!r} achieves a log ratio "
-            f"of {achieved:.4g}, more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: "
-            f"use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds epsilon."
+            f"of {achieved:.4g}, which exceeds epsilon = {epsilon:g} by more than the tolerance, "
+            f"{tolerance:g}: use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds "
+            "epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)

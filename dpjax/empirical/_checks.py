@@ -162,7 +162,7 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     """Return the exact two-sided p-value of the runs test.
 
-    The p-value is the total probability of all numbers of runs that are no likelier than the
+    The p-value is the total probability of all numbers of runs that are at most as likely as the
     observed number.
 
     Args:
@@ -205,7 +205,8 @@ class CoverageCheck:
     Attributes:
         num_databases: Number of databases.
         fewest: Smallest number of databases in which any individual appears.
-        median: Number of databases that contain the median individual.
+        median: Median, over the individuals, of the number of databases in which an individual
+            appears.
         num_everywhere: Number of individuals who appear in every database.
         num_rare: Number of individuals who appear in fewer than half of the databases.
     """

@@ -254,8 +254,8 @@ def _first_text(frame: Any, name: str) -> str:
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
     """Return the integer code of each record's label, and the label for each code.
 
-    In a categorical column, categories without records get labels too. An individual with such a
-    label is in no database.
+    In a categorical column, categories without records get labels too. An individual whose category
+    has no records is in no database.
     """
     pd = _pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):

@@ -89,8 +89,8 @@ def _blocks(
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
     """Yield blocks of individuals, each with the function that computes their deltas.
 
-    For a Laplace kernel with a fixed bandwidth and a query with one number, a block has many
-    individuals. In all other cases, a block has one individual.
+    For a Laplace kernel with a fixed bandwidth and a query that returns one number, a block has
+    many individuals. In all other cases, a block has one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

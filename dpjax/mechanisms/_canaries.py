@@ -161,10 +161,10 @@ def canary_pair(
     Args:
         features: Features of all other records, [n, d].
         labels: Labels of all other records, 0 or 1, [n].
-        canary: Features of the canary, [d], or None for a saturating canary. In the latter case,
-            every record gets an additional coordinate, which is `amplitude` for the canary and 0
-            for all other records. The canary's gradient is then clipped in every step, always has
-            the same direction, and is orthogonal to all other gradients.
+        canary: Features of the canary, [d], or None for a saturating canary. For a saturating
+            canary, every record gets an additional coordinate, which is `amplitude` for the canary
+            and 0 for all other records. The canary's gradient is then clipped in every step, always
+            has the same direction, and is orthogonal to all other gradients.
         label: Label of the canary.
         amplitude: Value of a saturating canary in the additional coordinate.
 

@@ -68,7 +68,7 @@ def from_function(
 
     Args:
         function: Function that accepts a key and a database, and returns a number, an array, or a
-            pytree of numbers and arrays. It must be pure and traceable by JAX.
+            pytree of numbers and arrays. The function must be pure and traceable by JAX.
         database: An example database on which the function is validated: an array, or a pytree of
             arrays.
         num_outcomes: Number of categories if the outputs are unordered categories

@@ -135,7 +135,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """True level: the log odds ratio of the true category's bit and any other bit.
+        """True level: the log odds ratio between the true category's bit and any other bit.
 
         If a bit is 1 with probability p for the true category, and with probability q for every
         other category, the level is ln(p (1 - q) / (q (1 - p))).
@@ -193,7 +193,7 @@ class LocalHashing(_Protocol):
 
     @classmethod
     def optimized(cls, epsilon: float = 1.0, num_categories: int = 4) -> "LocalHashing":
-        """Return optimized local hashing (OLH), with e^epsilon + 1 buckets, rounded."""
+        """Return optimized local hashing (OLH), which has round(e^epsilon) + 1 buckets."""
         return cls(epsilon, round(math.exp(epsilon)) + 1, num_categories)
 
     @property

@@ -138,7 +138,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return the number of runs in the compiled program that serves all blocks of an entry."""
+    """Return the compiled program's number of runs, which is equal for all blocks of an entry."""
     return min(block_runs, block.entry.num_runs)
 
 

@@ -26,7 +26,7 @@ _SHARES = (0.05, 0.5, 0.95)
 _LABEL = 34
 
 _LINES = 12
-"""Maximum number of entries in a figure; with more, the lines could not be told apart."""
+"""Maximum number of entries in a figure; more lines than this would be indistinguishable."""
 
 
 @dataclass(frozen=True)
