@@ -57,8 +57,8 @@ class Pairs:
         if len(lengths) != 1 or lengths <= {(), (0,)}:
             shapes = " and ".join(shape_of(side) for side in sides)
             raise BadValue(
-                "pairs must have database and neighbor of a shape [num_pairs, ...] with at least "
-                f"one pair, but the shapes were {shapes}."
+                "pairs must have arrays database and neighbor of shape [num_pairs, ...] with at "
+                f"least one pair, but the shapes were {shapes}."
             )
         leaves, structures = zip(*map(jax.tree.flatten, sides), strict=True)
         if structures[0] == structures[1]:
@@ -174,7 +174,7 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Reject pairs if the cast changes their distance, because their audit would be wrong."""
+    """Reject pairs whose distance is changed by the cast, because an audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
     # Tiny distances may lose a bit, so changes are relative to the pair's largest distance.
     entries = tuple(range(1, wanted.ndim))

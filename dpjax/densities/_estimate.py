@@ -106,8 +106,8 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at a floor (TDDE).
 
     Args:
-        samples: Samples, integers [n]. Samples outside the categories are allowed; frequencies are
-            counts divided by n, which includes such samples.
+        samples: Samples, integers [n]. Samples outside the categories are allowed; a frequency is a
+            count divided by the total number of samples, including samples outside the categories.
         num_categories: Number of categories.
         floor: Lower limit tau >= 0 for the frequencies.
 
@@ -141,10 +141,10 @@ def direct_density(
     """Compute a direct kernel density estimate; works inside and outside `jit` and `vmap`.
 
     Kernel values are rounded to multiples of 2^-17 and summed as integers. The numerical error of a
-    density is absolute, not relative, even in float64. It is at most 2^-18 c_d / h^d, where h is
-    the bandwidth and c_d / h^d is the height of a single kernel. Densities should be truncated at a
-    floor far above this error. Because kernel values are rounded, the estimate has no derivative
-    with respect to any argument.
+    density is absolute, not relative, even in float64. The error is at most 2^-18 c_d / h^d, where
+    h is the bandwidth and c_d / h^d is the height of a single kernel. Densities should be truncated
+    at a floor far above the numerical error. Because kernel values are rounded, the estimate has no
+    derivative with respect to any argument.
 
     Args:
         samples: Samples, float [n] or [n, d].
@@ -186,8 +186,8 @@ def binned_density(
     The error of a density is absolute, not relative, even in float64, and has three parts:
 
     - Binning moves each sample by up to half the width b of a bin. For the Gaussian kernel with
-      bandwidth h, this changes a density by up to 0.3 b / h times 0.4 / h, the height of a single
-      kernel, and by far less if there are many samples.
+      bandwidth h, binning changes a density by up to 0.3 b / h times 0.4 / h, the height of a
+      single kernel, and by far less if there are many samples.
     - Splitting counts between nodes changes the kernel of a single sample by up to
       (spacing / h)^2 / 40 times its height.
     - The FFT in float32 adds an error of up to about 2^-23 times the largest density, even in

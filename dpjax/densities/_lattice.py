@@ -162,7 +162,7 @@ def smooth_both(
     num_samples: int,
     fine: int = _FINE,
 ) -> Array:
-    """Apply `smooth_counts` to two samples with different bandwidths by a single complex FFT.
+    """Apply `smooth_counts` to two samples with different bandwidths, using a single complex FFT.
 
     Let w and v be the node weights of the two samples, and let Z be the spectrum of z = w + iv. The
     spectra of w and v are (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If the kernels have the

@@ -49,7 +49,8 @@ class NoiseCalibration(Calibrated, Shown):
         wasserstein_infinity: W_inf, the largest infinity-Wasserstein distance between the results
             with and without an individual, over all individuals, in the unit of the query.
         hausdorff: Largest Hausdorff distance between the results with and without an individual,
-            over all individuals. The paper cited below uses this distance instead of W_inf.
+            over all individuals. Burchard, Daoud, Dotterrer 2020 use the Hausdorff distance instead
+            of W_inf.
         hausdorff_log_ratio: Log ratio that Laplace noise with the paper's scale, hausdorff /
             epsilon, would achieve.
         achieved_log_ratio: Log ratio that `noise` achieves. The log ratio is the largest |ln p -

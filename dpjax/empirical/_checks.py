@@ -1,4 +1,4 @@
-"""Checks of two assumptions: databases are independent, and individuals appear in many of them."""
+"""Checks that databases are independent and that each individual appears in many databases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,10 @@ class IndependenceCheck:
 
     def __str__(self) -> str:
         if np.isnan(self.p_value):
-            return f"{self.query}: too few databases or no spread to test their independence."
+            return (
+                f"{self.query}: independence cannot be tested because there are too few databases "
+                "or the results do not vary."
+            )
         verdict = (
             "the databases look dependent, but the privacy levels assume independence "
             f"(independent databases look dependent at most once in {1 / FALSE_ALARMS:.0f} times)"

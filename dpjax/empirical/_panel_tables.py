@@ -169,8 +169,8 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
     kind = ".csv" if path.name.lower().endswith(".csv.gz") else path.suffix.lower()
     if kind not in readers:
         raise ValueError(
-            f"databases must be a file that ends in {', '.join((*readers, '.csv.gz'))}, but was "
-            f"{path.name!r}."
+            f"databases must be a file whose name ends in {', '.join((*readers, '.csv.gz'))}, "
+            f"but was {path.name!r}."
         )
     if kind != ".csv":
         needs("Parquet files", "io", "pyarrow")

@@ -95,8 +95,8 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that returns whether delta exceeds the tolerance at a given epsilon. Its
-            value must be True below some threshold and False above the threshold.
+        exceeds: Function that returns whether delta exceeds the tolerance at a given epsilon. The
+            function must return True below some threshold and False above the threshold.
         at_least: Smallest epsilon to consider. To find the largest result over many individuals,
             pass the result for each individual as `at_least` in the call for the next individual.
 

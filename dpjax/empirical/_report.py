@@ -110,7 +110,7 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
         )
     said = [
         "Choose an epsilon at which the largest delta of any individual is small enough; the table "
-        "lists both numbers.",
+        "lists the largest delta for each epsilon.",
         f"Look at the individual {result.worst_individual}, who has the largest delta. Removing "
         "the records of the individuals with the largest deltas reduces the largest delta.",
     ]

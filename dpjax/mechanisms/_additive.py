@@ -114,7 +114,7 @@ class Gaussian(OfNumber):
 class TwoSidedGeometric(OfInteger):
     """An integer plus two-sided geometric noise; the true level is epsilon.
 
-    The noise k has a probability proportional to e^(-epsilon |k|).
+    The noise takes the value k with probability proportional to e^(-epsilon |k|).
 
     Attributes:
         epsilon: True level if the integer has sensitivity 1.

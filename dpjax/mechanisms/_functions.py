@@ -31,9 +31,9 @@ _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
 class FromFunction:
     """A mechanism that vectorizes a user's function, which returns one draw per call.
 
-    The function accepts a key and a database. If its output has multiple parts (a dict, a tuple, a
-    matrix), all numbers in the output form a vector, in the order of `jax.tree.leaves`. Call
-    `from_function` to create the mechanism and infer its attributes.
+    The function accepts a key and a database. If the function's output has multiple parts (a dict,
+    a tuple, a matrix), all numbers in the output form a vector, in the order of `jax.tree.leaves`.
+    Call `from_function` to create the mechanism and infer its attributes.
 
     Attributes:
         function: Pure function `(key, database) -> output`, traceable by JAX; `key` is a scalar

@@ -18,8 +18,8 @@ _TAIL_SIGMAS = 10
 class DiscreteGaussian(OfInteger):
     """An integer plus discrete Gaussian noise; no finite level because the loss is unbounded.
 
-    The noise k has a probability proportional to e^(-k^2 / (2 sigma^2)). It is drawn by inverting a
-    table of tail probabilities up to `largest_noise`.
+    The noise takes the value k with probability proportional to e^(-k^2 / (2 sigma^2)). The noise
+    is drawn by inverting a table of tail probabilities up to `largest_noise`.
 
     Attributes:
         sigma: Parameter sigma of the noise, slightly above the noise's standard deviation.
@@ -69,9 +69,9 @@ class DiscreteGaussian(OfInteger):
 class TruncatedGeometric(BuiltIn):
     """A count plus two-sided geometric noise, clamped to 0..n; the true level is ln(1 + 2^-k).
 
-    The noise j has a probability proportional to (1 + 2^-k)^-|j|, where k = ceil(log2(2 /
-    epsilon)). The published algorithm uses the base 1 + 2^-k because its exact arithmetic requires
-    a rational base.
+    The noise takes the value j with probability proportional to (1 + 2^-k)^-|j|, where k =
+    ceil(log2(2 / epsilon)). The published algorithm uses the base 1 + 2^-k because its exact
+    arithmetic requires a rational base.
 
     Attributes:
         epsilon: Requested level epsilon; the true level lies between epsilon / 4 and epsilon / 2.

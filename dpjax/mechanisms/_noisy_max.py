@@ -186,7 +186,7 @@ class HalfNoiseMax(NoisyMax):
     """Output argmax_i (q_i + Gumbel / epsilon), with half the necessary noise scale.
 
     The true level is 2 epsilon, and the mechanism spends four times its claimed zCDP budget. A
-    released library once used the wrong noise scale of this mechanism.
+    released library once used this wrong noise scale.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.

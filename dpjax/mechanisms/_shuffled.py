@@ -1,4 +1,4 @@
-"""The largest noisy gradient sum in an epoch of shuffled batches, drawn without simulated steps."""
+"""The largest noisy gradient sum in an epoch of shuffled batches, sampled without training."""
 
 import math
 

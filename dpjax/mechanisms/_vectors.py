@@ -118,7 +118,9 @@ class PrefixSum(_Composed, OfQueries):
 
 @pytree
 class SummedHistogramEncoding(_Reals, OfCategory):
-    """SHE: add noise Lap(2 / epsilon) to each entry of the category's one-hot vector.
+    """Summed histogram encoding (SHE): add noise to the category's one-hot vector.
+
+    The noise in each entry is Lap(2 / epsilon).
 
     Attributes:
         epsilon: True level.

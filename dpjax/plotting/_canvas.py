@@ -84,7 +84,7 @@ def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title
 
     Args:
         axes: Panel to draw in.
-        entries: Artists by label, or None to use all labeled artists of the panel.
+        entries: Dictionary from labels to artists, or None to use all labeled artists of the panel.
         title: Title of the panel.
     """
     entries = _entries(axes) if entries is None else entries

@@ -42,7 +42,7 @@ class Claimed:
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the smallest miss probability that the level or curve allows for any test.
+        """Return the smallest miss probability of any test under this privacy level or curve.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].

@@ -160,7 +160,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Merge adjacent intervals and the gaps between them until their shares are precise."""
+    """Merge adjacent intervals and the gaps between them until their shares are precise enough."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
@@ -232,7 +232,7 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the losses of a strip, [cells], with NaN for losses that are too noisy to draw.
 
-    A loss is too noisy if the difference of two losses, both with the standard error of this loss,
+    A loss with standard error s is too noisy if the difference of two losses with standard error s
     would have a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:

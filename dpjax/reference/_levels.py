@@ -1,4 +1,4 @@
-"""Exact privacy levels for pairs of databases, with which tests compare lower bounds."""
+"""Exact privacy levels for pairs of databases; tests compare lower bounds with these levels."""
 
 from collections.abc import Callable
 from functools import partial

@@ -109,12 +109,12 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def input_lipschitz(self) -> float:
-        """Lipschitz constant D of the density in x: the limit of its slope as x -> 0 for y < x."""
+        """Lipschitz constant D of the density in x: the limit of the slope as x -> 0 for y < x."""
         return 2 * self.lipschitz
 
     @property
     def epsilon(self) -> float:
-        """Local DP epsilon, the maximum over all pairs of inputs, which the pair (0, 1) attains."""
+        """Local DP epsilon over all pairs of inputs; the pair (0, 1) attains the maximum."""
         return 1 / self.scale
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -197,7 +197,7 @@ class ExactTruncatedGaussian(_Truncated):
 
     @property
     def epsilon(self) -> float:
-        """Local DP epsilon, the maximum over all pairs of inputs, which the pair (0, 1) attains."""
+        """Local DP epsilon over all pairs of inputs; the pair (0, 1) attains the maximum."""
         return 1 / (2 * self.sigma**2)
 
     def _divergence(self, p: float, q: float, order: float) -> float:

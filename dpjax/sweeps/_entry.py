@@ -127,7 +127,7 @@ class Entry:
 
     @cached_property
     def region(self) -> Region | None:
-        """Set of outputs that are compared: a `Box`, `Outcomes`, or None for all outputs.
+        """Region in which outputs are compared: a `Box`, `Outcomes`, or None for all outputs.
 
         If the region is None, methods that estimate densities use the range of the outputs of a
         pilot sample.

@@ -189,7 +189,7 @@ class SweepSummary(Shown):
         drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
         figures = () if drawn is None else (Picture(said, drawn),)
         words = [
-            "Each run is a separate audit. The columns with percentages and the median are "
+            "Each run is a separate audit. The columns with percentages and the median show "
             "quantiles of the bounds."
         ]
         if self._is_claimed:
