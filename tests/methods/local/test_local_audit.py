@@ -19,7 +19,9 @@ from dpjax.mechanisms import Laplace
 from dpjax.methods.local import mpl_runs
 from dpjax.methods.local._findings import bounds_of
 from dpjax.methods.local._lattices import refined
+from dpjax.notions import Terms
 from dpjax.partitions import Box
+from dpjax.sources import Drawn
 from dpjax.sources.streams import DrawnStreams
 
 LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)
@@ -65,6 +67,16 @@ def test_pairs_are_listed_by_what_chose_one():
     labels, scores = zip(*result.pair_scores, strict=True)
     assert len(labels) == 10 and labels[0] == result.witness.pair
     assert list(scores) == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_row_says_whether_its_density_is_on_the_floor(kept):
+    """At a floor above all densities, each density is on it."""
+    method = dpjax.Local(400, 1000, floor=None if kept else 10.0)
+    terms = Terms(dpjax.Epsilon(), None, 0.95, 1, 0)
+    runs = np.arange(3, dtype=np.int32)
+    rows = method.run(Drawn(Laplace(1.0)), [(0.0, 1.0)], terms, runs).rows()
+    assert [row.status for row in rows] == ["OK" if kept else "ON_FLOOR"] * 3
 
 
 def test_a_witness_on_the_floor_gets_an_exact_bound():
