@@ -1,5 +1,7 @@
 """The score of a network, by NumPy."""
 
+from itertools import pairwise
+
 import jax
 import numpy as np
 
@@ -20,7 +22,7 @@ def test_every_layer_but_the_last_is_rectified():
     widths = [5, 7, 6, 1]
     weights = [
         (rng.normal(size=(a, b)).astype(np.float32), rng.normal(size=b).astype(np.float32))
-        for a, b in zip(widths, widths[1:], strict=False)
+        for a, b in pairwise(widths)
     ]
     table = rng.normal(size=(40, 5)).astype(np.float32)
     expected = naive(weights, table.astype(float))
