@@ -61,6 +61,16 @@ def test_a_result_says_all(laplace):
     assert "density" in str(laplace) and laplace.witness.bandwidth > 0
 
 
+def test_curves_of_a_pair_are_those_of_its_databases():
+    curve = dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=LOCAL).evidence.curve
+    points, first, second, loss = (
+        np.array(curve[name]) for name in ("points", "density", "neighbor_density", "loss")
+    )
+    assert abs(points[first.argmax()]) < 0.5 and abs(points[second.argmax()] - 3) < 0.5
+    both = np.minimum(first, second) > 0.02
+    np.testing.assert_allclose(loss[both], abs(np.log(first / second))[both], rtol=1e-4)
+
+
 def test_pairs_are_listed_by_what_chose_one():
     """With this key the plain loss is larger at another pair, less sure than the one chosen."""
     result = dpjax.audit(mechanisms.ReportNoisyMax(1.0), method=LOCAL)
