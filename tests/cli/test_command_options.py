@@ -174,6 +174,10 @@ def test_options_with_two_numbers_have_a_placeholder_for_each():
     pairs = [o for d in DECLARED for o in d.options if o.kind.startswith("tuple[float, float]")]
     assert {"region", "output_interval"} <= {option.name for option in pairs}
     assert all(len(option.metavar.split()) == 2 for option in pairs if option.help)
+    # The width of an interval that begins at 0.
+    (width,) = (o for d in DECLARED for o in d.options if o.kind == "width")
+    assert width.metavar in width.help
+    assert width.metavar == "INPUT_WIDTH"
 
 
 def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):

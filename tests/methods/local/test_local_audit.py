@@ -62,13 +62,14 @@ def test_a_result_says_all(laplace):
 
 
 def test_curves_of_a_pair_are_those_of_its_databases():
-    curve = dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=LOCAL).evidence.curve
+    curve = dpjax.audit(Laplace(4.0), [(0.0, 1.0)], method=LOCAL).evidence.curve
     points, first, second, loss = (
         np.array(curve[name]) for name in ("points", "density", "neighbor_density", "loss")
     )
-    assert abs(points[first.argmax()]) < 0.5 and abs(points[second.argmax()] - 3) < 0.5
+    assert abs(points[first.argmax()]) < 0.2 and abs(points[second.argmax()] - 1) < 0.2
     both = np.minimum(first, second) > 0.02
-    np.testing.assert_allclose(loss[both], abs(np.log(first / second))[both], rtol=1e-4)
+    ratio = first[both] / second[both]
+    np.testing.assert_allclose(loss[both], abs(np.log(ratio)), rtol=1e-4, atol=1e-6)
 
 
 def test_pairs_are_listed_by_what_chose_one():
