@@ -14,7 +14,7 @@ from scipy import stats
 import dpjax
 from dpjax import mechanisms
 from dpjax.core import random
-from dpjax.densities import Fixed
+from dpjax.densities import Fixed, find_kernel
 from dpjax.mechanisms import Laplace
 from dpjax.methods.local import mpl_runs
 from dpjax.methods.local._findings import bounds_of
@@ -175,6 +175,21 @@ def test_a_region_that_needs_a_finer_lattice_gets_one():
     assert result.recipe["method"]["num_nodes"] == 512
     with pytest.raises(ValueError, match=r"region .* is too wide for the bandwidth"):
         dpjax.audit(Laplace(1.0), ONE, method=dataclasses.replace(LOCAL, region=(-1e6, 1e6)))
+
+
+def test_a_lattice_with_less_than_a_node_per_bandwidth_is_refined():
+    options = dpjax.Local()
+    needed = find_kernel(options.kernel).min_nodes
+
+    def run(options):
+        return np.array([0.5 * options.num_nodes / dpjax.Local().num_nodes])
+
+    def refuse(*found):
+        raise AssertionError(found)
+
+    nodes, (settings,) = refined(run, options, lambda nodes: nodes, refuse)
+    assert needed <= nodes[0] < 2 * needed
+    assert settings.num_nodes == nodes[0] / 0.5 * options.num_nodes
 
 
 def test_the_lattice_is_refined_until_it_is_fine_enough():
