@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.inference import Ratio, Rivals, Shared, choose_event
+from dpjax.inference import Ratio, Rivals, Shared, choose_event, largest_bound
 from dpjax.inference._choice import _halves, errors_by_ratio
 from dpjax.inference._judged import MASSES, _sizes
 from dpjax.inference._orders import ByRatio
@@ -29,6 +29,8 @@ def test_a_batch_is_its_runs_one_by_one(monkeypatch):
         "rivals": Rivals(4),
     }
     whole = choose_event(first, 5_000, 0.95, judge=second, **options)
+    largest = largest_bound(first, 5_000, 0.95, judge=second, **options)
+    np.testing.assert_array_equal(largest, whole.predicted)
     monkeypatch.setattr("dpjax.inference._judged._MOST_ENTRIES", 1)
     parts = choose_event(first, 5_000, 0.95, judge=second, **options)
     for i, (one, other) in enumerate(zip(first, second, strict=True)):
