@@ -1,7 +1,7 @@
 """dpjax: how private is it really? Black-box estimation and auditing of differential privacy.
 
-Names are imported when they are first used. This way, `dpjax --version` does not wait for jax, and
-neither does pytest, which always loads the plugin of this package.
+Names are imported on first use, so that neither `dpjax --version` nor pytest, which always loads
+this package's plugin, has to wait for jax.
 """
 
 from typing import TYPE_CHECKING

@@ -54,13 +54,13 @@ def audit(
         subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
             (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
             `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which holds the
-            scores of canaries in a single run. A measurement of OpenDP or a mechanism of
-            diffprivlib states its own claim and neighbors (see `dpjax.LibraryMechanism`). The audit
-            of a `dpjax.Family` first searches for the worst member of the family.
-        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a space,
-            `dpjax.neighbors(...)`, the audit first searches the space for its best three pairs. If
-            `pairs` is None, the audit uses the standard pairs of a built-in mechanism, or the pairs
-            that a library's object states. For recorded outputs, `pairs` must be None.
+            scores of canaries in a single run. An OpenDP measurement or a diffprivlib mechanism
+            states its own claim and neighbors (see `dpjax.LibraryMechanism`). The audit of a
+            `dpjax.Family` first searches for the worst member of the family.
+        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space made
+            by `dpjax.neighbors(...)`, the audit first searches the space for the three best pairs.
+            If `pairs` is None, the audit uses the standard pairs of a built-in mechanism, or the
+            pairs that a library object states. For recorded outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
             which estimates densities; `dpjax.Histogram(...)`, which states an interval under an
             assumption; or `dpjax.Guesses()`, for a `dpjax.OneRun`. If `method` is None, the audit
@@ -72,15 +72,15 @@ def audit(
             If `notion` is None, the audit bounds the notion of the claim that the subject itself
             states, or epsilon if the subject states no claim.
         claim: Claimed level, in the notion's unit. For notions that are curves, and for epsilon at
-            a delta, the claim may be a curve: pairs of numbers, a function, a privacy loss
-            distribution of dp_accounting, or a privacy curve of OpenDP. If neither a claim nor a
-            notion is given, the audit uses the claim that a library's object states.
+            a delta, the claim may be a curve: pairs of numbers, a function, a dp_accounting privacy
+            loss distribution, or an OpenDP privacy curve. If neither a claim nor a notion is given,
+            the audit uses the claim that a library object states.
         confidence: Joint confidence of the bounds of `num_claims` audits. If `confidence` is 0.999
             and `num_claims` is 1, a correct mechanism is refuted for at most one key in a thousand.
-        num_claims: Number of audits whose bounds hold jointly at the confidence; the bound of each
-            audit may fail with probability at most (1 - confidence) / num_claims.
-        distance: Number k of records in which the databases of each pair differ. The bounds of the
-            audit are converted to a distance of one record by the group property of the notion.
+        num_claims: Number of audits whose bounds hold jointly at confidence level `confidence`;
+            each audit's bound fails with probability at most (1 - confidence) / num_claims.
+        distance: Number k of records in which the databases of each pair differ. The group privacy
+            property of the notion converts the bounds to databases that differ in one record.
         key: Integer seed or typed key, which determines all random choices of the audit.
         execution: Options for the speed and memory of the audit, which never change the result.
 
@@ -88,9 +88,9 @@ def audit(
         The result of the audit, with a verdict on the claim.
 
     Raises:
-        ValueError: When an argument is out of range, or when the outputs at the two databases of a
+        ValueError: If an argument is out of range, or if the outputs from the two databases of a
             pair cannot be compared.
-        TypeError: When an argument of `audit` has the wrong type.
+        TypeError: If an argument of `audit` has the wrong type.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 4; Buehler (1957) for events; Gorla et al.,
@@ -106,7 +106,7 @@ def audit(
             f"method must compute a bound, but {type(method).__name__} only computes estimates: "
             "use this method in a sweep, or use dpjax.Events(), Local() or Histogram()."
         )
-    with contained("what is audited"):
+    with contained("the subject"):
         source = as_source(subject)
         before = Terms(notion or Epsilon(), None, confidence, num_claims, key, execution, distance)
         found = settled(source, pairs, (notion, claim), before)
@@ -152,26 +152,26 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Repeat an audit from the recipe in its result; the draws and the new result are the same.
+    """Repeat an audit from the recipe in its result, with the same draws and the same outcome.
 
     Args:
         result: Result of `audit`, or path of a JSON or HTML file that contains such a result.
-        subject: Subject of the audit. Without a subject, the recipe must name a mechanism of the
-            catalogue, recorded files, or a function or program that `allow_import` or
+        subject: Subject of the audit. If `subject` is None, the recipe must name a mechanism of
+            `dpjax.mechanisms`, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.
         allow_import: Modules that may be imported, including their submodules, to find the function
             that the recipe names. If `allow_import` is empty, no module is imported for a recipe.
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If both machines and versions compute bitwise equal numbers, the new result
-        differs from the given result only in seconds, device and versions.
+        The new result. If both computers and package versions compute bitwise equal numbers, the
+        new result differs from the given result only in `seconds`, `device` and `versions`.
 
     Raises:
-        ValueError: When no subject is given and the recipe names no subject; when the recipe names
-            a subject that may not be imported or run; or when the recipe is damaged or lacks the
+        ValueError: If no subject is given and the recipe names no subject; if the recipe names
+            a subject that may not be imported or run; or if the recipe is damaged or lacks the
             pairs.
-        TypeError: When an entry of the recipe has the wrong type.
+        TypeError: If an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)
@@ -190,7 +190,7 @@ def resume(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Continue a sequential audit; its bounds before and after the continuation hold jointly.
+    """Continue a sequential audit; the bounds before and after the continuation hold jointly.
 
     If a claim is given, an audit that was interrupted and then resumed has the same blocks of draws
     and the same bounds as an audit that was never interrupted. Without a claim, a sequential audit
@@ -199,7 +199,7 @@ def resume(
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or the file of that result.
-        subject: Subject of the audit, if the recipe does not name one, as in `rerun`.
+        subject: Subject of the audit, needed only if the recipe names no subject, as in `rerun`.
         pairs: Pairs of the earlier audit, which are needed only if the recipe does not contain the
             pairs.
         num_draws: Total draws per side, including the draws of `result`. If `num_draws` is None,
@@ -209,9 +209,9 @@ def resume(
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: When the result is not from a sequential audit, when it was computed by other
-            versions of the packages, when the mechanism does not reproduce its first outputs, or
-            when `rerun` would raise a ValueError.
+        ValueError: If the result is not from a sequential audit, if the result was computed by
+            other package versions, if the mechanism does not reproduce its first outputs, or if
+            `rerun` would raise a ValueError.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
@@ -242,10 +242,10 @@ def _recipe_of(
     allow_command: bool,
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
-    """Return the source and all other arguments of `audit`, read from the recipe of a result.
+    """Return the source and all other arguments of `audit`, read from a result's recipe.
 
     Raises:
-        ValueError: When the recipe is damaged, or needs a subject that was not given.
+        ValueError: If the recipe is damaged, or needs a subject that was not given.
     """
     try:
         return _read_recipe(result, subject, Trust(allow_import, allow_command), pairs)
@@ -290,7 +290,7 @@ def _read_recipe(
 
 
 def _pairs_of(recipe: JsonObject, source: Source) -> object:
-    """Return a recipe's pairs, or None if the source or the method takes no pairs."""
+    """Return a recipe's pairs, or None if the source or the method accepts no pairs."""
     pairs = recipe["pairs"]
     if pairs == {}:
         return None
@@ -299,7 +299,7 @@ def _pairs_of(recipe: JsonObject, source: Source) -> object:
         return None
     if pairs is None:
         raise ValueError(
-            "the result cannot be run again, because its recipe does not contain the pairs: they "
+            "the audit cannot be repeated because its recipe does not contain the pairs: they "
             "were too many, or could not be written as JSON. Call dpjax.audit with the same "
             "pairs."
         )

@@ -71,7 +71,7 @@ def test_databases_of_any_structure_and_of_two_shapes(function, pair, first, lay
     assert again.lower_bound == result.lower_bound
     if function is sums:
         assert result.witness.output.startswith("a vector with")
-        note = "Outputs have several parts; their numbers in order: ['first'] [], ['sum'] []."
+        note = "Outputs have multiple parts; their numbers are, in order: ['first'] [], ['sum'] []."
         assert note in result.notes
 
 

@@ -1,4 +1,4 @@
-"""The command line, whose entry point is `main`; every command has a module of its own."""
+"""The command line, whose entry point is `main`; each command has its own module."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ def main() -> None:
     if left:
         leave(code)
     if report is not None:
-        # This process exists only for the command; the caller's code goes on in the supervisor.
+        # This process exists only for the command; the caller's code continues in the supervisor.
         finish(code)
     sys.exit(code)
 

@@ -96,14 +96,14 @@ def configure(
     ),
 ) -> None:
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}
-    # Only the command line chooses a cache folder; a library must not decide where compiled code
-    # is kept.
+    # Only the command line chooses a cache folder; a library must not decide where compiled code is
+    # stored.
     chosen = (os.environ.get(name) for name in ("DPJAX_CACHE_DIR", _CACHE.upper()))
     cache = next((path for path in chosen if path is not None), _cache_of_user())
     if cache:
         settings[_CACHE] = cache
-        # Cache even programs that compile fast: to load one takes a tenth of the time to compile
-        # it.
+        # Cache even programs that compile fast, because loading a program from the cache takes a
+        # tenth of the time that compiling it takes.
         settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
         # jax reads these variables when it is imported, here or in the workers of a sweep.
@@ -115,8 +115,9 @@ def configure(
 def run() -> int:
     """Run a command and return its exit code.
 
-    Invalid input becomes one sentence on standard error and exit code 2. Any other error prints
-    its traceback and exits with 3, because Python's default, 1, means a violated claim.
+    Invalid input leads to one sentence on standard error and exit code 2. For any other error, the
+    traceback is printed and the exit code is 3, because Python's default code, 1, means a violated
+    claim.
     """
     words = sys.argv[1:]
     # Import only the module of the named command; --version needs none of these modules.
@@ -130,7 +131,7 @@ def run() -> int:
             except SystemExit as ended:  # typer exits this way after help and bad options
                 codes = codes or [ended.code if isinstance(ended.code, int) else 0]
             finally:
-                # Flush in this `try`, so that a failed write is reported like bad input.
+                # Flush inside this `try` so that a failed write is reported like bad input.
                 sys.stdout.flush()
         except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
             options = {} if named is None else options_of(_module(named).TABLE)

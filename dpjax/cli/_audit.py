@@ -33,7 +33,7 @@ def command(**given: Value) -> int:
     """Audit a mechanism: report a confidence bound on its privacy level, with a witness.
 
     The exit code is 0 if there is no claim or the claim is not refuted, 1 if the claim is violated,
-    2 for bad input, refuted assumptions and doubtful outputs, 3 for an error of dpjax itself, and
+    2 for bad input, refuted assumptions and doubtful outputs, 3 for an internal error in dpjax, and
     130 or 143 after a signal. A failure to write a file does not change the exit code.
     """
     written = written_of(given)
@@ -70,7 +70,7 @@ def command(**given: Value) -> int:
 
 
 def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
-    """Return a sentence that warns of a long audit and names the option that limits its time."""
+    """Return a sentence that announces a long audit and names the option that limits its time."""
     if source not in ("host", "command"):
         return f"drawing {total:,} outputs takes about {seconds} in total."
     calls = -(-total // subject.batch_size) if subject.batched else total

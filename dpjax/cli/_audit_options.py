@@ -38,16 +38,16 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
-"""Names of sources for which the user gives no pairs of databases, such as recorded outputs."""
+"""Names of sources for which the user passes no pairs of databases, such as recordings."""
 
 _USUAL = [
-    f"{source.usual_method} of {option_of(source.name)}"
+    f"{source.usual_method} for {option_of(source.name)}"
     for source in DECLARED_SOURCES.values()
     if source.usual_method != "events"
 ]
-"""Phrases for the help text of --method, one for each source whose default method is not events.
+"""Phrases for the help text of --method, one for each source whose default is not events.
 
-For example, the phrase "guesses of --one-run" says that --one-run has the default method guesses.
+For example, "guesses for --one-run" says that the default method for --one-run is guesses.
 """
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
@@ -66,11 +66,11 @@ _KINDS = {
     "float | str": (str, number_or_text),
     "int | str": (str, integer_or_text),
 }
-"""Python type and parser of an option's value, by the annotation of the option's field."""
+"""Map from the annotation of an option's field to the Python type and parser of its value."""
 
 
 def _in_panel(row: Row) -> Row:
-    """Move an option to its own help panel if only some sources, notions or methods have it."""
+    """Move an option to a separate help panel if only some sources, notions or methods have it."""
     info = copy.copy(row.info)
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
@@ -91,8 +91,9 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     """Return the table row of an option that one or more classes declare.
 
     Args:
-        fields: Field that declares the option, by the command-line name of the class that has the
-            field. The first field with a help text determines the option's type, flag and metavar.
+        fields: Map from the command-line name of a class to the field of this class that declares
+            the option. The first field with a help text determines the option's type, flag and
+            metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]
@@ -104,7 +105,7 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     }
     if defaults and "Default:" not in text:
         of = {known: name for group in OWNERS for known, name in group.items()}
-        each = [f"{default} of {of[owner]}" for owner, default in defaults.items()]
+        each = [f"{default} for {of[owner]}" for owner, default in defaults.items()]
         same = len({*defaults.values()}) == 1 and len(defaults) == len(fields)
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
     # In click, " /--flag" with a leading space declares a flag that turns something off.
@@ -124,14 +125,14 @@ def _declared_row(fields: dict[str, Option]) -> Row:
 def _naming_row(text: str, metavar: str) -> Row:
     """Return the table row of an option that selects a kind of source, such as `--samples`.
 
-    If the metavar has two words, the option takes two values.
+    If the metavar consists of two words, the option takes two values.
     """
     kind = tuple[str, str] if " " in metavar else str
     return option(kind, text, metavar=metavar or None)
 
 
 def _declared_rows() -> Table:
-    """Return the table rows of all options of sources, notions and methods, by field name."""
+    """Return the table rows for all options of sources, notions and methods, by field name."""
     found: dict[str, dict[str, Option]] = {}
     for owner, kind in (DECLARED_SOURCES | DECLARED_NOTIONS | DECLARED_METHODS).items():
         for field in kind.options:
@@ -144,7 +145,7 @@ def _said(method: Declared) -> str:
 
 
 def mechanisms_like(incomplete: str) -> list[str]:
-    """Return the names of mechanisms that begin with a text, for shell completion."""
+    """Return the names of mechanisms that begin with `incomplete`, for shell completion."""
     from dpjax.mechanisms import CATALOGUE
 
     return [name for name in CATALOGUE if name.startswith(incomplete)]
@@ -155,7 +156,8 @@ _NAMED_NOTIONS = [
     for notion in DECLARED_NOTIONS.values()
 ]
 
-# The rows have no defaults, because `dpjax.audit` and its objects provide the defaults.
+# The rows contain no defaults, because `dpjax.audit` and the classes that declare the options
+# provide them.
 _ROWS: Table = {
     "mechanism": argument(
         str,
@@ -202,7 +204,7 @@ _ROWS: Table = {
     "num_claims": option(
         int, "Number of audits whose bounds hold together with the stated confidence. Default: 1."
     ),
-    "key": option(int, "Seed of all draws; the same key gives the same result. Default: 0."),
+    "key": option(int, "Seed for all draws; the same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
     "report": REPORT,
     "junit": JUNIT,
@@ -222,13 +224,13 @@ _ROWS: Table = {
     ),
     "pairs": option(
         str,
-        "Neighboring databases: JSON such as '[[0, 1]]', or a file of such JSON, or npz.",
+        "Neighboring databases: JSON such as '[[0, 1]]', or a file with such JSON, or npz.",
         metavar="JSON|FILE",
         owners=tuple(name for name in SOURCES if name not in _GIVEN),
     ),
     "column": option(
         list[str],
-        "The column of the outputs, by name or number from 0; several columns, separated by "
+        "The column of the outputs, by name or number from 0; multiple columns, separated by "
         "commas, form a vector.",
         metavar="NAME,...",
         owners=("samples",),
@@ -241,7 +243,8 @@ _ROWS: Table = {
     ),
     "resume": option(
         Path,
-        "File of a sequential audit to continue: the JSON that `--json` printed, or the report. "
+        "File with the sequential audit to continue: the JSON that `--json` printed, or the "
+        "report. "
         "The claim, the key and other terms stay the same.",
         owners=("sequential",),
     ),
@@ -260,12 +263,11 @@ TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 
 
 def source_of(written: dict[str, Value]) -> str:
-    """Return the source that the command line names, and set its default method if none is given.
+    """Return the source named on the command line; if no method is given, set its default method.
 
     Raises:
-        ValueError: When the command line names no source or several sources, when a method or
-            notion is unknown, or when an option does not belong to the chosen source, method or
-            notion.
+        ValueError: If the command line names no source or multiple sources, if a method or notion
+            is unknown, or if an option does not belong to the chosen source, method or notion.
     """
     named = [source for source in SOURCES if source in written]
     if len(named) != 1:
@@ -289,7 +291,7 @@ def source_of(written: dict[str, Value]) -> str:
 
 
 def declared_values(kind: Declared, written: Given) -> dict[str, Value]:
-    """Return the values that the user gave for a class's options, by the name of the field."""
+    """Return the values that the user passed for a class's options, by field name."""
     from dpjax.core import validate
 
     values = {}

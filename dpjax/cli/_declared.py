@@ -1,7 +1,7 @@
-"""Options that are declared on the fields of dataclasses, read from source code without an import.
+"""Command-line options that dataclass fields declare, read from source code without imports.
 
-To read the options by `dataclasses.fields`, the command line would have to import the classes and
-all that they depend on, which takes longer than printing the help.
+To read the options with `dataclasses.fields`, the command line would have to import the classes and
+all of their dependencies, which takes longer than printing the help.
 """
 
 import ast
@@ -30,20 +30,20 @@ class Option(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A dataclass that declares options, as found in its source code.
+    """The options and other facts that a dataclass declares in its source code.
 
     Attributes:
         name: Name of the class on the command line and in recipes, or "" if the class has no such
             name.
         title: First line of the class's docstring.
         required: Names of the fields that have no default.
-        options: Fields of the class that are options, in order. If the class declares no options,
-            the options of its base class are listed.
+        options: Options that the class declares, in order. If a class declares no options,
+            `options` contains the options of its base classes.
         bounded: Whether the class is a method that gives a lower bound.
         asked: Help text and metavar of the option that selects the source, or two empty strings if
             no option selects the source.
-        usual_method: Default method, if the class is a source.
-        takes_pairs: Whether the user gives the pairs of databases, if the class is a source.
+        usual_method: Name of the default method, if the class is a source.
+        takes_pairs: Whether the user passes pairs of databases, if the class is a source.
     """
 
     name: str
@@ -64,7 +64,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> dict[str, tuple[str, str]]:
-    """Return, for each name that a module imports, the defining module and the name in it."""
+    """For each name that a module imports, return the defining module and the name there."""
     source = _source(module)
     # For speed, parse only the lines above the first class or function.
     end = _END_OF_IMPORTS.search(source)
@@ -78,7 +78,7 @@ def _imported(module: str) -> dict[str, tuple[str, str]]:
 
 @cache
 def registered(package: str, table: str) -> tuple[Declared, ...]:
-    """Return the declarations of the classes in a table of a package, in the table's order."""
+    """Return the declarations of all classes in a package's table, in the order of the table."""
     places = _imported(package)
     for node in ast.parse(_source(package)).body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -92,12 +92,13 @@ def registered(package: str, table: str) -> tuple[Declared, ...]:
 
 @cache
 def declared(module: str, name: str) -> Declared:
-    """Return the declaration of a class."""
+    """Return the options and other facts that a class declares."""
     source = _source(module)
     start = next((each for each in _CLASS.finditer(source) if each[1] == name), None)
     if start is None:
         return declared(*_imported(module)[name])
-    # For speed, parse only the class's docstring and fields, which are a small part of most files.
+    # For speed, parse only the docstring and the fields of the class, which are a small part of
+    # most files.
     end = _END_OF_HEAD.search(source, start.end())
     (body,) = ast.parse(source[start.start() : end.start() if end else None]).body
     assert isinstance(body, ast.ClassDef)

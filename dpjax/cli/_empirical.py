@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""Name of the argument of `calibrate_noise` that a parameter of the command sets, by parameter."""
+"""Map from parameters of the command to the arguments of `calibrate_noise` that they set."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
@@ -44,7 +44,9 @@ TABLE: Table = {
         metavar="RULE|NUMBER",
     ),
     "adversary": option(str, "A query whose answer the adversary knows."),
-    "num_buckets": option(int, "Number of buckets of the adversary's knowledge.", default=2),
+    "num_buckets": option(
+        int, "Number of buckets into which the adversary's knowledge is divided.", default=2
+    ),
     "uncertainty": option(
         bool,
         "Also estimate the standard error of delta, by leaving out each database in turn.",
@@ -57,7 +59,7 @@ TABLE: Table = {
         default="error",
         choices=("error", "drop"),
     ),
-    "noise": option(float, "Also calibrate noise that reaches this epsilon."),
+    "noise": option(float, "Also find the scale of noise that is sufficient for this epsilon."),
     "noise_kind": option(str, "With --noise: kind of noise, laplace (default) or deconvolution."),
     "noise_rule": option(
         str,
@@ -87,7 +89,7 @@ def command(**given: Value) -> None:
     noise_options = {_NOISE[name]: value for name, value in chosen(given, _NOISE).items()}
     if noise is None and noise_options:
         raise ValueError(
-            "--noise-kind, --noise-rule and --sensitivity are for the noise that --noise asks for."
+            "--noise-kind, --noise-rule and --sensitivity have an effect only with --noise."
         )
     if report is not None:
         from dpjax.report import check_report_path
@@ -153,9 +155,7 @@ def _levels(texts: list[str]) -> "NDArray":
                 f"--epsilon must be a number or FROM:TO:COUNT, as in 0:1:51, but was {text!r}."
             ) from None
         if number > 1 and ends[0] >= ends[1]:
-            raise ValueError(
-                f"--epsilon must go up from FROM to TO, as in 0:1:51, but was {text!r}."
-            )
+            raise ValueError(f"--epsilon must have FROM below TO, as in 0:1:51, but was {text!r}.")
         validate.within_limit("levels", len(levels) + number, "--epsilon has too many levels")
         levels += np.linspace(*ends, number).tolist()
     return np.array(levels)

@@ -36,11 +36,11 @@ class Files(NamedTuple):
 
     @classmethod
     def of(cls, given: Given) -> "Files":
-        """Return the requested files, after a check that they can be written.
+        """Check that the requested files can be written, and return their paths.
 
         Raises:
-            ValueError: When a requested file has an unknown suffix.
-            OSError: When a requested file cannot be written.
+            ValueError: If a requested file has an unknown suffix.
+            OSError: If a requested file cannot be written.
         """
         files = cls(**{name: given.get(name) for name in cls._fields})
         if files.plot is not None:
@@ -108,7 +108,7 @@ def _print(result: "AuditResult") -> None:
     from rich.text import Text
 
     # Color the words at the start of the second line, which state the verdict. The first line may
-    # contain the same words.
+    # also contain these words.
     start = text.index("\n  ") + 3
     shown = Text(text)
     shown.stylize(_COLORS.get(result.verdict, "bold"), start, start + len(verdict))
@@ -116,9 +116,9 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Return the result with sentences that name command-line options, not Python arguments.
+    """Replace the names of Python arguments in a result's sentences by command-line options.
 
-    For example, `--num-samples` replaces `num_samples`.
+    For example, `num_samples` becomes `--num-samples`.
     """
     from dpjax.cli._audit_options import TABLE
 

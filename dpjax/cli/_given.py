@@ -8,7 +8,7 @@ from pathlib import Path
 from dpjax.cli._table import Value
 
 _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
-"""File suffix of each format that can be recognized by the first bytes of a file."""
+"""Map from the first bytes of a file to the suffix of the file's format."""
 
 _PART = 2**20
 """Maximum number of bytes in one read of standard input."""
@@ -18,7 +18,7 @@ def function_of(path: str, option: str) -> Value:
     """Import and return the function that MODULE:NAME or FILE.py:NAME names.
 
     Raises:
-        ValueError: When `path` is neither MODULE:NAME nor FILE.py:NAME, or when the module cannot
+        ValueError: If `path` is neither MODULE:NAME nor FILE.py:NAME, or if the module cannot
             be imported.
     """
     from dpjax.core.errors import nearest
@@ -31,7 +31,7 @@ def function_of(path: str, option: str) -> Value:
         file = Path(module)
         if not file.is_file():
             raise ValueError(f"{option} {path!r}: there is no file {module}.")
-        # Import the module by name, so that worker processes can import it too.
+        # Import the module by name so that worker processes can import it too.
         folder, module = file.resolve().parent, file.stem
     sys.path.insert(0, str(folder))
     try:
@@ -60,11 +60,11 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 
     Args:
         text: JSON that begins with "[", or the name of a file.
-        any_kind: Whether databases may be any JSON values, as for mechanisms on the host. If False,
-            all databases must be numeric arrays of the same shape, and are stacked.
+        any_kind: Whether databases may be any JSON values, as for host mechanisms. If False, all
+            databases must be numeric arrays of the same shape, which are stacked.
 
     Raises:
-        ValueError: When the text or the file contains no pairs.
+        ValueError: If the text or the file contains no pairs.
     """
     from dpjax.core.files import read_document, refuse_endless
     from dpjax.databases import Pairs
@@ -101,12 +101,12 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 
 
 def standard_input(folder: str) -> Path:
-    """Save standard input to a file in a folder, so that it can be read more than once.
+    """Save standard input to a file, so that the data can be read more than once.
 
-    The first bytes of the input determine the suffix of the file.
+    The file is created in `folder`. Its suffix is determined by the first bytes of the input.
 
     Raises:
-        ValueError: When standard input is empty, or exceeds the limit `piped_bytes`.
+        ValueError: If standard input is empty, or exceeds the limit `piped_bytes`.
     """
     from dpjax.core.validate import within_limit
 
@@ -117,7 +117,7 @@ def standard_input(folder: str) -> Path:
             within_limit("piped_bytes", size, "standard input has too many bytes")
             file.write(part)
     if not size:
-        raise ValueError("standard input must hold outputs for --samples -, but was empty.")
+        raise ValueError("standard input must contain outputs for --samples -, but was empty.")
     kind = next((kind for start, kind in _BEGINNINGS.items() if first.startswith(start)), None)
     if kind is None:
         line = first.split(b"\n", 1)[0]

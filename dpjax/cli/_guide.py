@@ -1,4 +1,4 @@
-"""`dpjax guide`: the guides included in the package."""
+"""`dpjax guide`: the guides that are included in the package."""
 
 from dpjax.cli._table import Table, Value, argument
 
@@ -6,7 +6,7 @@ EXAMPLES = ("dpjax guide", "dpjax guide first-audit", "dpjax guide verdict | les
 
 
 def _guides_like(incomplete: str) -> list[str]:
-    """Return the names of guides that begin with a text, for shell completion."""
+    """Return the names of guides that begin with `incomplete`, for shell completion."""
     from dpjax.guides import NAMES
 
     return [name for name in NAMES if name.startswith(incomplete)]

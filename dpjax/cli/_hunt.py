@@ -1,4 +1,4 @@
-"""`dpjax hunt`: audit releases of packages, each release in an environment of its own."""
+"""`dpjax hunt`: audit releases of packages, each release in its own environment."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -25,26 +25,26 @@ The tuple is a copy of `dpjax.results.REFUTING`, whose import would slow down `-
 TABLE: Table = {
     "packages": argument(
         list[str],
-        "Releases to audit, such as opendp==0.16.0. Default: the releases that the cases name.",
+        "Releases to audit, such as opendp==0.16.0. Default: all releases listed in the cases.",
         default=None,
         metavar="PACKAGE==VERSION...",
     ),
     "cases": option(
         list[Path],
-        "Python file of a case, which defines package, claim, like and draw; may be repeated.",
+        "Python file that defines a case: package, claim, like and draw; may be repeated.",
     ),
     "bisect": option(
         str,
-        "Find two versions between which the verdict changes, among all versions or among listed "
-        "versions, from oldest to newest.",
+        "Find two versions between which the verdict changes, in the list of all versions or in a "
+        "given list, from oldest to newest.",
         metavar="all|VERSION,...",
     ),
-    "folder": option(Path, "Folder of recorded draws and installed releases. Default: hunt."),
+    "folder": option(Path, "Folder for recorded draws and installed releases. Default: hunt."),
     "again": option(bool, "Audit recorded draws again, without installing or running a release."),
-    "seconds": option(float, "Seconds of drawing per case and release. Default: 60."),
-    "table": option(Path, "Write a table in Markdown to this file."),
+    "seconds": option(float, "Time for drawing, in seconds per case and release. Default: 60."),
+    "table": option(Path, "Write a Markdown table of the results to this file."),
     "confidence": option(float, "Confidence of each bound. Default: 0.999."),
-    "key": option(int, "Key of the search; libraries use their own randomness. Default: 0."),
+    "key": option(int, "Seed for the search; libraries use their own randomness. Default: 0."),
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
@@ -59,14 +59,14 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> int:
-    """Audit released packages, each installed in an environment of its own.
+    """Audit released packages, each installed in its own environment.
 
     Each case is audited in all named releases of its package. The exit code is 1 if a claim is
     refuted, and 2 if a release cannot be audited or its outputs are doubtful.
     """
     written: Given = {name: value for name, value in given.items() if value is not None}
     if not written.get("cases"):
-        raise ValueError("hunt needs --cases, the Python file of a case.")
+        raise ValueError("hunt needs --cases, a Python file that defines a case.")
     if written.get("packages") and written.get("again"):
         raise ValueError(
             "--again audits the recorded draws of every release: leave out the names of releases."
@@ -129,7 +129,7 @@ def command(**given: Value) -> int:
 
 
 def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]") -> str:
-    """Return a sentence that names the version in which the verdict of a case changes."""
+    """Return a sentence that names the two versions between which a case's verdict changes."""
     from dpjax.hunting import bisect, versions_of
 
     given = versions_of(case.package) if wanted == "all" else wanted.split(",")
@@ -141,7 +141,7 @@ def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]"
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """Return the releases in which a case is audited, as named by the user, or else by the case."""
+    """Return the releases in which to audit a case: the user's releases, or else the case's."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]
@@ -180,7 +180,7 @@ def _environments(
 
 @contextmanager
 def _shown(*, quiet: bool) -> Iterator[Value]:
-    """Show progress on standard error, and yield a function that changes its text."""
+    """Show progress on standard error, and yield a function that changes the progress text."""
     from rich.console import Console
 
     console = Console(stderr=True, quiet=quiet)
@@ -189,7 +189,7 @@ def _shown(*, quiet: bool) -> Iterator[Value]:
 
 
 def _table(rows: list[dict[str, Value]]) -> str:
-    """Return the rows as lines of text; a refuted claim is followed by a line with its pair."""
+    """Return the rows as lines of text; for a refuted claim, add a line that shows the pair."""
     lines = []
     for row in rows:
         bound = "" if row["bound"] is None else f"epsilon at least {row['bound']:.3f}, "

@@ -1,4 +1,4 @@
-"""Run imports without interruption and without garbage collection."""
+"""A context for imports without interruptions and without garbage collection."""
 
 import gc
 import sys
@@ -9,22 +9,22 @@ from importlib.util import LazyLoader, find_spec, module_from_spec
 from dpjax.core.errors import signals_wait
 
 _LATER = ("numpy.ctypeslib", "numpy.f2py", "numpy.polynomial", "numpy.testing")
-"""Modules that are loaded at their first use.
+"""Modules that are loaded when they are first used.
 
-SciPy imports them with all public names of NumPy, but an audit uses none of them.
+SciPy imports these modules together with all public names of NumPy, but audits do not use them.
 """
 
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Run a block of imports; signals wait until its end, and no garbage is collected.
+    """Within the context, delay signals, and collect no garbage while modules are imported.
 
     The imports of jax and dpjax create hundreds of thousands of objects that live as long as the
     process. The garbage collector would traverse all objects several times during the imports, and
-    again in every full collection of the audit. The objects are frozen after the imports, so that
+    again in every full collection of the audit. After the imports, the objects are frozen so that
     later garbage collections skip the objects.
 
-    If jax was already imported, garbage is collected as usual.
+    If jax has already been imported, garbage is collected as usual.
     """
     first = "jax" not in sys.modules
     collects = gc.isenabled() and first
@@ -42,7 +42,7 @@ def importing() -> Iterator[None]:
 
 
 def _postpone() -> None:
-    """Replace the modules in `_LATER` by modules that load themselves at their first use."""
+    """Replace the modules in `_LATER` by modules that load themselves when they are first used."""
     import numpy
 
     for name in _LATER:

@@ -1,4 +1,4 @@
-"""`dpjax mechanisms`: the catalog."""
+"""`dpjax mechanisms`: the list of built-in mechanisms."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ _WIDE = 110
 
 
 def command(**given: Value) -> None:
-    """List the built-in mechanisms with their parameters, true level and source."""
+    """List the built-in mechanisms with their parameters, true levels and sources."""
     from dpjax.mechanisms import CATALOGUE
 
     rows = []
@@ -38,7 +38,7 @@ def command(**given: Value) -> None:
     from rich.table import Table
 
     # Users copy the names of parameters to --param, so names must never be truncated. A pipe
-    # therefore gets lines of full length, and a narrow terminal gets no column of sources.
+    # therefore receives lines of full length, and a narrow terminal omits the column of sources.
     console = Console()
     if not console.is_terminal:
         console = Console(width=max(console.width, _WIDE))

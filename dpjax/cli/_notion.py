@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def notion_of(written: Given) -> "Notion":
-    """Return the notion that the command line names, with its order or its delta.
+    """Return the notion named on the command line, with its order or its delta.
 
     Raises:
-        ValueError: When the order or delta of a notion is missing or out of range, or is given for
-            a notion that has neither.
+        ValueError: If the order or delta of a notion is missing or out of range, or is passed for a
+            notion that has neither.
     """
     from dpjax.notions import NOTIONS
 
@@ -37,10 +37,10 @@ def notion_of(written: Given) -> "Notion":
 
 
 def claim_of(written: Given) -> Value:
-    """Return the claim: a number, the list of a curve's points, or None if there is no claim.
+    """Return the claim: a number, the points of a curve as a list, or None if there is no claim.
 
     Raises:
-        ValueError: When the claim is neither a number, nor JSON, nor the path of a file that
+        ValueError: If the claim is neither a number, nor JSON, nor the path of a file that
             contains JSON.
     """
     claim = written.get("claim")
@@ -49,7 +49,7 @@ def claim_of(written: Given) -> Value:
     from dpjax.core.files import read_document
     from dpjax.partitions.outputs import shortened
 
-    form = "a number, JSON [[epsilon, delta], ...] or a file of such JSON"
+    form = "a number, JSON [[epsilon, delta], ...] or a file with such JSON"
     inline = claim.lstrip().startswith("[")
     if not inline and not Path(claim).exists():
         raise ValueError(f"--claim must be {form}, but was {claim!r}, and there is no such file.")

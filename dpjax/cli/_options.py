@@ -1,4 +1,4 @@
-"""Options, parsers and messages shared by several commands."""
+"""Options, parsers and messages that multiple commands share."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ QUIET = option(bool, "Show no progress on standard error.", "--quiet", default=F
 
 
 def number_or_text(text: str) -> float | str:
-    """Convert a text to a float if possible; otherwise, return the text unchanged."""
+    """Convert a string to a float if possible; otherwise, return the string unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -22,12 +22,12 @@ def number_or_text(text: str) -> float | str:
 
 
 def integer_or_text(text: str) -> int | str:
-    """Convert a text to an integer >= 0 if possible; otherwise, return the text unchanged."""
+    """Convert a string to an integer >= 0 if possible; otherwise, return the string unchanged."""
     return int(text) if text.isdecimal() else text
 
 
 def say_written(*paths: Path | None) -> None:
-    """Print the paths of written files to standard error; a path of None is skipped."""
+    """Print the paths of written files to standard error, and skip paths that are None."""
     for path in paths:
         if path is not None:
             say(f"wrote {path}")

@@ -23,10 +23,10 @@ _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class Place(NamedTuple):
-    """Position of the audited code in a file, or an audited file of outputs.
+    """Position of the audited code in a file, or the file with the audited outputs.
 
     Attributes:
-        file: Path of the file, relative to the command's folder or absolute.
+        file: Path of the file, either relative to the working folder or absolute.
         line: Line number, from 1.
     """
 
@@ -44,7 +44,7 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
         return Place(str(files if source == "one_run" else files[0]))
     if source not in ("function", "host", "object"):
         return None
-    with suppress(Exception):  # Arbitrary objects may raise anything; then the place is unknown.
+    with suppress(Exception):  # Arbitrary objects may raise anything.
         code = inspect.unwrap(getattr(subject, "function", subject)).__code__
         return _place(Path(code.co_filename), int(code.co_firstlineno))
     return None
@@ -57,9 +57,9 @@ def _place(path: Path, line: int) -> Place:
 
 
 def junit(result: "AuditResult") -> str:
-    """Return a JUnit XML test case, which fails if the claim is violated.
+    """Return the verdict as a JUnit XML test case, which fails if the claim is violated.
 
-    If the audit has no valid bound, the test case is an error.
+    If the audit has no valid bound, the test case has the status "error".
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 
@@ -109,9 +109,9 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
         )
     rule = {
         "id": _RULE,
-        "shortDescription": {"text": "A mechanism keeps its claimed level of privacy."},
+        "shortDescription": {"text": "A mechanism satisfies its claimed level of privacy."},
         "fullDescription": {
-            "text": "Outputs at two neighboring databases give a lower confidence bound on the "
+            "text": "Outputs on two neighboring databases give a lower confidence bound on the "
             "privacy level. A claim below the bound is violated."
         },
         "properties": {"tags": ["privacy", "security"]},
@@ -136,7 +136,7 @@ def _asked(result: "AuditResult") -> str:
 
 
 def _row(result: "AuditResult") -> dict[str, Value]:
-    """Return the values of a result as a flat table row, with its notion and delta."""
+    """Return the values in a result's table row, together with the notion and delta."""
     return {"notion": result.notion.name, "delta": result.delta, **result.row()}
 
 
@@ -151,5 +151,5 @@ def _location(place: Place) -> dict[str, Value]:
 
 
 def _xml(text: str) -> str:
-    """Escape the characters that XML does not allow in a text."""
+    """Escape the characters that XML does not allow in text."""
     return _NO_XML.sub(lambda found: repr(found[0])[1:-1], text)

@@ -18,20 +18,21 @@ TABLE: Table = {
     "width": option(float, "W: length of the output interval. Default: 1."),
     "precision": option(float, "Maximum error of the estimate."),
     "confidence": option(float, "Minimum probability that the error is at most the precision."),
-    "num_samples": option(int, "Draws per input, instead of precision or confidence."),
+    "num_samples": option(int, "Number of draws per input, instead of precision or confidence."),
     "order": option(float, "Order of Renyi privacy. Without an order, the plan is for LDP."),
     "input_lipschitz": option(
         float, "D: Lipschitz constant of densities in the input, to plan for all inputs."
     ),
-    "input_width": option(float, "Length of the input interval, for --input-lipschitz."),
+    "input_width": option(float, "Length of the input interval, with --input-lipschitz."),
     "num_inputs": option(int, "Number of inputs to compare, if there are finitely many."),
     "num_outputs": option(int, "Number of outputs, if there are finitely many."),
     "least_probability": option(
-        float, "Lower bound on the probability of each output, for --num-outputs."
+        float, "Lower bound on the probability of each output, with --num-outputs."
     ),
     "bound": option(
         str,
-        "Counts that the union bound covers: all-intervals, or published, as in the paper.",
+        "Counts that the union bound covers: all-intervals, or published (only those in the "
+        "paper).",
         default="all-intervals",
         choices=("all-intervals", "published"),
     ),
@@ -49,15 +50,15 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> None:
-    """Plan a histogram estimate: intervals, samples, inputs and time.
+    """Plan a histogram estimate: intervals, sample size, inputs and time.
 
-    Give two of --precision, --confidence and --num-samples to compute the third. For finitely many
-    outputs, give --num-outputs and --least-probability instead of --lipschitz and --width.
+    Pass two of --precision, --confidence and --num-samples to compute the third. For finitely many
+    outputs, pass --num-outputs and --least-probability instead of --lipschitz and --width.
     """
     planned = _planned(given)
     rate = given["draws_per_second"]
     if rate is None:
-        # Import jax only in this branch, because the rest of the command needs no device.
+        # Import jax only in this branch, because the rest of the command does not need jax.
         from dpjax.methods.histogram import draws_per_second
 
         rate = draws_per_second()
@@ -83,7 +84,7 @@ def _planned(given: Given) -> "Plan":
         if given["lipschitz"] is None:
             raise ValueError(
                 "one assumption must be given: --lipschitz for outputs in an interval, or "
-                "--num-outputs and --least-probability for finitely many."
+                "--num-outputs and --least-probability for finitely many outputs."
             )
         return plan_intervals(**intervals, inputs=_inputs(given), **asked)
     if intervals or chosen(given, _INPUTS):

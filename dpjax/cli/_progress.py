@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, a line every half minute in a pipe."""
+"""Progress on standard error: a bar in a terminal, or a line every half minute in a pipe."""
 
 import os
 import sys
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Earliest and latest time at which long work is announced, in seconds since the first report of
-progress.
+"""Earliest and latest times at which long work is announced, in seconds after the first report.
 
-Work is announced when its estimated total time exceeds `_LONG_SECONDS`.
+Between these times, work is announced if its estimated total time exceeds `_LONG_SECONDS`.
 """
 
 _LONG_SECONDS = 60.0
@@ -34,29 +33,29 @@ class _State:
 
     def __init__(self, unit: str):
         self.unit, self.text, self.done, self.total = unit, "", 0, 0
-        # Units that were done earlier, as in a resumed sweep, do not count for the pace.
+        # Units that were done earlier, as in a resumed sweep, do not count towards the speed.
         self.before: int | None = None
         self._start = self._begun = time.monotonic()
 
     def told(self, done: int, total: int, text: str) -> None:
         if self.before is None:
-            # Start the clock at the first report, so that imports do not count for the pace.
+            # Start the clock at the first report so that imports do not count towards the speed.
             self.before, self._begun = done, time.monotonic()
         self.done, self.total, self.text = done, total, text
 
     @property
     def seconds(self) -> float:
-        """Number of seconds since the first report of progress."""
+        """Seconds since the first report of progress."""
         return time.monotonic() - self._begun
 
     @property
     def now(self) -> int:
-        """Number of units of work that were done since the first report of progress."""
+        """Number of units of work done since the first report of progress."""
         return self.done - (self.before or 0)
 
     @property
     def left(self) -> float | None:
-        """Estimated remaining seconds at the current pace, or None if unknown."""
+        """Estimated remaining time in seconds at the current speed, or None if unknown."""
         if not (self.now and self.total):
             return None
         return self.seconds * max(self.total - self.done, 0) / self.now
@@ -83,12 +82,13 @@ def progress_bar(
     Args:
         unit: Plural noun for the units of work, such as "outputs".
         quiet: Whether to hide the progress.
-        announce: Function from (total units, total time in words) to a sentence. The sentence is
-            printed once, as soon as the work is estimated to take more than a minute.
+        announce: Function (total, time) -> sentence, where `total` is the number of units of work,
+            and `time` is the estimated total time as text. The sentence is printed once, as soon as
+            the work is estimated to take more than a minute.
 
     Yields:
-        A function (done, total, text), whose text is optional, that updates the display. The
-        function can be passed to `dpjax.Execution(progress=...)`.
+        A function (done, total, text="") that updates the display. You can pass the function to
+        `dpjax.Execution(progress=...)`.
 
     Example:
         >>> import dpjax
@@ -113,7 +113,7 @@ def progress_bar(
 
 
 def shown_by(show: Callable[..., None]) -> "Execution":
-    """Return the default execution options, with `show` as the callback for progress."""
+    """Return the default execution options with `show` as the progress callback."""
     from dataclasses import replace
 
     from dpjax.core.execution import default_execution
@@ -132,7 +132,7 @@ def _shown(state: _State) -> Iterator[None]:
     from rich.text import Text
 
     class Words(ProgressColumn):
-        """Text of a progress bar, which is refreshed ten times a second, even without reports."""
+        """Text next to the progress bar, refreshed ten times a second, even without reports."""
 
         def render(self, task: Task) -> Text:
             bar.update(task.id, completed=state.done, total=state.total or None)
@@ -144,12 +144,12 @@ def _shown(state: _State) -> Iterator[None]:
 
 
 def terminal(*, stderr: bool = False) -> "Console | None":
-    """Return a console for a terminal or a notebook; None if the stream is a pipe or a file.
+    """Return a rich console if the stream is a terminal or a notebook, and None otherwise.
 
     Args:
         stderr: Whether the stream is standard error instead of standard output.
     """
-    # For speed, rich is imported only if it may find a terminal or a notebook. These environment
+    # For speed, import rich only if it may find a terminal or a notebook. The following environment
     # variables make rich treat a pipe as a terminal.
     forced = {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"} & os.environ.keys()
     stream = sys.stderr if stderr else sys.stdout
@@ -164,7 +164,7 @@ def terminal(*, stderr: bool = False) -> "Console | None":
 
 @contextmanager
 def _lines(state: _State) -> Iterator[None]:
-    """Print progress every half minute, from a thread, so that slow calls do not delay it."""
+    """Print progress every half minute, from a thread so that slow calls cause no delay."""
     ended = threading.Event()
 
     def tell() -> None:

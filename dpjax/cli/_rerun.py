@@ -1,4 +1,4 @@
-"""`dpjax rerun`: repeat an audit from its JSON file or its report."""
+"""`dpjax rerun`: repeat an audit from its JSON file or its HTML report."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""Largest difference between two bounds that count as equal; machines may round differently."""
+"""Largest difference at which two bounds count as equal; machines may round differently."""
 
 TABLE: Table = {
     "file": argument(
@@ -44,10 +44,10 @@ EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import rel
 
 
 def command(**given: Value) -> int:
-    """Repeat an audit from its file, and report whether it shows the same bound.
+    """Repeat an audit from its file, and report whether the bound is the same.
 
-    Nothing that the file names is imported or run unless an option allows it. The exit code is that
-    of `dpjax audit`.
+    dpjax imports or runs code that the file names only if an option permits it. The exit codes are
+    the same as for `dpjax audit`.
     """
     files = Files.of(given)
     with importing():
@@ -64,7 +64,7 @@ def command(**given: Value) -> int:
         say(f"The same bound as in {given['file']}: {old.lower_bound:.4f}.")
     else:
         say(
-            f"A different bound than in {given['file']}: {new.lower_bound:.6g} instead of "
+            f"A different bound from that in {given['file']}: {new.lower_bound:.6g} instead of "
             f"{old.lower_bound:.6g}."
         )
     return finish(new, given["as_json"], files, Place(str(given["file"])))

@@ -13,7 +13,7 @@ def earlier_of(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
     """Return the result in the file that `--resume` names.
 
     Raises:
-        ValueError: When a term given on the command line, such as the claim, has another value in
+        ValueError: If a term passed on the command line, such as the claim, has another value in
             the file.
     """
     from dpjax.results import AuditResult

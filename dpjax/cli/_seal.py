@@ -1,4 +1,4 @@
-"""A check that audited code, which runs in the same process, does not change dpjax."""
+"""A check that audited code, which runs in the same process, does not modify dpjax."""
 
 import sys
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ _CACHED = {"__slotnames__"}
 
 @contextmanager
 def untouched() -> Iterator[None]:
-    """Check that the `with` body replaces no name, method or function code of dpjax.
+    """Check that the body of a `with` statement replaces no name, method or function of dpjax.
 
     The check covers the modules of dpjax, typer and click that are imported when the body starts,
-    but no other modules. At the end, the process returns to its working folder.
+    but no other modules. After the body, the original working folder is restored.
 
     Raises:
-        ValueError: When the body replaced a name, a method or the code of a function.
+        ValueError: If the body has replaced a name, a method or the code of a function.
     """
     look = _held
     before = look()
-    # Return to the working folder, because relative paths of the command refer to it.
+    # Restore the working folder, because relative paths on the command line refer to it.
     with chdir(Path.cwd()):
         yield
     after = look()
@@ -46,8 +46,8 @@ def _held() -> dict[str, object]:
                 place = f"{module}.{name}"
                 found[place] = value
                 if isinstance(value, type) and value.__module__ == module:
-                    # A name that is added to a class hides the same name of its base class, so
-                    # record the set of names too.
+                    # A name that is added to a class hides the same name in a base class, so the
+                    # set of names is recorded too.
                     found[f"{place}.__dict__"] = frozenset(vars(value)) - _CACHED
                     for part, attribute in list(vars(value).items()):
                         _add(found, f"{place}.{part}", attribute)

@@ -1,4 +1,4 @@
-"""`dpjax search-pairs`: find the most promising of many pairs, for an audit."""
+"""`dpjax search-pairs`: find the most promising pairs of databases among many pairs."""
 
 import json
 from contextlib import ExitStack
@@ -22,13 +22,13 @@ _SEARCH = ("budget", "keep", "factor", "region", "key")
 TABLE: Table = {
     **{name: _AUDIT[name] for name in _SUBJECT},
     "budget": option(
-        int, "Maximum number of draws, over both sides of all pairs.", default=1_000_000
+        int, "Maximum total number of draws, on both sides of all pairs.", default=1_000_000
     ),
     "keep": option(int, "Number of pairs to find. Default: 3."),
     "factor": option(
-        int, "Factor by which each round but the last reduces the number of pairs. Default: 4."
+        int, "Factor by which each round, except the last, reduces the number of pairs. Default: 4."
     ),
-    "out": option(Path, "Write the pairs to a JSON file, for `dpjax audit --pairs`."),
+    "out": option(Path, "JSON file to which the pairs are written, for `dpjax audit --pairs`."),
     "as_json": AS_JSON,
     "quiet": QUIET,
 }
@@ -42,15 +42,15 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> None:
-    """Find the pairs with the largest estimated loss, by successive halving.
+    """Find the pairs with the largest estimated privacy loss, by successive halving.
 
-    The choice of pairs costs no confidence, because `dpjax audit` draws new outputs. The losses are
-    estimates by the local method, not bounds.
+    The choice of pairs costs no confidence, because `dpjax audit` draws new outputs. The reported
+    losses are estimates from the local method, not bounds.
     """
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]
     if len(sources) != 1:
-        raise ValueError("name either a mechanism or --function, whose pairs are then searched.")
+        raise ValueError("to search pairs, name either a mechanism or --function.")
     if written.get("out") is not None:
         from dpjax.core.files import refuse_unwritable
 
@@ -74,7 +74,7 @@ def command(**given: Value) -> None:
 def _found(
     source: str, written: Given, stack: ExitStack, show: "Callable[..., None]"
 ) -> "FoundPairs":
-    """Search the given pairs or, if none are given, the mechanism's standard pairs."""
+    """Search the user's pairs or, if no pairs are given, the mechanism's standard pairs."""
     from dpjax.methods._pairs import search_pairs as search
 
     subject, pairs = subject_and_pairs(source, written, stack)

@@ -1,4 +1,4 @@
-"""The ends of a command: exit codes, signals and closed pipes."""
+"""How a command ends: exit codes, signals and closed pipes."""
 
 import atexit
 import os
@@ -23,11 +23,11 @@ _SIGNALS = tuple(
 _NO_ANSWER = "Stopped before there was a result."
 
 ARRIVED = Counter[int]()
-"""Number of times each termination signal has reached this process."""
+"""Map from each termination signal to how often the signal has reached this process."""
 
 
 class Stop:
-    """A record of whether a signal has asked to stop.
+    """A record of whether a termination signal has arrived.
 
     Attributes:
         signal: Number of the signal that arrived, or None if no signal has arrived.
@@ -42,15 +42,15 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command that a signal ended: 128 plus the signal's number."""
+        """Exit code of a command that was ended by a signal: 128 plus the signal's number."""
         return 128 + (self.signal or signal.SIGINT)
 
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stop]:
-    """Within the context, record a first termination signal and continue.
+    """Within the context, record the first termination signal and continue.
 
-    A second termination signal has the same effect as without the context.
+    A second termination signal is handled as it would be outside the context.
     """
     stop = Stop()
 
@@ -64,7 +64,7 @@ def stopping_on_signals() -> Iterator[Stop]:
 
 
 class Left(BaseException):
-    """Exception that ends a stopped process without waiting for a computation that still runs.
+    """Exception that ends a process without waiting for a computation that is still running.
 
     Attributes:
         exit_code: Exit code of the process.
@@ -76,15 +76,15 @@ class Left(BaseException):
 
 
 def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..., None]:
-    """Wrap a command so that it always ends with a message and one of dpjax's exit codes.
+    """Wrap a command so that it ends with one of dpjax's exit codes, even if it is interrupted.
 
     If an interrupt, SIGTERM or SIGHUP stops the command, the exit code is 128 plus the number of
-    the signal. If imported or audited code calls sys.exit(), the exit code is that of bad input.
+    the signal. If imported or audited code calls sys.exit(), the exit code is 2, as for bad input.
 
     Args:
         run: The command, which returns its exit code, or None for 0.
-        codes: List to which the exit code is appended. While the command runs, the list ends with
-            2, the code of bad input.
+        codes: List to which the exit code is appended. While the command runs, the last entry of
+            the list is 2, the exit code for bad input.
     """
 
     @wraps(run)
@@ -102,7 +102,8 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
         try:
             with handled(interrupt):
                 code = run(**given) or 0
-            # A stopped sequential audit still returns a code, which is kept if it is not 0.
+            # A sequential audit that a signal stops still returns an exit code, which is kept
+            # unless it is 0.
             codes[-1] = stop.exit_code if stop.asked() and not code else code
         except KeyboardInterrupt as error:
             say(str(error) or _NO_ANSWER)
@@ -117,7 +118,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
                 "audited code tried to read standard input, which is empty."
             ) from error
         except BaseException as error:
-            # At a broken pipe, typer would exit; at any other BaseException, Python would exit.
+            # typer would exit on a BrokenPipeError, and Python on any other BaseException.
             if isinstance(error, Exception) and not isinstance(error, BrokenPipeError):
                 raise
             raise ValueError(f"audited code raised {type(error).__name__}.") from error
@@ -126,16 +127,16 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
 
 
 def _imports_jax() -> bool:
-    """Return whether jax is being imported; an exception during its import could crash Python."""
+    """Return whether jax is being imported; an exception during this import could crash Python."""
     return getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
 
 
 @contextmanager
 def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
-    """Within the context, handle termination signals by `handler`, and count them in `ARRIVED`.
+    """Within the context, pass termination signals to `handler`, and count them in `ARRIVED`.
 
-    A signal that the process ignores, as after nohup, stays ignored. The context yields the earlier
-    handlers, by signal number.
+    A signal that the process ignores, as after nohup, stays ignored. The context's value is a dict
+    from signal numbers to the earlier handlers.
     """
 
     def counted(number: int, frame: object) -> None:
@@ -156,7 +157,7 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
 
 
 def say(text: str) -> None:
-    """Write a line of text to standard error, unless standard error is closed.
+    """Write a line of text to standard error, or do nothing if standard error is closed.
 
     The text may contain file names or third-party messages, so control characters are escaped.
     """
@@ -173,19 +174,19 @@ def leave(code: int) -> NoReturn:
 
 
 def finish(code: int) -> NoReturn:
-    """End a process that ran nothing but a command, without freeing its objects.
+    """End a process that ran only a command, without freeing its objects.
 
-    Other threads run to their end, and functions that are registered by `atexit` are called, as
-    when the interpreter ends. Freeing the objects of jax would take about 0.05 s.
+    As in a normal exit of the interpreter, other threads run to their end, and functions registered
+    with `atexit` are called. Freeing jax's objects would take about 0.05 s.
     """
-    # `multiprocessing` ends the processes that it forks in the same way.
+    # `multiprocessing` ends forked processes in the same way.
     threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
     atexit._run_exitfuncs()
     leave(code)
 
 
 class _UntilClosed:
-    """A stream that discards all output after its reader has closed the pipe."""
+    """A stream that discards all further output once the reader has closed the pipe."""
 
     def __init__(self, stream: TextIO, errors: type[OSError]):
         self._stream, self._errors = stream, errors
@@ -209,14 +210,14 @@ class _UntilClosed:
             pass  # Audited code has closed the stream.
 
     def forget(self) -> None:
-        """Send buffered and future output to the null device, so that no later flush fails."""
+        """Redirect buffered and future output to the null device so that no later flush fails."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
 
 
 def forget_output() -> None:
-    """Discard buffered output that could not be written, so that the next flush does not fail."""
+    """Discard buffered output that could not be written so that the next flush does not fail."""
     if isinstance(sys.stdout, _UntilClosed):
         with suppress(OSError, ValueError):  # Audited code has closed the stream.
             sys.stdout.forget()
@@ -224,10 +225,10 @@ def forget_output() -> None:
 
 @contextmanager
 def lasting_streams() -> Iterator[None]:
-    """Within the context, replace missing streams by the null device, and tolerate closed pipes.
+    """Within the context, replace missing streams with the null device, and tolerate closed pipes.
 
-    On exit, all output is flushed or discarded, so that no later flush can fail and change the
-    exit code.
+    At the end of the context, all output is flushed or discarded so that no later flush can fail
+    and change the exit code.
     """
     before = sys.stdin, sys.stdout, sys.stderr
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

@@ -1,4 +1,4 @@
-"""The subject of `dpjax audit`: a built-in mechanism, a function, a program or recordings."""
+"""The subject of `dpjax audit`: a mechanism, a function, a program or recorded outputs."""
 
 import dataclasses
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     """Return the first two arguments of `dpjax.audit`: the subject, and its pairs or None.
 
     Raises:
-        ValueError: When an option is malformed, or when a required option is missing.
+        ValueError: If an option is malformed, or if a required option is missing.
     """
     if source == "samples":
         return _recorded(written, stack), None
@@ -47,7 +47,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         if values:
             raise ValueError(
                 f"--{next(iter(values)).replace('_', '-')} is an option of each member of a "
-                "family: set its value in the function that makes the members."
+                "family: set its value in the function that creates the members."
             )
         return named, pairs
     make: Value = SOURCES[source]
@@ -61,7 +61,7 @@ def _built_in(written: Given) -> "Mechanism":
     name = written["mechanism"]
     if Path(name).is_file() and name not in CATALOGUE:
         raise ValueError(
-            f"{name} is a file, not a mechanism: audit outputs recorded at two databases with "
+            f"{name} is a file, not a mechanism: to audit recorded outputs of two databases, use "
             "--samples X Y."
         )
     cls = find_mechanism(name)
@@ -103,15 +103,15 @@ def _function(written: Given, pairs: Value) -> Value:
 
 
 def _recorded(written: Given, stack: ExitStack) -> "Recorded":
-    """Return recorded outputs as arrays for the local method, else as files read in chunks."""
+    """Return recorded outputs: arrays for the local method, otherwise files to read in chunks."""
     from dpjax.sources import Recorded
     from dpjax.sources.readers import Recording, read_samples
 
     columns = written.get("column", [])
     if len(columns) > 1:
         raise ValueError(
-            f"--column must be given once, but was given {len(columns)} times: give the columns of "
-            f"a vector as --column {','.join(columns)}, and another column for Y as --column-y."
+            f"--column must be given once, but was given {len(columns)} times: pass the columns "
+            f"of a vector as --column {','.join(columns)}, and another column for Y as --column-y."
         )
     column = column_of(columns[0]) if columns else None
     other = column_of(written["column_y"]) if "column_y" in written else column
@@ -152,7 +152,7 @@ def _one_run(written: Given) -> "OneRun":
 
 
 def column_of(text: str) -> str | list[str]:
-    """Parse the name of a column, or comma-separated names of columns that form a vector."""
+    """Parse the name of a column, or comma-separated names of multiple columns of a vector."""
     names = [name.strip() for name in text.split(",")]
     return names if len(names) > 1 else text
 

@@ -1,15 +1,16 @@
-"""Supervision of commands that run third-party code, so that the code cannot forge exit codes.
+"""Supervision of commands that run third-party code, which must not forge the exit code.
 
-Audited code can end its process at any time and with any exit code. The process that the caller
-waits for, the supervisor, runs no audited code. The supervisor starts a working process and
-receives the exit code of the command through a private pipe. The supervisor exits with code 2 if it
-receives no exit code, or if the working process ends with another exit code.
+Audited code can end its process at any time and with any exit code. The caller therefore waits for
+another process, the supervisor, which runs no audited code. The supervisor starts a working process
+that runs the command and sends the command's exit code through a private pipe. The supervisor exits
+with code 2 if it receives no exit code, or if the working process ends with an exit code other than
+the one it sent.
 
-The protection has a limit, because code can read all memory of its own process. A valid message
-contains a secret nonce, so code cannot forge a message by accident. However, code can forge a
-message if it searches the interpreter's memory or replaces parts of Python itself. A mechanism
-cannot affect the verdict if it runs outside the working process, as with `--command` or recorded
-outputs.
+The protection is limited, because code can read all memory of its own process. A valid message
+contains a secret nonce, so audited code cannot forge a message by accident. However, audited code
+can forge a message if it searches the interpreter's memory or replaces parts of Python itself. A
+mechanism cannot affect the verdict if it runs outside the working process, as with `--command` or
+recorded outputs.
 """
 
 import os
@@ -27,47 +28,48 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 FOREIGN = ("audit", "rerun", "search-pairs", "hunt", "sweep")
-"""Names of the commands that import or run a user's code."""
+"""Names of the commands that may import or run third-party code."""
 
 Report = Callable[[int], None]
-"""Type of the function that reports the exit code of the command to the supervisor."""
+"""Type of the function that sends the exit code of the command to the supervisor."""
 
 _HANDED = "DPJAX_SUPERVISOR"
-"""Environment variable that passes the descriptors of two pipes to a new interpreter."""
+"""Environment variable that tells a new interpreter the file descriptors of its two pipes."""
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""Seconds within which a signal sent to both processes is assumed to reach both processes."""
+"""Time in seconds within which a signal sent to both processes should have reached both."""
 
 _BAD_INPUT = 2
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Return whether a command line may run third-party code; a request for help does not."""
+    """Return whether a command line may run third-party code; requests for help do not."""
     asks_help = "--help" in words or "-h" in words
     return not asks_help and any(word in FOREIGN for word in words)
 
 
 def supervise() -> Report | None:
-    """Start a working process that runs the command, and wait for the working process.
+    """Start a working process that runs the command, and wait until the process ends.
 
-    The function returns only in the working process, while the supervisor exits. If a program calls
-    `dpjax.cli.main` after JAX has begun to compute, the function returns None immediately,
-    without supervision.
+    The function returns only in the working process, and the supervisor exits. If a program calls
+    `dpjax.cli.main` after JAX has begun to compute, the function returns None immediately, and the
+    command runs without supervision.
 
     Returns:
-        Function with which the working process reports its exit code to the supervisor.
+        Function that sends the exit code of the command to the supervisor, or None if the command
+        runs without supervision.
 
     Raises:
-        SystemExit: In the supervisor, with the exit code of the command, when the working process
-            has ended.
+        SystemExit: In the supervisor, after the working process has ended, with the exit code of
+            the command.
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:
         listen, tell = _opened(handed)
         return _working(listen, tell, os.read(listen, _NONCE_BYTES))
-    # Fork only on Linux, because fork breaks system libraries elsewhere, and only if this process
-    # has a single thread.
+    # Fork only on Linux, because on other systems a fork breaks system libraries, and only if this
+    # process has a single thread.
     forks = False
     with suppress(OSError):
         forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
@@ -102,7 +104,8 @@ def supervise() -> Report | None:
     with handled(relay):
         ended = wait()
         if os.name == "posix":
-            # Do not wait for more data: a process forked by audited code may keep the pipe open.
+            # Do not wait for more data, because a process forked by audited code may keep the pipe
+            # open.
             os.set_blocking(hear, False)
         heard = b""
         with suppress(BlockingIOError):
@@ -111,12 +114,13 @@ def supervise() -> Report | None:
 
 
 def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
-    """Return the exit code of the command, given the message and the end of the working process.
+    """Return the exit code of the supervisor, once the working process has ended.
 
     Args:
-        heard: Bytes received through the pipe.
+        heard: Bytes that the working process sent through the pipe.
         nonce: Secret bytes that precede the exit code in a valid message.
-        ended: Exit code of the working process, or minus the signal that ended it.
+        ended: Exit code of the working process, or minus the number of the signal that ended the
+            process.
         came: Numbers of the signals that the supervisor received.
     """
     said = heard[-1] if heard[-1 - _NONCE_BYTES : -1] == nonce else None
@@ -144,7 +148,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 def _working(listen: int, tell: int, nonce: bytes) -> Report:
     """Set up the working process, and return the function that reports to the supervisor.
 
-    A thread starts to repeat the supervisor's signals in the working process.
+    The function also starts a thread that repeats the supervisor's signals in the working process.
     """
     # Keep references to these functions, because audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
@@ -161,11 +165,11 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
 
 
 def _follow(listen: int) -> None:
-    """Repeat in the working process the signals that only the supervisor received.
+    """In the working process, repeat each signal that only the supervisor received.
 
     If the supervisor ends, the working process ends too. A terminal sends a signal to both
-    processes, but `kill` sends a signal to only one. Both processes count the signals that they
-    receive, so that no signal is repeated that has reached both processes.
+    processes, but `kill` sends a signal to only one process. Both processes count the signals that
+    they receive, and a signal that has reached both processes is not repeated.
     """
     asked = dict.fromkeys(range(256), 0)
     with suppress(OSError):
@@ -196,7 +200,7 @@ def _pipe() -> tuple[int, int]:
 
 
 def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
-    """Start the same command in a new interpreter, which inherits its ends of the two pipes."""
+    """Start the same command in a new interpreter, which inherits one end of each pipe."""
     import subprocess
 
     numbers: list[int] = [listen, tell]
@@ -213,7 +217,7 @@ def _interpreter(listen: int, tell: int) -> "Popen[bytes]":
 
 
 def _opened(handed: str) -> tuple[int, int]:
-    """Open the inherited ends of the pipes in a new interpreter, hidden from its own children."""
+    """In a new interpreter, open the inherited pipe ends, and hide them from child processes."""
     listen, tell = map(int, handed.split(","))
     if sys.platform == "win32":
         import msvcrt

@@ -1,4 +1,4 @@
-"""`dpjax sweep`: run a sweep into a store, or report its progress."""
+"""`dpjax sweep`: run a sweep and store its rows, or report its progress."""
 
 import os
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TABLE: Table = {
     "spec": argument(str, "A sweep file in TOML, or `status` to summarize a store."),
     "folder": argument(Path, "With `status`: folder of the store.", default=None),
-    "out": option(Path, "Folder of the store; stored runs are not repeated."),
+    "out": option(Path, "Folder of the store; runs that are already stored are not repeated."),
     "allow_import": option(
         list[str],
         "A module that dpjax may import if the file or store names its mechanisms as "
@@ -29,7 +29,7 @@ TABLE: Table = {
     ),
     "more": option(
         int,
-        "Additional draws per side for sequential entries; their runs continue where they ended.",
+        "Number of additional draws per side for each run of a sequential entry.",
         metavar="N",
     ),
     "shard": option(
@@ -49,8 +49,8 @@ TABLE: Table = {
     ),
     "any_processor": option(
         bool,
-        "Continue a store from another kind of processor, whose results may differ in the last "
-        "bits; each row names its processor.",
+        "Continue a store that was begun on another kind of processor, although results may "
+        "differ in the last bits; each row names its processor.",
         "--any-processor",
         default=False,
     ),
@@ -73,11 +73,11 @@ EXAMPLES = (
 
 
 def command(**given: Value) -> int:
-    """Run the missing parts of a sweep, block by block; it can be interrupted at any time.
+    """Compute the missing runs of a sweep, block by block; the command may be interrupted.
 
-    At ctrl-c, SIGTERM or SIGHUP it stores the current block; a second signal ends it at once. The
-    exit code is 0 only if nothing is missing, and 130, 143 or 129 after a signal; the same command
-    continues from there.
+    On ctrl-c, SIGTERM or SIGHUP, the command stores the current block and exits; a second signal
+    ends the command immediately. To resume the sweep, run the same command again. The exit code is
+    0 only if no runs are missing, and 130, 143 or 129 after a signal.
     """
     folder, out, shard, dask = (given[name] for name in ("folder", "out", "shard", "dask"))
     allow_import = given["allow_import"] or ()
@@ -142,11 +142,11 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def use_all_cores() -> None:
-    """Divide the CPU into one JAX device per core, so that each core computes runs of its own.
+    """Divide the CPU into one JAX device per core, so that each core computes separate runs.
 
-    Cores are busier if each computes runs of its own than if every run is spread over all cores. If
-    jax has already computed in this process, the devices stay as they are. The rows of a sweep do
-    not depend on the devices.
+    Cores are busier if each core computes separate runs than if every run is spread over all cores.
+    If jax has already computed something in this process, the devices stay unchanged. The rows of a
+    sweep do not depend on the devices.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with suppress(RuntimeError):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 
 def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
-    """Print a table of the entries of a store.
+    """Print a table of the entries in a store.
 
     Raises:
-        ValueError: When no folder is given, or when the folder contains no store.
+        ValueError: If no folder is given, or if the folder contains no store.
     """
     if folder is None:
         raise ValueError("dpjax sweep status needs the folder of a store.")

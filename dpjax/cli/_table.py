@@ -1,4 +1,4 @@
-"""Tables of command options, from which signatures for typer are made."""
+"""Tables of command-line options, from which typer signatures are generated."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option, of the type that the option's row declares; None if not given."""
+"""Value of an option: None if the option is not given, otherwise of the type in its row."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""
@@ -19,10 +19,10 @@ class Row(NamedTuple):
     """An option or an argument of a command.
 
     Attributes:
-        kind: Python type of the option's value, as in an annotation for typer.
+        kind: Python type of the option's value, as in a typer annotation.
         info: `typer.Option` or `typer.Argument`, with default and help.
-        owners: Names of the sources, methods or notions that have the option. If `owners` is empty,
-            every source, method and notion has the option.
+        owners: Names of the sources, methods or notions to which the option applies. If `owners` is
+            empty, the option applies to every source, method and notion.
     """
 
     kind: object
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 Table = Mapping[str, Row]
-"""Table rows of a command's parameters, by parameter, in the order of the help."""
+"""Map from the parameters of a command to their table rows, in the order of the help."""
 
 
 def option(
@@ -49,7 +49,7 @@ def option(
         default,
         *flags,
         help=help_text(text),
-        # A flag takes no value; otherwise the help would show one.
+        # A flag takes no value, so its help must not show a metavar.
         metavar="" if kind is bool else metavar,
         autocompletion=completing(choices) if choices else None,
         parser=parser,
@@ -65,7 +65,7 @@ def argument(kind: object, text: str, **more: Value) -> Row:
 def add_command(
     app: typer.Typer, name: str, command: Callable[..., None], table: Table, examples: Iterable[str]
 ) -> None:
-    """Add a command whose parameters are the rows of a table."""
+    """Add a command whose parameters are given by the rows of a table."""
     # typer reads names, defaults and types from the signature and the annotations.
     parameters = [
         inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)
@@ -80,8 +80,8 @@ def add_command(
 def help_text(text: str) -> str:
     """Prepare a help text so that typer shows it completely.
 
-    Typer keeps line breaks, which rarely match the terminal's width, so line breaks within a
-    paragraph are removed. Typer reads words in brackets as markup, so brackets are escaped.
+    typer keeps line breaks, which rarely match the terminal's width, so line breaks within a
+    paragraph are removed. typer interprets words in brackets as markup, so brackets are escaped.
     """
     paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\[", "\n\n".join(paragraphs))
@@ -93,17 +93,17 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function for shell completion: from a prefix to the names with this prefix."""
+    """Return a function for shell completion, which maps a prefix to the matching names."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def written_of(given: Given) -> dict[str, Value]:
-    """Return the parameters that have a value, which may be given or a default."""
+    """Return the parameters that have a value, either from the command line or by default."""
     return {name: value for name, value in given.items() if value not in (None, [], ())}
 
 
 def chosen(given: Given, names: Iterable[str]) -> dict[str, Value]:
-    """Return the values of the named parameters, without parameters that were not given."""
+    """Return the values of the named parameters, except parameters that were not given."""
     return {name: given[name] for name in names if given.get(name) is not None}
 
 

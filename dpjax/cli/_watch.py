@@ -1,4 +1,4 @@
-"""`dpjax watch`: audit outputs as a running system writes them to a folder."""
+"""`dpjax watch`: audit the outputs that a running system writes to a folder."""
 
 import time
 from pathlib import Path
@@ -26,7 +26,7 @@ _BETS = ("epsilon", "gdp", "total-variation")
 TABLE: Table = {
     "folder": argument(
         Path,
-        "Folder to watch; each file (npz, npy, csv, parquet, ...) contains new outputs at both "
+        "Folder to watch; each file (npz, npy, csv, parquet, ...) contains new outputs for both "
         "databases.",
         metavar="FOLDER",
     ),
@@ -37,29 +37,30 @@ TABLE: Table = {
     "delta": option(float, "delta of (epsilon, delta)-differential privacy. Default: 0."),
     "column": option(
         str,
-        "The column of the outputs at the database; several columns, separated by commas, form a "
-        "vector. Default: x, and 0 in npy files.",
+        "The column of the outputs for the database; multiple columns, separated by commas, form "
+        "a vector. Default: x, or 0 in npy files.",
         metavar="NAME,...",
     ),
     "column_y": option(
         str,
-        "The column of the outputs at the neighbor. Default: y, and 1 in npy files.",
+        "The column of the outputs for the neighbor. Default: y, or 1 in npy files.",
         metavar="NAME,...",
     ),
     "discrete": option(
         bool,
-        "Kind of the outputs; detected by default.",
+        "Whether every number is a separate outcome, or numbers are continuous; detected by "
+        "default.",
         "--discrete/--continuous",
         default=None,
     ),
     "independent": option(
         bool,
-        "State that the outputs are independent draws, even if they do not look independent.",
+        "Assert that the outputs are independent draws, even if they do not look independent.",
         "--independent",
         default=False,
     ),
     **{name: _AUDIT[name] for name in ("distance", "confidence", "num_claims", "key")},
-    "state": option(Path, "File of the watch's state. Default: FOLDER/.dpjax-watch.json."),
+    "state": option(Path, "File for the state of the watch. Default: FOLDER/.dpjax-watch.json."),
     "once": option(
         bool, "End when all files in the folder are processed.", "--once", default=False
     ),
@@ -78,11 +79,11 @@ _TERMS = {"confidence": 0.999, "num_claims": 1, "distance": 1, "key": 0}
 
 
 def command(**given: Value) -> int:
-    """Audit outputs as a running system leaves them in a folder, with a bound after every file.
+    """Audit the outputs that a running system writes to a folder, with a bound after every file.
 
-    Each file holds new outputs at the database (x) and at its neighbor (y). Files are read in
-    the order of their names; write them under a name that ends in .tmp and rename them when
-    complete. A watch that was stopped or killed continues from its state file.
+    Each file contains new outputs for the database (x) and for its neighbor (y). Files are read in
+    the order of their names. Write each file under a name that ends in .tmp, and rename the file
+    once it is complete. A watch that was stopped or killed continues from its state file.
 
     The exit code is 1 once the claim is refuted, and 2 if a file is rejected or outputs look
     doubtful. If --once or --idle ends the watch, the exit code is 0.
@@ -115,10 +116,7 @@ def command(**given: Value) -> int:
         ) from None
     if watched.result is None:
         waiting = min(watched.waiting)
-        say(
-            f"No bound yet: {waiting:,} outputs at each database arrived, and more than 16 "
-            "are needed."
-        )
+        say(f"No bound yet: {waiting:,} outputs on each side arrived, and more than 16 are needed.")
         return 0
     return finish(watched.result, written["as_json"], Files())
 

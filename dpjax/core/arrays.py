@@ -21,7 +21,7 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
         kinds: Accepted dtypes, as characters of `numpy.dtype.kind`.
 
     Raises:
-        KeyError, TypeError, ValueError: When `plain` does not describe an array of an accepted
+        KeyError, TypeError, ValueError: If `plain` does not describe an array of an accepted
             dtype.
     """
     dtype = np.dtype(plain["dtype"])

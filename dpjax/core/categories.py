@@ -8,7 +8,7 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""Maximum number of counters for which an accelerator counts by comparisons, not by a scatter.
+"""Maximum number of counters for which an accelerator counts by comparisons instead of a scatter.
 
 In a scatter to few counters, atomic additions to the same address wait for each other. Comparisons
 of each sample with every category take more operations, but run in parallel.
@@ -16,10 +16,10 @@ of each sample with every category take more operations, but run in parallel.
 
 
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
-    """Return a reducer that counts the integers offset, ..., offset + num_categories - 1.
+    """Return a reducer that counts each of the integers offset, ..., offset + num_categories - 1.
 
-    The carry is a WideCount of shape [num_categories + 1]. The last entry of the carry counts all
-    other integers and the padding of the last block, and should be ignored.
+    The carry is a WideCount of shape [num_categories + 1]. The last entry counts all other integers
+    and the padding of the last block; callers ignore the last entry.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.

@@ -9,7 +9,7 @@ def refuse_misfits(instance: object) -> None:
     """Validate that every field of a dataclass instance matches its type hint.
 
     Raises:
-        TypeError: When a field does not match its type hint; the message names the field.
+        TypeError: If a field does not match its type hint; the message names the field.
     """
     assert is_dataclass(instance)
     hints = get_type_hints(type(instance))

@@ -1,8 +1,9 @@
 """Errors, signals, and estimation statuses.
 
 Invalid arguments raise the built-in `ValueError` or `TypeError` on the host, before compilation.
-Problems that only the data can reveal are reported as a `Status`: a sentence that says what
-happened and what to do next, never a NaN. An interrupt raises `Stopped` between compiled calls.
+Problems that only the data can reveal are reported as a `Status`, a sentence that says what
+happened and what to do next, instead of a NaN. An interrupt raises `Stopped` between compiled
+calls.
 """
 
 import enum
@@ -24,12 +25,13 @@ class Status(enum.Enum):
 
     OK = "The estimate stands."
     ON_FLOOR = (
-        "At the witness, a density is at the floor, and the true loss may be larger than the "
-        "estimate. The lower bound is the exact binomial bound of an event at the witness."
+        "At the witness, a density estimate is at its smallest allowed value (the floor), so the "
+        "true loss may be larger than the estimate. The lower bound is the exact binomial bound "
+        "for an event at the witness."
     )
     EMPTY_INTERVAL = (
-        "The run failed, because an interval received no draw and its ratio of probabilities is "
-        "undefined: draw more samples, or ask for a coarser precision."
+        "The run failed because an interval received no draw, so its ratio of probabilities is "
+        "undefined: draw more samples, or request a coarser precision."
     )
 
     @property
@@ -85,7 +87,7 @@ def contained(name: str) -> Iterator[None]:
     """Prevent third-party code from ending the process or, by `pytest.skip`, the current test.
 
     Raises:
-        ValueError: When the code raises a BaseException that is neither an Exception nor a
+        ValueError: If the code raises a BaseException that is neither an Exception nor a
             KeyboardInterrupt, such as SystemExit.
     """
     try:
@@ -122,12 +124,13 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: Plural noun for the feature that needs the packages, with which the message begins.
+        what: Plural noun for the feature that needs the packages; the message begins with this
+            noun.
         extra: Optional extra of dpjax that installs the packages.
         *modules: Required modules.
 
     Raises:
-        ModuleNotFoundError: When a module is not installed; the message says how to install the
+        ModuleNotFoundError: If a module is not installed; the message says how to install the
             module.
     """
     missing = [name for name in modules if find_spec(name) is None]
@@ -141,12 +144,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
     The end of the message suggests the known names that are most similar to `name`. If no known
-    name is similar, the message lists the known names, or the first few names of a long list.
+    name is similar, the message lists all known names, or only the first few if there are many.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)
     if close:
-        # Drop names that are much less similar than the best one.
+        # Drop names that are much less similar than the best match.
         best = SequenceMatcher(None, close[0], name).ratio()
         close = get_close_matches(name, close, n=3, cutoff=0.8 * best)
         return f"did you mean {' or '.join(map(repr, close))}?"

@@ -23,13 +23,13 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Number of runs that are computed in parallel. More runs than this number are
-            computed in several steps.
-        pairs_at_once: Number of pairs of databases that are computed in parallel within each run.
+        runs_at_once: Maximum number of runs computed in parallel; further runs are computed in
+            later steps.
+        pairs_at_once: Maximum number of database pairs computed in parallel within each run.
         layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
-            compiled kernel, "gathered" compiles the sampler alone and counts in NumPy, and "auto"
-            chooses by the number of draws. Vectors that are reduced to a learned score always have
-            the layout "gathered".
+            compiled kernel, "gathered" compiles only the sampler and counts in NumPy, and "auto"
+            chooses by the number of draws. Vectors that are reduced to a learned score always use
+            "gathered".
         progress: Callback (outputs so far, total), which is called at the start and then
             repeatedly; the total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
         devices: Devices that share the runs of a batch; the number of devices must divide the
@@ -39,7 +39,7 @@ class Execution:
     runs_at_once: int = 1
     pairs_at_once: int = 1
     layout: str = "auto"
-    # Not compared, since compiled programs do not depend on the next two fields.
+    # Comparisons ignore the next two fields, since compiled programs do not depend on these fields.
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
     devices: tuple[Device, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -51,9 +51,9 @@ class Execution:
 def default_execution() -> Execution:
     """Return the execution options for the current backend.
 
-    A CPU computes one stream at a time, so that a block of draws stays in the cache and XLA spreads
-    its kernels over the cores. An accelerator computes many streams in parallel, so that one launch
-    fills the chip.
+    A CPU computes one stream of draws at a time, so that a block of draws stays in the cache and
+    XLA spreads each kernel over the cores. An accelerator computes many streams in parallel, so
+    that one launch fills the chip.
     """
     if jax.default_backend() == "cpu":
         return Execution(runs_at_once=1, pairs_at_once=1)
@@ -78,10 +78,10 @@ def over_devices(
     computes its share of the runs, and the devices exchange no data.
 
     Args:
-        function: A compiled function whose last positional argument is the runs.
+        function: Compiled kernel that accepts the runs as its last positional argument.
         arguments: Arguments of `function` that all runs share.
-        runs: Array or arrays whose leading axis indexes the runs.
-        execution: Execution options, which include the devices.
+        runs: One or more arrays whose leading axis indexes the runs.
+        execution: Execution options, including the devices.
         **static: Further static arguments of the kernel.
     """
     devices, static = execution.devices, {"execution": execution, **static}
@@ -114,6 +114,6 @@ def _split(
         mesh=Mesh(np.array(devices), ("runs",)),
         in_specs=(whole, split),
         out_specs=split,
-        # The check must be off: it does not support the carry of fori_loop.
+        # Turn the check off, since it does not support the carry of `fori_loop`.
         check_vma=False,
     )(arguments, runs)

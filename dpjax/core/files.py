@@ -23,9 +23,14 @@ _BUFFER = 2**18
 def refuse_endless(what: str, path: Path) -> None:
     """Reject a path that is not a regular file: a folder, a pipe, a device or a socket.
 
-    The argument `what` names the file's role in messages. The function raises FileNotFoundError
-    when the path does not exist, OSError when the path cannot be read, and ValueError when the path
-    is not a regular file.
+    Args:
+        what: Role of the file, such as "report file"; the messages begin with this role.
+        path: Path to check.
+
+    Raises:
+        FileNotFoundError: If the path does not exist.
+        OSError: If the path cannot be read.
+        ValueError: If the path is not a regular file.
     """
     try:
         mode = path.stat().st_mode
@@ -45,21 +50,26 @@ def refuse_endless(what: str, path: Path) -> None:
 def refuse_unwritable(what: str, path: Path) -> None:
     """Check that a file can be written, before its content is computed.
 
-    The argument `what` names the file's role in messages. The function raises FileNotFoundError
-    when the file's folder does not exist, and OSError when the folder accepts no new files or when
-    the path is itself a folder.
+    Args:
+        what: Role of the file, such as "report file"; the messages begin with this role.
+        path: Path of the file to write.
+
+    Raises:
+        FileNotFoundError: If the file's folder does not exist.
+        OSError: If the folder accepts no new files, or if the path is itself a folder.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
     if path.is_dir():
         raise IsADirectoryError(f"{what} {path} is a folder; name a file in it.")
     try:
-        # Checking permissions is not enough: the mount may be read-only, or a quota used up.
+        # Checking permissions is not enough: the mount may be read-only, or a quota may be
+        # exhausted.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
         raise OSError(
-            f"{what} {path} cannot be written, since its folder takes no new files: "
+            f"{what} {path} cannot be written, since its folder accepts no new files: "
             f"{error.strerror}."
         ) from None
 
@@ -67,8 +77,13 @@ def refuse_unwritable(what: str, path: Path) -> None:
 def read_document(what: str, path: Path) -> str:
     """Read a small UTF-8 file, such as a JSON or TOML file.
 
-    The function raises the errors of `refuse_endless`, and ValueError when the file is too large or
-    not in UTF-8.
+    Args:
+        what: Role of the file, such as "report file"; the messages begin with this role.
+        path: Path of the file.
+
+    Raises:
+        FileNotFoundError, OSError: If `refuse_endless` rejects the path.
+        ValueError: If the path is not a regular file, or if the file is too large or not in UTF-8.
     """
     refuse_endless(what, path)
     with path.open("rb") as file:
@@ -86,8 +101,12 @@ def read_document(what: str, path: Path) -> str:
 def refuse_bomb(unpacked: int, packed: int) -> None:
     """Reject a decompression bomb.
 
-    The function raises ValueError when the unpacked content exceeds both the limit and a hundred
-    times the size of the packed file. The arguments `unpacked` and `packed` are sizes in bytes.
+    Args:
+        unpacked: Size of the unpacked content, in bytes.
+        packed: Size of the packed file, in bytes.
+
+    Raises:
+        ValueError: If `unpacked` exceeds both the limit and a hundred times `packed`.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
         validate.within_limit(
@@ -98,7 +117,8 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
 def opened(path: Path) -> BinaryIO:
     """Open a file for reading, decompressing it if its name ends in .gz.
 
-    A decompressed file can only seek forwards. Reading a decompression bomb raises ValueError.
+    In a gz file, seeking backwards decompresses the file from its beginning. Reading a
+    decompression bomb raises ValueError.
     """
     if path.suffix.lower() != ".gz":
         return path.open("rb")
@@ -106,7 +126,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gz file, guarded against decompression bombs."""
+    """The decompressed content of a gz file; reading a decompression bomb raises ValueError."""
 
     def __init__(self, path: Path):
         self._file, self._packed = gzip.open(path), path.stat().st_size
@@ -136,14 +156,14 @@ class _Unpacked(io.RawIOBase):
 
 
 def write_whole(files: dict[Path, str | bytes]) -> None:
-    """Write several files so that none of them appears before all are complete.
+    """Write multiple files so that no file appears before all files are complete.
 
     Args:
-        files: Contents of the files to write, by path. Text is written in UTF-8; characters that
+        files: Content of each file to write, by path. Text is written in UTF-8; characters that
             UTF-8 cannot encode, such as lone surrogates in file names, are escaped.
 
     Raises:
-        OSError: When a file cannot be written; no partial file is left behind.
+        OSError: If a file cannot be written; no partial file is left behind.
     """
     temporary = {}
     try:

@@ -1,7 +1,7 @@
 """Use NumPy's default error settings inside dpjax, and the caller's settings in user functions.
 
 A caller may have set `numpy.seterr(all="raise")`, which turns the underflow of a tiny probability
-into an error. The computations of dpjax run under NumPy's default error settings.
+into an error. Therefore, dpjax computes under NumPy's default error settings.
 """
 
 from collections.abc import Iterator

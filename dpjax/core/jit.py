@@ -2,16 +2,16 @@
 
 In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes registered
 by `register_dataclass` compare equal whenever their fields do, although their hashes differ. The
-cache of compiled programs first compares only part of the hash. The cache sometimes silently runs
-the program of another class: for example, the program of SVT5 for SVT6, which has a different
-epsilon. In an experiment with one `jax.jit` and 120 classes that had equal fields, 20 to 24 classes
-got a wrong program. In an affected version of jax, `jit_by_class` makes a separate `jax.jit`
-function for every combination of classes.
+cache of compiled programs first compares only part of the hash, and therefore sometimes silently
+runs a program compiled for another class: for example, the program of SVT5 for SVT6, which has a
+different epsilon. In an experiment with one `jax.jit` and 120 classes that had equal fields, 20 to
+24 classes got a wrong program. In an affected version of jax, `jit_by_class` makes a separate
+`jax.jit` function for every combination of classes.
 
 No list of affected versions is needed: the cache can confuse two classes only if their tree
 structures compare equal, and `classes_are_confused` tests two probe classes for equal tree
-structures. The test of the tree structures always detects the fault, whereas two programs would
-reveal the fault only occasionally.
+structures. The comparison of the tree structures always detects the fault, whereas running two
+programs would reveal the fault only occasionally.
 """
 
 from collections.abc import Callable, Iterator
@@ -79,7 +79,7 @@ def _program(
 ) -> Callable[..., Result]:
     del classes  # Needed only as part of the cache key.
 
-    # jax caches traces by function object, so every program needs its own.
+    # jax caches traces by function object, so every program needs its own function object.
     @wraps(function)
     def own(*args: object, **kwargs: object) -> object:
         return function(*args, **kwargs)

@@ -10,8 +10,8 @@ class _Package(ModuleType):
     """A package in which importing a submodule never replaces a public name."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        # Importing a submodule sets it as an attribute of its package, which would replace the
-        # function `dpjax.audit` by the module of the same name.
+        # Importing the submodule `dpjax.audit` sets the attribute `audit` of `dpjax` to the module;
+        # store the function `dpjax.audit.audit` instead.
         if isinstance(value, ModuleType) and name in self.__all__:
             value = getattr(value, name)
         super().__setattr__(name, value)
@@ -20,12 +20,13 @@ class _Package(ModuleType):
 def lazy(
     package: str, names: Mapping[str, list[str]], folders: Sequence[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Make the `__getattr__`, `__dir__` and `__all__` of a package with lazy attributes.
+    """Return the `__getattr__`, `__dir__` and `__all__` of a package with lazy attributes.
 
     Args:
         package: `__name__` of the package.
-        names: Public names that each module defines, by module.
-        folders: Subpackages that are available without an import statement.
+        names: Public names, by the module that defines the names.
+        folders: Subpackages that are imported when they are first accessed as attributes of the
+            package.
     """
     places = {name: module for module, taken in names.items() for name in taken}
     own = sys.modules[package]

@@ -1,9 +1,9 @@
 """Exact sums: wide integer counters and fixed-point kernel sums.
 
-A float32 counter stops increasing at 2^24, and a sum of floats depends on its order. Every
-statistic accumulated over a stream is an integer: a count, or a sum of kernel values in [0, 1] in
-fixed point. Integer sums are bitwise identical for any batching, number of devices and order of
-samples, and stay exact even for 1e10 samples.
+A float32 counter stops increasing at 2^24, and a sum of floats depends on the order of its terms.
+Therefore, every statistic accumulated over a stream is an integer: a count, or a sum of kernel
+values in [0, 1] in fixed point. Integer sums are bitwise identical for any batching, number of
+devices and order of samples, and stay exact even for 1e10 samples.
 """
 
 import math
@@ -40,7 +40,7 @@ class WideCount(NamedTuple):
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Return the sum of the counters and of `count`, int32 in [0, 2^30] of the same shape."""
+        """Return the counters increased by `count`, an int32 array of equal shape in [0, 2^30]."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 

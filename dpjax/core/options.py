@@ -1,7 +1,7 @@
 """Command-line options, declared on the fields of the dataclasses that use them.
 
-The command line parses the calls of `option` from the source files, so that its help does not
-import jax. All arguments of a call of `option` must be literals.
+The command line reads the calls to `option` from the source files, so that showing help does not
+import jax. Therefore, all arguments of a call to `option` must be literals.
 """
 
 from dataclasses import Field, field
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Dataclass(Protocol):
-    """Protocol of a dataclass whose fields are options."""
+    """Protocol for a dataclass whose fields are options."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
@@ -31,18 +31,18 @@ def option(
 
     Args:
         help: Help text, one sentence or more, to which the default is appended unless the default
-            is None or a bool. If `help` is empty, the help text of a field of the same name in
+            is None or a bool. If `help` is empty, the help text of a field with the same name in
             another class is used.
         default: Default value of the field.
         kind: Type of the option's value on the command line. If `kind` is empty, the option's value
             has the type of the field.
         metavar: Placeholder that the help shows for the option's value.
         choices: Values offered by shell completion.
-        flag: Name of the option. If `flag` is empty, the option is the field's name with dashes.
-            The option of a bool is written "--on/--off", or "/--off" if the field is True by
-            default.
-        only: Names of further sources, methods or notions for which the command line offers the
-            option.
+        flag: Name of the option. If `flag` is empty, the option is named after the field, with
+            dashes in place of underscores. The option of a bool is written "--on/--off", or
+            "/--off" if the field is True by default.
+        only: Names of the sources, methods or notions with which the option may be combined. If
+            none of a kind is named, the option may be combined with each of this kind.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
     """Return the names of the text columns of a Parquet file, after checking its unpacked size.
 
-    The text columns should be read in dictionary encoding, because a million copies of a string may
-    take only a few bytes in the file.
+    The text columns should be read in dictionary encoding, because the file may store a million
+    copies of a string in a few bytes.
 
     Args:
         file: The opened file.
         packed: Size of the file in bytes.
 
     Raises:
-        ValueError: When the unpacked content of the file exceeds both the limit and a hundred times
+        ValueError: If the unpacked content of the file exceeds both the limit and a hundred times
             the file's size.
     """
     import pyarrow.parquet as pq

@@ -11,20 +11,20 @@ logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is
 faster than the rolled loop of `jax.random`. The words of the unrolled Threefry are bitwise equal to
 those of jax's generator.
 
-One Threefry call gives two words of 32 bits. The noise terms of one output, one per query, are
+One Threefry call returns two words of 32 bits. The noise terms of one output, one per query, are
 called the rows of the output, and share words. Each row has a leading word of its own, for the sign
-and the first 31 bits. All rows of an output take their trailing bits from one more word. With
-shared words, k rows need (k + 1) / 2 calls of Threefry instead of k calls. When a noise term is
+and the first 31 bits. All rows of an output share one further word for their trailing bits. With
+shared words, k rows need (k + 1) / 2 calls to Threefry instead of k calls. When a noise term is
 compared with a bound, the trailing bits matter only if the leading words of the noise term and of
-the bound are equal. With shared trailing words, the probability that two noise terms satisfy a pair
-of bounds is the product of their probabilities to within 2^-64. Given that the uniforms of two
-noise terms are below s, the probability that one noise term exceeds the other is correct to within
-2^-31 / s. Different outputs share no random words.
+the bound are equal. With shared trailing words, the probability that each of two noise terms
+satisfies its own bound is the product of the two probabilities, to within 2^-64. Given that the
+uniforms of two noise terms are below s, the probability that one noise term exceeds the other is
+correct to within 2^-31 / s. Different outputs share no random words.
 
 In the notation of this module, call (number, position) is threefry(key, (number, position)), where
-the position is the index of an output in its block. Call 0 gives the leading word of row 0 and the
-trailing word of all rows; call 1 gives the leading words of rows 1 and 2, call 2 those of rows 3
-and 4, and so on.
+the position is the index of an output in its block. Call 0 returns the leading word of row 0 and
+the trailing word of all rows; call 1 returns the leading words of rows 1 and 2; call 2 returns the
+leading words of rows 3 and 4; and so on.
 
 References:
     Salmon, Moraes, Dror, Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3":
@@ -97,7 +97,7 @@ def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
     Returns:
         The two words of each new key, uint32 [..., 2]; `words` and `data` are broadcast.
     """
-    # Scalars would warn of overflow, which is intended.
+    # The arithmetic wraps around on purpose; NumPy would warn of overflow for scalars.
     numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
     first, second = np.atleast_1d(words[..., 0], words[..., 1])
     found = np.stack(_rounds((first, second), (np.zeros_like(numbers), numbers)), axis=-1)
@@ -111,8 +111,8 @@ def as_key(key: object) -> Array:
         key: An integer seed (0 <= seed < 2^64) or a scalar typed key of `jax.random.key`.
 
     Raises:
-        TypeError: When `key` is neither an integer nor a typed key.
-        ValueError: When the seed is out of range, when the key is not a scalar, or when the
+        TypeError: If `key` is neither an integer nor a typed key.
+        ValueError: If the seed is out of range, if the key is not a scalar, or if the
             generator of the key is not Threefry.
     """
     if isinstance(key, Integral) and not isinstance(key, bool):
@@ -137,7 +137,7 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """Return the same key as `jax.random.fold_in`, but compute it without a loop."""
+    """Return the key that `jax.random.fold_in` returns, computed without a loop."""
     # A Python integer may need all 32 bits; JAX would read it as an int32.
     return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
 
@@ -151,7 +151,7 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """Return a 32-bit hash of a string that is equal in every process, to fold names into keys."""
+    """Return a 32-bit hash of a string, the same in every process, for folding names into keys."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
@@ -202,7 +202,7 @@ def exponential(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> Array:
     """Draw standard exponentials (density e^-x); arguments and shape are as in `uniform`."""
-    # XLA on CPU vectorizes later operations if the magnitude of a Laplace draw is taken here.
+    # Taking the magnitude of a Laplace draw lets XLA vectorize the later operations on CPU.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
@@ -239,7 +239,7 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def two_sided_geometric(
     key: Array, num_samples: int, epsilon: Array | float, row: int = 0
 ) -> Array:
-    """Draw integers k of probability (1 - a) / (1 + a) a^|k|, where a = e^-epsilon.
+    """Draw integers k with probability (1 - a) / (1 + a) a^|k|, where a = e^-epsilon.
 
     The magnitude |k| is drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). The arguments are as in
     `uniform`, and the result is int32 [num_samples].
@@ -264,7 +264,7 @@ def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
 
     own, tail = call(0)
     if row > 0:
-        # XLA merges the equal calls of different rows.
+        # XLA merges identical calls made for different rows.
         own = call((row + 1) // 2)[(row + 1) % 2]
     return own, tail
 

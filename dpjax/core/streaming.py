@@ -1,9 +1,10 @@
 """The loop over blocks of samples, which draws a block, reduces the block, and discards it.
 
-The draw happens inside the loop body, so memory holds one block for any number of samples. The key
-of a block depends only on the block's number, so a block's samples do not depend on how blocks are
-grouped, batched or spread over devices. A long stream can be cut into several compiled calls, with
-signals handled between the calls. The counts of the calls add up to the counts of the stream.
+The draw happens inside the loop body, so memory holds a single block, however many samples are
+drawn. The key of a block depends only on the block's number, so a block's samples do not depend on
+how blocks are grouped, batched or spread over devices. A long stream can be divided into multiple
+compiled calls, with signals handled between the calls. The counts of all calls add up to the counts
+of the stream.
 """
 
 import threading
@@ -27,7 +28,7 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Number that divides every block size."""
+"""Every block size is a multiple of this number of samples."""
 
 _FIRST_DRAWS = 2**22
 """Number of draws in the first compiled call of a stream, which takes at most about 0.1 seconds."""
@@ -41,11 +42,11 @@ class Reducer(NamedTuple, Generic[Carry]):
 
     Attributes:
         init: Function () -> carry, which returns the initial carry.
-        update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Invalid
-            samples are the padding of the last block, and must not count.
+        update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples
+            for which `valid` is False are the padding of the last block, and must not be counted.
         reads_once: Whether the update reads a block in one place only, so that XLA can fuse the
-            update with the draw. If `reads_once` is False, a block is stored before the update
-            reads it.
+            update with the draw. If `reads_once` is False, each block is stored in memory before
+            the update reads the block.
     """
 
     init: Callable[[], Carry]
@@ -72,10 +73,11 @@ class Blocks:
     Attributes:
         size: Number of samples in a block.
         number: int32, number of blocks.
-        in_last: Number of valid samples in the last block, which is otherwise padding.
+        in_last: Number of valid samples in the last block; all other samples of the last block are
+            padding.
         start: int32, number of the first block to draw.
-        stop: int32, number of the block before which drawing stops. If `stop` is None, all blocks
-            from `start` on are drawn.
+        stop: int32, number of the first block that is not drawn. If `stop` is None, all blocks from
+            `start` on are drawn.
     """
 
     size: int = field(metadata={"static": True})
@@ -88,7 +90,7 @@ class Blocks:
 def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     """Divide a number of samples into blocks.
 
-    A compiled program that takes blocks, rather than a number of samples, serves all sample sizes
+    A compiled program that accepts blocks, rather than a number of samples, serves all sample sizes
     that have the same block size.
 
     Args:
@@ -97,7 +99,7 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
             `block_size_for(num_samples)` samples.
 
     Raises:
-        ValueError: When the samples form 2^31 or more blocks.
+        ValueError: If the samples form 2^31 or more blocks.
     """
     if isinstance(num_samples, Blocks):
         return num_samples
@@ -124,7 +126,7 @@ def reduce_samples(
         draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
         reducer: The statistic to compute.
         num_samples: Number of samples to reduce, or the blocks into which the samples are divided.
-        first: Block 0, if the caller has already drawn it to set up the reducer; the loop then
+        first: Block 0, if the caller has already drawn block 0 to set up the reducer; the loop then
             starts at block 1.
 
     Returns:
@@ -153,7 +155,7 @@ def reduce_samples(
 def in_calls(
     launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int, start: int = 0
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Count streams in compiled calls of about half a second; handle signals between the calls.
+    """Count streams of samples in calls of about half a second; handle signals between the calls.
 
     Args:
         launch: Function that counts the samples of the given blocks, from block `start` to block
@@ -163,15 +165,16 @@ def in_calls(
         start: Number of the first block to count.
 
     Yields:
-        For each call, the int64 counts of its blocks, and the number of samples per stream. Counts
-        are integers, so their totals do not depend on how the blocks are divided among calls.
+        For each call, the int64 counts of the call's blocks, and the number of samples per stream
+        in these blocks. Counts are integers, so their totals do not depend on how the blocks are
+        divided among calls.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
     compiled, size = False, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
     while start < number:
         stop = min(start + size, number)
         began = time.perf_counter()
-        # All parts have the same types, so they share one compiled program.
+        # The parts have equal static fields and dtypes, so they share one compiled program.
         part = replace(blocks, start=np.int32(start), stop=np.int32(stop))
         with signals_wait():
             counts = jax.device_get(launch(part)).as_int()
@@ -188,19 +191,19 @@ def fetched(started: Tree) -> Tree:
     ready = threading.Event()
 
     def wait() -> None:
-        # device_get raises the error in the caller.
+        # The call to `device_get` below raises the same error in the calling thread.
         with suppress(Exception):
             jax.block_until_ready(started)
         ready.set()
 
-    # jax blocks signals while it waits, so another thread waits; polling would cost more.
+    # jax handles no signals while it waits, so another thread waits; polling would cost more.
     threading.Thread(target=wait).start()
     ready.wait()
     return jax.device_get(started)
 
 
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Wrap a draw so that its block is stored before it is read.
+    """Wrap a draw function so that each block is stored before any operation reads the block.
 
     XLA may recompute a draw, or part of it, in each operation that reads the draw. On GPU, an
     optimization barrier prevents the recomputation. On CPU, XLA removes barriers before it fuses
@@ -209,8 +212,8 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """
 
     def columns(block: Array) -> list[Array]:
-        # Later operations read one column at a time, and XLA is slow at writing interleaved
-        # columns.
+        # Return separate columns, because later operations read one column at a time, and XLA
+        # writes interleaved columns slowly.
         samples = draw(block)
         return [samples] if samples.ndim == 1 else list(jnp.moveaxis(samples, 1, 0))
 
@@ -231,7 +234,7 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def stored_blocks(samples: Array) -> Callable[[Array], Array]:
-    """Return a `draw` for `reduce_samples` that reads stored samples [n, ...] block by block."""
+    """Return a `draw` function for `reduce_samples` that reads stored samples in blocks."""
     size = block_size_for(samples.shape[0])
     whole = samples.shape[0] // size
     rest = samples[whole * size :]

@@ -19,7 +19,7 @@ Device = Any
 """A jax device; its type is Any because type checkers do not recognize jax's device class."""
 
 Plain = dict[str, object]
-"""Strings, numbers and lists, keyed by name."""
+"""A dict of strings, numbers and lists, by name."""
 
 JsonObject = dict[str, Any]
 """A JSON object, with values of any type."""

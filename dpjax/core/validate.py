@@ -1,8 +1,8 @@
 """Host-side validation of arguments.
 
-Every function takes the checked values as keyword arguments, so that the message can name the
-argument, its value and what is accepted. Values traced by JAX are not checked, because their
-numbers are unknown until the program runs.
+Every function receives the values to check as keyword arguments, so that error messages can state
+the name of the argument, its value and the accepted values. Values traced by JAX are not checked
+because they are unknown until the program runs.
 """
 
 import os
@@ -35,17 +35,18 @@ LIMITS = {
     "sizes": 10**4,
     "unpacked_bytes": 2**28,
 }
-"""Maximum size of each kind of input; the environment variable DPJAX_MAX_<NAME> overrides it.
+"""Maximum sizes of inputs, by name; the environment variable DPJAX_MAX_<NAME> overrides a limit.
 
-The limits prevent a small file, or a mistyped number, from exhausting memory or computing for days.
+The limits prevent a small file, or a mistyped number, from exhausting the memory or starting a
+computation that lasts for days.
 """
 
 
 def limit(name: str) -> int:
-    """Return a limit of `LIMITS`, or the value of the environment variable that overrides it.
+    """Return the limit of a given name, from its environment variable or else from `LIMITS`.
 
     Raises:
-        ValueError: When the environment variable is not an integer >= 1.
+        ValueError: If the environment variable is not an integer >= 1.
     """
     variable = f"DPJAX_MAX_{name.upper()}"
     text = os.environ.get(variable, "")
@@ -63,7 +64,7 @@ def within_limit(name: str, number: int, what: str) -> None:
         what: Beginning of the message, such as "outputs of too many categories".
 
     Raises:
-        ValueError: When `number` exceeds the limit; the message says how to raise the limit.
+        ValueError: If `number` exceeds the limit; the message says how to raise the limit.
     """
     if number > (most := limit(name)):
         raise BadValue(
@@ -73,7 +74,7 @@ def within_limit(name: str, number: int, what: str) -> None:
 
 
 def is_traced(value: object) -> bool:
-    """Return whether `value` is abstract: a tracer, or JAX's placeholder for one."""
+    """Return whether `value` is a tracer, or a placeholder that JAX puts in place of a value."""
     if type(value) is object or value is None:
         return True
     # No value is traced unless jax has been imported, so do not import jax for this check.
@@ -92,7 +93,7 @@ def _scalar(name: str, value: object, accepted: str) -> float:
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but was {value!r}.")
-    # A parameter may be an array, one entry per pair; callers check the smallest entry.
+    # A parameter may be an array with one entry per pair. Callers check the smallest entry.
     if array.size == 0 or not np.all(np.isfinite(array)):
         raise BadValue(f"{name} must be {accepted} (finite), but was {value!r}.")
     return float(array.min())
@@ -102,8 +103,8 @@ def positive(**arguments: object) -> None:
     """Validate that each argument is a finite number above 0.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is not finite, or is not above 0.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is not finite, or is not above 0.
     """
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number > 0") <= 0:
@@ -138,8 +139,8 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
     """Validate that each argument is an integer >= `at_least`.
 
     Raises:
-        TypeError: When an argument is not an integer (1e4 is a float: write 10_000).
-        ValueError: When an argument is below `at_least`, or is 2^63 or more.
+        TypeError: If an argument is not an integer (1e4 is a float: write 10_000).
+        ValueError: If an argument is below `at_least`, or is 2^63 or more.
     """
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Integral):
@@ -154,7 +155,12 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
 
 
 def draws(**arguments: object) -> None:
-    """Validate numbers of draws, integers in [2, 2^31); raise the errors of `positive_int`."""
+    """Validate that each argument is an integer in [2, 2^31).
+
+    Raises:
+        TypeError: If an argument is not an integer.
+        ValueError: If an argument is out of range.
+    """
     positive_int(at_least=2, **arguments)
     for name, value in arguments.items():
         if value >= 2**31:
@@ -162,11 +168,11 @@ def draws(**arguments: object) -> None:
 
 
 def counts(*, at_most: int | None = None, **arguments: object) -> None:
-    """Validate arrays of whole numbers from 0 to `at_most`, of any shape.
+    """Validate that each argument is an array of whole numbers from 0 to `at_most`.
 
     Raises:
-        TypeError: When an argument does not consist of numbers.
-        ValueError: When an argument contains a fraction, NaN, or a number out of range.
+        TypeError: If an argument does not consist of numbers.
+        ValueError: If an argument contains a fraction, NaN, or a number out of range.
     """
     largest = np.iinfo(np.int64).max if at_most is None else at_most
     accepted = "whole numbers >= 0" if at_most is None else f"whole numbers from 0 to {at_most}"
@@ -177,14 +183,19 @@ def counts(*, at_most: int | None = None, **arguments: object) -> None:
 
 
 def shares(*, above_0: bool = False, **arguments: object) -> None:
-    """Validate arrays of numbers in [0, 1], of any shape; raise the errors of `counts`."""
+    """Validate that each argument is an array of numbers in [0, 1], or in (0, 1] if `above_0`.
+
+    Raises:
+        TypeError: If an argument does not consist of numbers.
+        ValueError: If an argument contains NaN or a number out of range.
+    """
     low = np.nextafter(0, 1) if above_0 else 0
     for name, value in arguments.items():
         _within(name, value, low, 1, "in (0, 1]" if above_0 else "in [0, 1]")
 
 
 def _within(name: str, value: object, low: float, high: float, accepted: str) -> np.ndarray:
-    """Validate that the entries of an array lie in [low, high], without a temporary array."""
+    """Validate that all entries of an array lie in [low, high], without a temporary array."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")
@@ -201,7 +212,7 @@ def one_of(accepted: Collection[str], **arguments: object) -> None:
     """Validate that each argument is one of the accepted names.
 
     Raises:
-        ValueError: When an argument is not an accepted name; the message suggests the nearest
+        ValueError: If an argument is not an accepted name; the message suggests the nearest
             accepted name.
     """
     for name, value in arguments.items():
@@ -214,7 +225,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
     """Validate that the interval or box [low, high] is finite and not empty.
 
     Raises:
-        ValueError: When a bound is not finite, or low >= high on some axis.
+        ValueError: If a bound is not finite, or low >= high on some axis.
     """
     low, high = np.asarray(low, float), np.asarray(high, float)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
@@ -232,7 +243,7 @@ def check_table(what: str, content: object) -> dict[str, Any]:
     """Return a copy of a mapping (a table of names and values) as a dict.
 
     Raises:
-        TypeError: When the content is not a mapping.
+        TypeError: If the content is not a mapping.
     """
     if not isinstance(content, Mapping):
         raise TypeError(f"{what} must be a table, but was {content!r}.")
@@ -245,7 +256,7 @@ def check_names(
     """Validate that a table has only accepted names.
 
     Args:
-        what: Description of the table, for the message.
+        what: Name of the table, with which the message begins.
         content: Table to validate.
         names: Accepted names.
         taken_before: Names that are accepted elsewhere but not in this table; the error message may

@@ -1,8 +1,8 @@
 """Messages whose argument names can be shown in Python's form or as command-line options.
 
 Errors and notes use Python's names, such as `num_samples` and `method=Events()`; the command line
-uses the options `--num-samples` and `--method events`. Messages mark the names of Python with
-`term`, so that the command line can replace the names.
+uses the options `--num-samples` and `--method events`. Messages mark Python names with `term`, so
+that the command line can replace each name by an option.
 """
 
 import re
@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""Pattern of a marked word, whose groups are the Python form of the word and its command-line
-option.
+"""Pattern of a marked word; its groups are the word's Python form and its command-line option.
 
 If a marked word states no option, the option is the Python name with dashes in place of
 underscores.
@@ -39,7 +38,7 @@ ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 NO_RESTART = term("restart=False", "no --restart")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
-# Several messages suggest the alternatives that the marked words above name.
+# The marked words above name alternatives that multiple messages suggest.
 
 
 class Sentence(str):
@@ -96,14 +95,14 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
 
 
 class Doubt(Sentence):
-    """A note that outputs may not be independent draws, which every bound assumes."""
+    """A note that outputs may not be independent; every bound assumes independent draws."""
 
 
 class Unvaried(Sentence):
-    """A note that the outputs never varied at either database of a pair.
+    """A note that all outputs were the same on each side of a pair.
 
     Args:
-        counts: Numbers of outputs at the database and at its neighbor, or the text of the note.
+        counts: Numbers of outputs from the database and from its neighbor, or the text of the note.
         pair: Label of the pair.
     """
 
@@ -115,7 +114,7 @@ class Unvaried(Sentence):
             counts = (
                 f"All {counts[0]} outputs at the database were the same, and all {counts[1]} "
                 "outputs at its neighbor were the same. The mechanism may draw no random "
-                "numbers, or the same random numbers at every call."
+                "numbers, or the same random numbers on every call."
             )
         note = super().__new__(cls, counts)
         note.pair = pair
@@ -123,7 +122,7 @@ class Unvaried(Sentence):
 
 
 def _about(text: str) -> Sentence:
-    """Return a text as a `Sentence`, with the first word of a plain string marked."""
+    """Return a text as a `Sentence`; the first word of a plain string is marked."""
     if isinstance(text, Sentence):
         return text
     first = "" if text.startswith("\x00") else text.partition(" ")[0].rstrip(",")

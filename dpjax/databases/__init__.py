@@ -1,4 +1,4 @@
-"""Databases: pairs of neighbors to audit, and functions that construct such pairs."""
+"""Pairs of neighboring databases to audit, and functions that construct such pairs."""
 
 from dpjax.databases._difference import difference as difference
 from dpjax.databases._neighbours import add_remove_one as add_remove_one

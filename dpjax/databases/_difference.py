@@ -8,32 +8,33 @@ import numpy as np
 from dpjax.core.errors import text_of
 
 _WIDE = 60
-"""Maximum number of characters of a database that is shown as a whole, and so not compared."""
+"""Maximum length, in characters, of databases that are shown in full and need no description."""
 
 _MOST = 2**20
-"""Maximum number of entries in the two databases together; larger databases are not compared."""
+"""Maximum total number of entries in both databases; larger databases are not compared."""
 
 _SHOWN, _LONGEST = 3, 60
-"""Maximum number of differences that are described, and of characters shown of each value."""
+"""Maximum number of differences to describe, and maximum number of characters per value."""
 
 
 def difference(database: object, neighbor: object) -> str | None:
     """Describe the places where two databases differ.
 
     Args:
-        database: An array, a list, a dict of arrays or lists, or a pandas or Polars frame.
+        database: An array, a list, a dict of arrays or lists, or a pandas or Polars data frame.
         neighbor: Neighbor of the database.
 
     Returns:
-        A text such as "entry 49: 0.0 and 1.0" or "row 2 is missing in the neighbor", or None if the
-        databases are short, of different kinds, or too large to compare.
+        A string such as "entry 49: 0.0 and 1.0" or "row 2 is missing from the neighbor". The result
+        is None if the databases are short enough to be shown in full, of different types, or too
+        large to compare.
     """
     try:
         if all(len(text_of(_plain(side))) <= _WIDE for side in (database, neighbor)):
             return None
         found = _places(database, neighbor)
     except Exception:
-        return None  # Another library raised an error, or a list contains itself.
+        return None  # A value of a foreign type raised an error, or a list contains itself.
     if not found:
         return None
     more = len(found) - _SHOWN
@@ -57,7 +58,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
     for name in {**first, **second}:
         if name not in first or name not in second:
             side = "database" if name not in first else "neighbor"
-            found.append(f"{name!r} is missing in the {side}")
+            found.append(f"{name!r} is missing from the {side}")
         elif not _same(first[name], second[name]):
             inside = _places(first[name], second[name])
             shown = f"{_short(first[name])} and {_short(second[name])}"
@@ -66,7 +67,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
 
 
 def _of_frames(first: Any, second: Any) -> list[str]:
-    """Describe the values in which two frames differ, or the rows that one frame lacks."""
+    """Describe the values that differ between two frames, or the rows missing from one frame."""
     columns = [str(name) for name in first.columns]
     if columns != [str(name) for name in second.columns]:
         return []
@@ -83,9 +84,9 @@ def _of_frames(first: Any, second: Any) -> list[str]:
 
 
 def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
-    """Describe the entries in which two arrays differ, or the rows that one array lacks.
+    """Describe the entries that differ between two arrays, or the rows missing from one array.
 
-    An entry of a matrix is named by its row and column.
+    An entry of a matrix is identified by its row and column.
     """
     if first.size + second.size > _MOST or first.ndim != second.ndim:
         return []
@@ -104,7 +105,7 @@ def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
 
 
 def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
-    """Return the places where two arrays differ, with both values; two NaN count as equal."""
+    """Return the places where two arrays differ, each with both values; NaN equals NaN."""
     differs = first != second
     differs &= ~((first != first) & (second != second))
     places = [tuple(map(int, place)) for place in np.argwhere(differs)]
@@ -112,7 +113,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """Describe the rows that the shorter list lacks; return [] if other rows differ too."""
+    """Describe the rows missing from the shorter list; return [] if other rows also differ."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0
@@ -120,12 +121,12 @@ def _missing(first: Sequence[object], second: Sequence[object], what: str) -> li
         if at < len(shorter) and row == shorter[at]:
             at += 1
         else:
-            found.append(f"{what} {number} is missing in the {side}: {_short(row)}")
+            found.append(f"{what} {number} is missing from the {side}: {_short(row)}")
     return found if at == len(shorter) else []
 
 
 def _rows(side: object) -> np.ndarray | None:
-    """Return a list or an array of numbers or strings as an array, and None for other types."""
+    """Convert a list or array of numbers or strings to an array; return None for other types."""
     if not isinstance(side, list | tuple | np.ndarray) and not hasattr(side, "__array__"):
         return None
     array = np.asarray(side)

@@ -1,7 +1,7 @@
 """Construction of neighboring databases: changed records, grids, hypercubes, random answers.
 
-In this module, a database is a number, or a vector with one entry per record. An absent record is a
-0, as in an indicator vector.
+In this module, a database is a number, or a vector with one entry per record. An entry of 0 marks
+an absent record, as in an indicator vector.
 """
 
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from dpjax.core.wording import BadValue
 from dpjax.databases._pairs import Pairs
 
 _MOST_PAIRS = 2**20
-"""Maximum number of pairs that one function returns."""
+"""Maximum number of pairs that a function may return."""
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """Pair a database with copies that lack one record, one copy for each nonzero record.
+    """Pair a database with copies from which one record is removed, one copy per nonzero record.
 
-    Bounds of an audit hold for both directions of a pair, so pairs that remove a record also cover
-    the addition of a record.
+    The bounds of an audit hold for both directions of a pair, so pairs that remove a record also
+    cover the addition of a record.
 
     Args:
-        database: Vector [records], in which 0 marks an absent record.
+        database: Vector, [records]; 0 marks an absent record.
 
     Returns:
-        Pairs, in the order of the records.
+        The pairs, in the order of the records.
 
     Raises:
-        ValueError: When `database` is not a vector, or when all of its records are 0.
+        ValueError: If `database` is not a vector, or if all of its records are 0.
 
     References:
         Dwork, Roth (2014), Definition 2.4 (neighbors at distance one).
@@ -49,19 +49,19 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
 
 
 def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
-    """Pair a database with copies in which one record has another value of a finite domain.
+    """Pair a database with copies in which one record has a different value from a finite domain.
 
     Args:
         database: Vector of records, [records].
         domain: Values that a record of the database can take.
 
     Returns:
-        Pairs in the order of the records and, for each record, of the values that differ from its
-        own.
+        The pairs, in the order of the changed records; the pairs for each record are in the order
+        of the new values.
 
     Raises:
-        ValueError: When `database` or `domain` is not a vector, or when the domain contains no
-            other value for any record.
+        ValueError: If `database` or `domain` is not a vector, or if the domain has only one value
+            and every record already has this value.
 
     References:
         Dwork, Roth (2014), section 2.3 (databases that differ in one record).
@@ -85,18 +85,17 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     """Pair all points of an equally spaced grid that are at most `distance` apart.
 
     Args:
-        low: The smallest point of the grid.
-        high: The largest point of the grid.
-        num_points: Number of points of the grid, at least two.
-        distance: Maximum distance between the two points of a pair, which should be the sensitivity
-            of the statistic whose values are the points.
+        low: Smallest point in the grid.
+        high: Largest point in the grid.
+        num_points: Number of points in the grid, at least two.
+        distance: Maximum distance between the two points of a pair. If the points are values of a
+            statistic, `distance` should be the statistic's sensitivity.
 
     Returns:
-        Pairs of numbers, of which the first is the smaller.
+        Pairs of numbers; the first number of each pair is the smaller number.
 
     Raises:
-        ValueError: When `low` is not below `high`, or when all points are more than `distance`
-            apart.
+        ValueError: If `low` is not below `high`, or if all points are more than `distance` apart.
 
     References:
         Askin, Kutta, Dette (2022), section III (the maximum over finitely many pairs).
@@ -106,7 +105,7 @@ def interval_grid(low: float, high: float, num_points: int = 11, distance: float
     validate.positive(distance=distance)
     points = np.linspace(low, high, num_points)
     step = (high - low) / (num_points - 1)
-    # The factor allows for rounding if the distance is a whole number of steps.
+    # The factor allows for rounding errors if the distance is a whole number of steps.
     reach = int(np.floor(distance / step * (1 + 1e-9)))
     if reach < 1:
         raise BadValue(
@@ -123,22 +122,23 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 
     Args:
         dimension: Number d of entries in a database.
-        database: Zeros and ones [d]. If `database` is None, the pairs are all edges of the cube.
+        database: Database to pair with all others, zeros and ones [d], or None to pair all
+            databases that differ in one entry.
 
     Returns:
         The pairs, with labels that show the bits of both databases. There are 2^d - 1 pairs if
-        `database` is given, and otherwise d 2^(d-1) pairs, whose first database has a 0 in the
-        entry that differs.
+        `database` is not None. If `database` is None, there are d 2^(d-1) pairs, and the first
+        database of each pair has a 0 in the entry that differs.
 
     Raises:
-        ValueError: When `database` is not in {0,1}^d, or when there would be more than 2^20 pairs.
+        ValueError: If `database` is not in {0,1}^d, or if there would be more than 2^20 pairs.
 
     References:
         Askin, Kutta, Dette (2022), Figure 5: 0^6 against {0,1}^6.
     """
     validate.positive_int(dimension=dimension)
     _check_size(2**dimension - 1 if database is not None else dimension * 2 ** (dimension - 1))
-    # Count in binary, with entry 0 as the leading bit.
+    # The rows of the cube count in binary, with entry 0 as the leading bit.
     cube = np.arange(2**dimension)[:, None] >> np.arange(dimension)[::-1] & 1
     if database is not None:
         base = _vector(database)
@@ -159,22 +159,23 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 def random_answers(
     key: int | Array, num_pairs: int, num_queries: int, low: float = 0.0, high: float = 2.0
 ) -> Pairs:
-    """Pair random vectors of query answers with copies whose entries move by -1, 0 or 1.
+    """Pair random vectors of query answers with copies whose answers change by -1, 0 or 1.
 
-    Before any move, all answers are drawn uniformly from [low, high].
+    The answers in the first database of each pair are drawn uniformly from [low, high].
 
     Args:
-        key: Integer seed or typed key, which determines the pairs.
+        key: Integer seed or typed key that determines the pairs.
         num_pairs: Number of pairs.
         num_queries: Number of query answers in a database.
-        low: Smallest answer before any move.
-        high: Largest answer before any move.
+        low: Lower end of the interval of answers in the first database.
+        high: Upper end of the interval of answers in the first database.
 
     Returns:
-        `num_pairs` pairs of shape [num_queries]; in each pair, at least one answer differs.
+        `num_pairs` pairs of databases of shape [num_queries]; in each pair, at least one answer
+        differs.
 
     Raises:
-        ValueError: When a number of pairs or queries is below 1, or `low` is not below `high`.
+        ValueError: If the number of pairs or queries is below 1, or if `low` is not below `high`.
 
     References:
         Ding, Wang, Wang, Zhang, Kifer (2018), section 5 (query answers of sensitivity 1).
@@ -192,7 +193,7 @@ def random_answers(
     ]
     database = low + (high - low) * uniforms[0]
     moves = np.ceil(3 * uniforms[1]) - 2
-    # If no answer of a pair moved, move one answer at random.
+    # If no answer of a pair changes, a randomly chosen answer is changed.
     entry = np.ceil(num_queries * uniforms[2][:, 0]).astype(int) - 1
     direction = np.where(uniforms[3][:, 0] <= 0.5, -1.0, 1.0)
     still = np.flatnonzero(~moves.any(axis=1))

@@ -15,10 +15,10 @@ from dpjax.core.wording import ON_HOST, BadType, BadValue
 from dpjax.databases.trees import as_tree, length, nth, shape_of, stack
 
 _NO_ROWS = (str, bytes, dict, set, frozenset)
-"""Iterable types that are accepted neither as a list of pairs nor as one pair."""
+"""Iterable types that are accepted neither as a list of pairs nor as a single pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest relative change of a pair's distance that the cast to jax's float type may cause."""
+"""Largest relative change in a pair's distance that the cast to jax's float type may cause."""
 
 
 @jax.tree_util.register_dataclass
@@ -26,20 +26,20 @@ _DISTANCE_ERROR = 1e-3
 class Pairs:
     """B pairs (database, neighbor), stacked along a leading axis.
 
-    A "database" is the input of the mechanism: the records themselves, a statistic of the records,
-    or a vector of query answers. A database may be a pytree, such as a dict of arrays. The two
-    sides may differ in shape, for example if a record is added or removed.
+    A database is the input of the mechanism: the records themselves, a statistic of the records, or
+    a vector of query answers. A database may be a pytree, such as a dict of arrays. The two sides
+    may differ in shape, for example if a record is added or removed.
 
     Attributes:
-        database: Array of shape [B, ...], or a pytree of arrays with leading axis B.
-        neighbor: The neighbors of the databases, in the same form as `database`.
-        labels: Names of the B pairs, by default "pair 0", "pair 1" and so on.
+        database: The B databases, an array [B, ...] or a pytree of arrays with leading axis B.
+        neighbor: The B neighbors, in the same form as `database`.
+        labels: Names of the B pairs; by default, "pair 0", "pair 1" and so on.
 
     Raises:
-        ValueError: When the sides differ in length, when there is no pair, when a value is not
-            finite, or when the cast to jax's float type changes the distance between the two sides
-            of a pair.
-        TypeError: When the databases do not consist of numbers.
+        ValueError: If the sides differ in length, if there is no pair, if a value is not finite, or
+            if the cast to jax's float type changes the distance between the two databases of a
+            pair.
+        TypeError: If the databases do not consist of numbers.
     """
 
     database: Any
@@ -57,8 +57,8 @@ class Pairs:
         if len(lengths) != 1 or lengths <= {(), (0,)}:
             shapes = " and ".join(shape_of(side) for side in sides)
             raise BadValue(
-                "pairs must have database and neighbor of a shape [num_pairs, ...] with at least "
-                f"one pair, but the shapes were {shapes}."
+                "pairs must have arrays database and neighbor of shape [num_pairs, ...] with at "
+                f"least one pair, but the shapes were {shapes}."
             )
         leaves, structures = zip(*map(jax.tree.flatten, sides), strict=True)
         if structures[0] == structures[1]:
@@ -80,17 +80,17 @@ class Pairs:
         return length(self.database)
 
     def one(self, index: int) -> "Pairs":
-        """Return the pair at `index`, as a stack of one pair."""
+        """Return the pair with the given index, as a stack of a single pair."""
         only = slice(index, index + 1)
         return Pairs(nth(self.database, only), nth(self.neighbor, only), (self.labels[index],))
 
     @classmethod
     def of(cls, pairs: "Pairs | Iterable[Iterable[Database]]") -> "Pairs":
-        """Return `pairs` as `Pairs`; stack the databases of a list of (database, neighbor).
+        """Convert a list of (database, neighbor) to `Pairs`; return `Pairs` unchanged.
 
         Raises:
-            TypeError: When `pairs` is neither `Pairs` nor a list of (database, neighbor).
-            ValueError: When the databases cannot be stacked into `Pairs`.
+            TypeError: If `pairs` is neither `Pairs` nor a list of (database, neighbor).
+            ValueError: If the databases cannot be stacked into `Pairs`.
         """
         if isinstance(pairs, Pairs):
             return pairs
@@ -104,10 +104,10 @@ class Pairs:
 
 
 def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Database]]:
-    """Validate a list of (database, neighbor), and return the list without changing the databases.
+    """Validate a list of (database, neighbor), and return it without changing the databases.
 
     Raises:
-        TypeError: When an entry of the list is not a pair; the message names the first such entry.
+        TypeError: If an entry of the list is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):
@@ -135,19 +135,19 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
 
 
 def _is_frame(value: object) -> bool:
-    """Return whether a value is a data frame, whose iteration would give its column names."""
+    """Return whether a value is a data frame; iterating over one would yield its column names."""
     return hasattr(value, "columns") and hasattr(value, "__array__")
 
 
 def _is_row_of_two(value: object) -> bool:
-    """Return whether a value holds two numbers, and so may be a database or a pair of databases."""
+    """Return whether a value is a vector of length 2: possibly a database, possibly a pair."""
     if not isinstance(value, list | np.ndarray | jax.Array):
         return False
     return len(np.shape(value)) == 1 and len(value) == 2
 
 
 def _shown(item: object) -> str:
-    """Return the shortened text of an entry, or the type of a data frame."""
+    """Return a short string that shows an entry; for a data frame, return the name of its type."""
     if _is_frame(item):
         return f"a {type(item).__name__}"
     text = repr(item)
@@ -155,7 +155,7 @@ def _shown(item: object) -> str:
 
 
 def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    """Cast an array, or the corresponding arrays of both sides, to jax's default types."""
+    """Cast an array, or a pair of corresponding arrays of both sides, to jax's default types."""
     dtype = np.int32 if all(side.dtype.kind == "i" for side in given) else np.float32
     limit = np.iinfo(np.int32).max
     for name, side in zip(("database", "neighbor"), given, strict=False):
@@ -174,9 +174,9 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Reject pairs whose distance the cast changes, because their audit would be wrong."""
+    """Reject pairs whose distance is changed by the cast, because an audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
-    # A tiny distance may lose a bit, so measure changes relative to the pair's largest distance.
+    # Tiny distances may lose a bit, so changes are relative to the pair's largest distance.
     entries = tuple(range(1, wanted.ndim))
     changed = np.abs(kept - wanted) > _DISTANCE_ERROR * wanted.max(
         axis=entries, keepdims=True, initial=0.0

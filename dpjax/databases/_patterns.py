@@ -10,24 +10,24 @@ from dpjax.databases._pairs import Pairs
 
 
 def query_patterns(num_queries: int) -> Pairs:
-    """Return ten pairs of query answers: the seven patterns of Table I and three more.
+    """Return ten pairs of query answers: seven patterns from a published table and three more.
 
-    The patterns of Table I divide the queries into two halves. If the number of queries is odd, the
-    first half has one query fewer than the second half.
+    Some patterns divide the queries into two halves. If the number of queries is odd, the first
+    half has one query fewer than the second half.
 
     Args:
         num_queries: Number k of query answers in a database (k >= 2).
 
     Returns:
-        Ten pairs; the answers of each side have shape [10, k].
+        Ten pairs, with answers of shape [10, k] on each side.
 
     Raises:
-        ValueError: When `num_queries` is below 2 or above the limit `sizes`.
+        ValueError: If `num_queries` is below 2 or above the limit `sizes`.
 
     References:
-        Askin, Kutta, Dette (2022), Table I; after Ding et al. (2018). The three pairs that are not
-        in Table I differ in the last query, at which the sparse vector technique has its largest
-        privacy loss.
+        Askin, Kutta, Dette (2022), Table I, based on Ding et al. (2018). The three additional pairs
+        differ in the last query because the sparse vector technique has its largest privacy loss
+        there.
     """
     validate.positive_int(at_least=2, num_queries=num_queries)
     validate.within_limit("sizes", num_queries, "num_queries is too large")
@@ -60,7 +60,7 @@ def shifts(
     """Pair a database with copies shifted by size * b / num_pairs for b = 1, ..., num_pairs.
 
     Args:
-        database: A number, or a vector of which all entries are shifted equally.
+        database: A number, or a vector whose entries are all shifted by the same amount.
         num_pairs: Number B of shifts.
         size: Size of the largest shift.
 
@@ -68,7 +68,7 @@ def shifts(
         B pairs.
 
     References:
-        Askin, Kutta, Dette (2022), section V: s = 0 against s' = b / 10.
+        Askin, Kutta, Dette (2022), section V, which compares s = 0 with s' = b / 10.
     """
     validate.positive_int(num_pairs=num_pairs)
     validate.positive(size=size)

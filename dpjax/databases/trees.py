@@ -13,7 +13,7 @@ Tree = TypeVar("Tree")
 
 
 def as_tree(database: Database) -> Database:
-    """Convert a list of numbers to an array, and every leaf of another structure to an array."""
+    """Convert a list of numbers to an array; in other structures, convert each leaf to an array."""
     if isinstance(database, dict):
         return {name: as_tree(part) for name, part in database.items()}
     if type(database) is list or type(database) is tuple:
@@ -23,17 +23,17 @@ def as_tree(database: Database) -> Database:
         return type(database)(parts) if parts else np.asarray(database)
     if jax.tree_util.all_leaves([database]):
         return np.asarray(database)
-    # A class that is registered as a pytree defines its own leaves.
+    # A class registered as a pytree defines its own leaves.
     return jax.tree.map(np.asarray, database)
 
 
 def nth(stacked: Tree, index: int | slice | np.ndarray | jax.Array) -> Tree:
-    """Return the database at an index of a stack, or the stack of databases at several indices."""
+    """Return the database at an index of a stack; for multiple indices, return a stack."""
     return jax.tree.map(lambda leaf: leaf[index], stacked)
 
 
 def rows(stacked: Database) -> np.ndarray | list[Database]:
-    """Return the databases of a stack as a sequence."""
+    """Return the databases in a stack as a sequence."""
     if isinstance(stacked, np.ndarray):
         return stacked
     return [nth(stacked, index) for index in range(length(stacked))]
@@ -47,8 +47,12 @@ def length(stacked: Database) -> int:
 def stack(trees: Sequence[Database], side: str) -> Database:
     """Stack pytrees of arrays along a new leading axis.
 
-    The argument `side` is the name of the pairs' side in error messages. ValueError is raised when
-    the databases differ in structure or shape, or hold no array.
+    Args:
+        trees: Databases to stack.
+        side: Name of the side of the pairs, for error messages.
+
+    Raises:
+        ValueError: If the databases differ in structure or shape, or if they hold no array.
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(

@@ -1,4 +1,4 @@
-"""Density estimators: truncated kernel estimates, direct or binned, and truncated frequencies."""
+"""Density estimators: kernel density estimates and relative frequencies, truncated at a floor."""
 
 from dpjax.densities._bandwidth import RULES as RULES
 from dpjax.densities._bandwidth import BandwidthRule as BandwidthRule

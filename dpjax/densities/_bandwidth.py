@@ -1,8 +1,8 @@
-"""Bandwidth rules, which set the kernel width from a pilot sample.
+"""Bandwidth rules, which choose the width of a kernel from a pilot sample.
 
-A rule reduces a pilot sample to a *spread*; the bandwidth for n samples is then
-spread * n^-exponent. One pilot sample sets the bandwidths for the search set and for the
-confirmation set, so neither bandwidth depends on the samples that are smoothed.
+A rule reduces a pilot sample to a single number, its *spread*. The bandwidth for n samples is
+spread * n^-exponent. The same pilot sample determines the bandwidths for the search set and the
+confirmation set, so neither bandwidth depends on the samples to be smoothed.
 """
 
 import math
@@ -20,27 +20,28 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import find_kernel
 
 _ROWS, _LANES = 16, 128
-"""Shape (rows, columns) of the blocks in which samples are counted.
+"""Shape (rows, columns) of the blocks into which samples are divided for counting.
 
-A sum of 16 zeros and ones fits in an int8, and 128 columns fill a processor's vector registers.
+The sum of a column of 16 zeros and ones fits in an int8, and a row of 128 entries fills a
+processor's vector registers.
 """
 
 
 @runtime_checkable
 class BandwidthRule(Protocol):
-    """A rule that sets the bandwidth of a density estimate."""
+    """A rule that chooses the bandwidth of a density estimate."""
 
     def spread(self, pilot: Array) -> Array:
-        """Return the spread, a scalar, of a pilot sample [m, d]."""
+        """Return the spread of a pilot sample [m, d], a scalar."""
         ...
 
     def exponent(self, dimension: int) -> float:
-        """Return the exponent of the sample size in the bandwidth."""
+        """Return the exponent e in the bandwidth spread * n^-e for n samples."""
         ...
 
 
 class _NormalRate:
-    """Base class of rules whose bandwidths shrink at the best rate for smooth densities."""
+    """Base class of rules whose bandwidths shrink at the optimal rate for smooth densities."""
 
     def exponent(self, dimension: int) -> float:
         """Return 1 / (d + 4)."""
@@ -56,10 +57,10 @@ def bandwidth_at(
         rule: Bandwidth rule, which defines the exponent.
         spread: Spread of a pilot sample, as returned by the rule, or an average of spreads; an
             array of any shape.
-        num_samples: Number of samples that are smoothed.
+        num_samples: Number of samples to be smoothed.
         dimension: Dimension d of the outputs.
-        extra: Number that is added to the exponent in order to undersmooth, called gamma in
-            condition (C4) of Askin, Kutta, Dette (2022).
+        extra: Number added to the exponent in order to undersmooth; gamma in condition (C4) of
+            Askin, Kutta, Dette (2022).
     """
     if isinstance(rule, Fixed):
         return spread
@@ -69,7 +70,7 @@ def bandwidth_at(
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Silverman(_NormalRate):
-    """Silverman's rule of thumb: 0.9 min(sd, IQR / 1.34) n^(-1/5) for d = 1, as R's nrd0.
+    """Silverman's rule of thumb: 0.9 min(sd, IQR / 1.34) n^(-1/5) for d = 1, like nrd0 in R.
 
     For dimension d > 1, the factor 0.9 becomes (4 / (d + 2))^(1/(d+4)), the exponent becomes
     -1/(d+4), and min(sd, IQR / 1.34) becomes its geometric mean over the axes.
@@ -90,8 +91,8 @@ class Silverman(_NormalRate):
 class Scott(_NormalRate):
     """Scott's rule: (4 / (d + 2))^(1/(d+4)) sd n^(-1/(d+4)), which is 1.06 sd n^(-1/5) for d = 1.
 
-    The standard deviation sd is capped at 2 IQR / 1.34, which limits the effect of outliers. The sd
-    of normal and Laplace data is well below the cap.
+    The standard deviation sd is capped at 2 IQR / 1.34 to limit the effect of outliers. For normal
+    and Laplace data, sd is well below the cap.
 
     References:
         Scott (1992), section 6.5.
@@ -136,10 +137,10 @@ class HoelderRate:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Fixed:
-    """A rule that always returns the same bandwidth.
+    """A rule with a fixed bandwidth.
 
     Attributes:
-        bandwidth: Bandwidth in units of the outputs.
+        bandwidth: Bandwidth, in units of the outputs.
     """
 
     bandwidth: float
@@ -161,12 +162,13 @@ class Fixed:
 class CrossValidated(_NormalRate):
     """A rule that maximizes the leave-one-out likelihood on a part of the pilot sample.
 
-    On `num_pilot` samples, the rule tries Silverman's bandwidth times 25 factors from 1/8 to 4. For
-    other sample sizes n, the rule scales the best bandwidth in proportion to n^(-1/(d+4)).
+    The rule tries 25 multiples of Silverman's bandwidth, with factors from 1/8 to 4, on `num_pilot`
+    samples. For other sample sizes n, the rule scales the best bandwidth in proportion to
+    n^(-1/(d+4)).
 
     Attributes:
-        num_pilot: Number of pilot samples from which the likelihood is computed.
-        kernel: Name of the kernel with which the densities in the likelihood are estimated.
+        num_pilot: Number of pilot samples used for the likelihood.
+        kernel: Name of the kernel used for the likelihood.
 
     References:
         Habbema, Hermans, van den Broek (1974); Duin (1976).
@@ -180,7 +182,7 @@ class CrossValidated(_NormalRate):
         find_kernel(self.kernel)
 
     def spread(self, pilot: Array) -> Array:
-        """Return num_pilot^(1/(d+4)) times the bandwidth of largest leave-one-out likelihood."""
+        """Return num_pilot^(1/(d+4)) times the bandwidth with the largest likelihood."""
         kernel = find_kernel(self.kernel)
         sample = pilot[: self.num_pilot]
         size, dimension = sample.shape
@@ -190,8 +192,8 @@ class CrossValidated(_NormalRate):
         def likelihood(bandwidth):
             sums = jnp.sum(kernel.profile(distance2 / bandwidth**2), axis=1) - 1
             density = kernel.norm(dimension) * sums / ((size - 1) * bandwidth**dimension)
-            # With a compact kernel, one isolated point has density 0, which would make the
-            # likelihood 0, so the density has a lower limit.
+            # With a compact kernel, the density at an isolated point is 0, and a single such point
+            # would make the likelihood 0. The density therefore has a lower limit.
             return jnp.mean(jnp.log(jnp.maximum(density, 1e-6 / start**dimension)))
 
         candidates = start * jnp.geomspace(1 / 8, 4, 25)
@@ -209,11 +211,11 @@ RULES = {
 
 
 def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
-    """Return a rule, given a rule, the name of a rule, or a fixed bandwidth.
+    """Convert a rule, the name of a rule, or a fixed bandwidth to a rule.
 
     Raises:
-        ValueError: When `bandwidth` is an unknown name, or a number that is not above 0.
-        TypeError: When `bandwidth` is not a rule, a name or a number.
+        ValueError: If `bandwidth` is an unknown name, or a number that is not above 0.
+        TypeError: If `bandwidth` is not a rule, a name or a number.
     """
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)
@@ -229,14 +231,15 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 # Jitted, so that calls outside `jit` compile the function only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
-    """Return min(sd, num_widths IQR / 1.34) of a pilot sample [m, d], a scale robust to outliers.
+    """Return an outlier-robust measure of the scale of a pilot sample [m, d].
 
-    For d > 1, the result is the geometric mean over the axes. If the IQR of an axis is 0 because of
-    ties, the sd of that axis is used. The quartiles are computed from counts, so the result cannot
-    be differentiated (TypeError).
+    For d = 1, the scale is min(sd, num_widths IQR / 1.34). For d > 1, the scale is the geometric
+    mean of min(sd, num_widths IQR / 1.34) over the axes. If the IQR of an axis is 0 because of
+    ties, the sd of that axis is used. The quartiles are computed from counts, so differentiation
+    raises TypeError.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
-    # The barriers prevent XLA from repeating the sums in every step that uses them.
+    # The barriers prevent XLA from computing the sums again in each bisection step.
     mean = jax.lax.optimization_barrier(jnp.mean(columns, axis=1))
     squares = jnp.sum((columns - mean[:, None]) ** 2, axis=1)
     deviation = jax.lax.optimization_barrier(
@@ -249,10 +252,11 @@ def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
 
 
 def _quartiles(columns: Array, mean: Array, deviation: Array) -> Array:
-    """Compute quartiles [2, d] of columns [d, m] by bisection, which is faster than XLA's CPU sort.
+    """Return the quartiles, [2, d], of the rows of `columns`, [d, m].
 
-    Quartiles lie within sqrt(3) standard deviations of the mean (Cantelli's inequality). The error
-    of a computed quartile is at most 1.75 * 2^-17 standard deviations.
+    Bisection is faster than XLA's sort on a CPU. Quartiles lie within sqrt(3) standard deviations
+    of the mean by Cantelli's inequality. The error of a computed quartile is at most 1.75 * 2^-17
+    standard deviations.
     """
     dimension, size = columns.shape
     needed = jnp.asarray([[math.ceil(size / 4)], [math.ceil(3 * size / 4)]], jnp.int32)

@@ -1,6 +1,6 @@
-"""Validation of the arguments of density estimates.
+"""Validation of arguments of density estimates.
 
-Shapes are always validated, but values are validated only if JAX does not trace the arguments.
+Shapes are always validated. Values are validated only if JAX does not trace them.
 """
 
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ def host_vectors(name: str, values: ArrayLike | Array) -> np.ndarray:
     """Convert finite numbers of shape [n] or [n, d] to float64 [n, d].
 
     Raises:
-        ValueError: When the shape is neither [n] nor [n, d], or when a value is not finite.
+        ValueError: If the shape is neither [n] nor [n, d], or if a value is not finite.
     """
     array = np.asarray(values)
     _check_shape(name, array)
@@ -31,13 +31,13 @@ def checked_arrays(
     """Validate samples and points, and convert them to JAX arrays without changing their shapes.
 
     Args:
-        samples: Samples [n] or [n, d], whose values are not validated if they are traced.
-        points: Points [p] or [p, d], whose values are not validated if they are traced.
-        bandwidth: Bandwidth, a scalar whose value is not validated if it is traced.
+        samples: Samples, [n] or [n, d].
+        points: Evaluation points, [p] or [p, d].
+        bandwidth: Bandwidth, a scalar.
 
     Raises:
-        TypeError: When the bandwidth is not a number.
-        ValueError: When shapes disagree, when an array is empty, or when values are not finite.
+        TypeError: If the bandwidth is not a number.
+        ValueError: If shapes disagree, if an array is empty, or if values are not finite.
     """
     if bandwidth is None:
         raise BadType("bandwidth must be a number > 0, but was None.")
@@ -45,14 +45,14 @@ def checked_arrays(
     if np.ndim(bandwidth) != 0:
         raise BadValue(
             f"bandwidth must be one number, but had the shape {np.shape(bandwidth)}: use "
-            "jax.vmap to try several."
+            "jax.vmap to try multiple bandwidths."
         )
     found = []
     for name, values in (("samples", samples), ("points", points)):
         if isinstance(values, Array) and validate.is_traced(values):
             _check_shape(name, values)
         else:
-            # Check on the host, because a check on the device would have to be compiled.
+            # The check runs on the host because a check on the device would have to be compiled.
             host = np.asarray(values)
             _check_shape(name, host)
             _check_finite(name, host)
@@ -62,7 +62,7 @@ def checked_arrays(
 
 
 def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> None:
-    """Raise ValueError if samples and points differ in dimension (1 for an array [n])."""
+    """Raise ValueError if samples and points differ in dimension; arrays [n] have dimension 1."""
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(
@@ -76,7 +76,7 @@ def check_num_nodes(
     """Raise ValueError if a lattice over the points is too coarse for the kernel and the bandwidth.
 
     Points have shape [p] or [p, 1]. If the points or the bandwidth are traced, nothing is checked.
-    The message of the error states a sufficient number of nodes.
+    The error message states a sufficient number of nodes.
     """
     if validate.is_traced(points) or validate.is_traced(bandwidth):
         return
@@ -84,10 +84,9 @@ def check_num_nodes(
     bandwidths += 2 * kernel.radius
     if num_nodes < kernel.min_nodes * bandwidths:
         raise BadValue(
-            f"num_nodes must give {kernel.min_nodes} nodes per bandwidth, but {num_nodes} gave "
-            f"{num_nodes / bandwidths:.2g}: use "
-            f"{np.ceil(kernel.min_nodes * bandwidths):.0f} or more, or the direct estimate, which "
-            "needs no nodes."
+            f"num_nodes must be at least {np.ceil(kernel.min_nodes * bandwidths):.0f}, for "
+            f"{kernel.min_nodes} nodes per bandwidth, but was {num_nodes} "
+            f"({num_nodes / bandwidths:.2g} per bandwidth); the direct estimate needs no nodes."
         )
 
 

@@ -1,4 +1,4 @@
-"""The direct kernel density estimate, which evaluates the kernel of every sample at every point.
+"""Direct kernel density estimate: the kernel of every sample is evaluated at every point.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1.
@@ -18,7 +18,7 @@ from dpjax.densities._kernels import Kernel
 
 
 def as_vectors(samples: Array) -> Array:
-    """Return samples with shape [block, d], even if d = 1."""
+    """Convert samples [block] to shape [block, 1]; return samples [block, d] unchanged."""
     return samples[:, None] if samples.ndim == 1 else samples
 
 
@@ -35,13 +35,15 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
         Values of the profile in [0, 1], [block].
     """
     # The last bits of the result must not depend on the layout of runs. XLA replaces a division by
-    # a product with the reciprocal in some layouts only, so the product is written here.
+    # a multiplication with the reciprocal in some layouts only, so the code uses a multiplication.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
 
 def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
-    """Return a reducer that sums the kernel's profile at every point, in fixed-point numbers.
+    """Return a reducer that sums values of the kernel's profile at every point.
+
+    The values are rounded to fixed-point numbers, so that the sums are exact.
 
     Args:
         points: Evaluation points, [points, d].
@@ -49,8 +51,8 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
         kernel: The kernel.
 
     Returns:
-        A reducer whose carry is a WideCount [points], in units of 1 / FIXED_POINT. The reducer
-        raises TypeError when it is differentiated.
+        A reducer whose carry is a `WideCount` of shape [points], in units of 1 / `FIXED_POINT`.
+        Differentiation of the reducer raises TypeError.
     """
     points, bandwidth = no_derivative(points), no_derivative(bandwidth)
 
@@ -63,7 +65,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
             (points[:, axis, None] - samples[None, :, axis]) / bandwidth
             for axis in range(points.shape[1])
         )
-        # Padding must not count, and may be NaN.
+        # Padding must not be counted. It may be NaN.
         values = jnp.where(valid[None, :], to_fixed_point(kernel.profile(distance2)), 0)
         return sums.add(jnp.sum(values, axis=1, dtype=jnp.int32))
 
@@ -73,17 +75,17 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
 def density_of_sums(
     sums: WideCount, bandwidth: Array, kernel: Kernel, num_samples: int, dimension: int
 ) -> Array:
-    """Convert the sums of the reducer of `kernel_sums` to density estimates.
+    """Convert sums of kernel values to density estimates.
 
     Args:
-        sums: Final carry of the reducer of `kernel_sums`.
-        bandwidth: Bandwidth that was used for the sums, a scalar.
-        kernel: Kernel that was used for the sums.
+        sums: Final carry of the reducer that `kernel_sums` returns.
+        bandwidth: Bandwidth used for the sums, a scalar.
+        kernel: Kernel used for the sums.
         num_samples: Number of streamed samples.
         dimension: Dimension d of the samples.
 
     Returns:
-        Densities [points].
+        Densities, [points].
     """
     scale = kernel.norm(dimension) / (num_samples * bandwidth**dimension)
     return sums.as_float() * (scale / FIXED_POINT)

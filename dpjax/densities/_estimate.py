@@ -1,4 +1,4 @@
-"""Functions that estimate the density of given samples, for use without an audit."""
+"""Density estimates for given samples, for use outside an audit."""
 
 import jax
 import jax.numpy as jnp
@@ -32,37 +32,40 @@ def truncated_kde(
     method: str = "direct",
     num_nodes: int = 2**15,
 ) -> Array:
-    """Estimate the density at given points by kernels, truncated below at the floor (TKDE).
+    """Compute a kernel density estimate at given points, truncated below at a floor (TKDE).
 
-    The error is absolute, not relative, even in float64. With the direct method, each kernel value
-    is rounded to a multiple of 2^-17. A density is within 2^-18 c_d / h^d of the exact sum, where h
-    is the bandwidth and c_d / h^d is the height of one kernel (0.4 / h for the Gaussian and d = 1).
-    If many samples at different distances contribute, the error is far smaller. With the binned
-    method, each sample moves by up to half a bin, which is at most 1/16 of the distance between
-    nodes, and the lattice causes the further errors that `binned_density` describes. A density that
-    is not far above the errors of its method is noise, and may be 0. The floor should be above the
-    errors of the densities, and densities that equal the floor should be disregarded.
+    The numerical error is absolute, not relative, even in float64.
+
+    - With the direct method, each kernel value is rounded to a multiple of 2^-17. A density is
+      within 2^-18 c_d / h^d of the exact sum, where h is the bandwidth and c_d / h^d is the height
+      of a single kernel (0.4 / h for the Gaussian kernel and d = 1). If many samples at different
+      distances contribute, the error is far smaller.
+    - With the binned method, each sample moves by up to half a bin, which is at most 1/16 of the
+      distance between nodes. `binned_density` describes further errors due to the lattice.
+
+    A density that is not far above the numerical error is noise, and may be 0. The floor should be
+    above the numerical error, and densities equal to the floor should be disregarded.
 
     Args:
-        samples: Real numbers of shape [n] or [n, d].
-        points: Evaluation points, real numbers of shape [p] or [p, d].
+        samples: Samples, real numbers [n] or [n, d].
+        points: Evaluation points, real numbers [p] or [p, d].
         bandwidth: A rule; the name of a rule ("silverman", "scott", "hoelder" or
             "cross-validated"); or a number in units of the samples.
-        floor: Lower limit tau >= 0 of the densities.
+        floor: Lower limit tau >= 0 for the densities.
         kernel: Name of the kernel: "gaussian", "laplace", "epanechnikov" or "biweight".
-        method: "direct" computes n p kernel values. "binned", which is only for d = 1, counts
-            samples in bins, smooths the counts by one FFT, and interpolates between nodes.
-        num_nodes: Number of lattice nodes of the binned method. Kernels with an edge or a kink need
-            more nodes than the Gaussian, because their error decreases only as 1 / num_nodes where
-            samples are sparse.
+        method: "direct" computes n p kernel values. "binned", which requires d = 1, counts samples
+            in bins, smooths the counts by an FFT, and interpolates between lattice nodes.
+        num_nodes: Number of lattice nodes for the binned method. Kernels with an edge or a kink
+            need more nodes than the Gaussian kernel because their error, where samples are sparse,
+            decreases only in proportion to 1 / num_nodes.
 
     Returns:
-        Densities of shape [p].
+        Densities, [p].
 
     Raises:
-        ValueError: When shapes disagree, when a value is not finite, or when there are fewer than
-            two samples; when samples are constant on an axis and `bandwidth` is a rule; when d > 1
-            and the method is "binned"; or when the lattice is too coarse for the bandwidth.
+        ValueError: If shapes disagree, if a value is not finite, or if there are fewer than two
+            samples; if samples are constant on an axis and `bandwidth` is a rule; if d > 1 and the
+            method is "binned"; or if the lattice is too coarse for the bandwidth.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -76,14 +79,14 @@ def truncated_kde(
     num_samples, dimension = samples.shape
     if num_samples < 2:
         raise BadValue(f"samples must hold at least two values, but held {num_samples}.")
-    # Subtract the median before the cast to float32, so that the cast loses fewer digits.
+    # The median is subtracted before the cast to float32, so that the cast loses fewer digits.
     origin = np.median(samples, axis=0)
     samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
     rule = as_rule(bandwidth)
     if not isinstance(rule, Fixed) and np.any(np.ptp(samples, axis=0) == 0):
         raise BadValue(
-            "samples must vary on every axis for a bandwidth to be found, but were constant on one:"
-            " give bandwidth as a number."
+            "samples must vary on every axis for a bandwidth rule, but were constant on an axis: "
+            "pass a number as bandwidth."
         )
     width = bandwidth_at(rule, rule.spread(samples), num_samples, dimension)
     if method == "direct":
@@ -100,20 +103,20 @@ def truncated_kde(
 def truncated_frequencies(
     samples: ArrayLike | Array, num_categories: int, *, floor: float = 0.0
 ) -> Array:
-    """Compute relative frequencies of 0, ..., num_categories - 1, truncated at the floor (TDDE).
+    """Compute relative frequencies of 0, ..., num_categories - 1, truncated at a floor (TDDE).
 
     Args:
-        samples: Integers of shape [n]. A frequency is a count divided by n, and n includes samples
-            outside the categories.
+        samples: Samples, integers [n]. Samples outside the categories are allowed; a frequency is a
+            count divided by the total number of samples, including samples outside the categories.
         num_categories: Number of categories.
-        floor: Lower limit tau >= 0 of the frequencies.
+        floor: Lower limit tau >= 0 for the frequencies.
 
     Returns:
-        Frequencies of shape [num_categories].
+        Frequencies, [num_categories].
 
     Raises:
-        ValueError: When `samples` is empty or not a vector.
-        TypeError: When the samples are not integers.
+        ValueError: If `samples` is empty or not a vector.
+        TypeError: If the samples are not integers.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.
@@ -126,7 +129,7 @@ def truncated_frequencies(
     if samples.ndim != 1 or len(samples) == 0:
         raise BadValue(f"samples must be a vector and not empty, but had shape {samples.shape}.")
     reducer = category_counts(num_categories)
-    # Map the samples to categories before the cast to int32, which would turn 2^32 into 0.
+    # Samples are mapped to categories before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
     counts = _reduce(jnp.asarray(category.astype(np.int32)), reducer).as_float()[:-1]
     return jnp.maximum(counts / len(samples), floor)
@@ -135,28 +138,28 @@ def truncated_frequencies(
 def direct_density(
     samples: Array, points: Array, bandwidth: Array, *, kernel: str = "gaussian"
 ) -> Array:
-    """Compute the direct kernel density estimate, inside or outside of `jit` and `vmap`.
+    """Compute a direct kernel density estimate; works inside and outside `jit` and `vmap`.
 
-    Kernel values are rounded to multiples of 2^-17 and summed as integers. The error of a density
-    is absolute, not relative, even in float64: at most 2^-18 c_d / h^d, where h is the bandwidth
-    and c_d / h^d is the height of one kernel. Densities should be truncated at a floor far above
-    the error. Because kernel values are rounded, the estimate has no derivative with respect to any
-    argument.
+    Kernel values are rounded to multiples of 2^-17 and summed as integers. The numerical error of a
+    density is absolute, not relative, even in float64. The error is at most 2^-18 c_d / h^d, where
+    h is the bandwidth and c_d / h^d is the height of a single kernel. Densities should be truncated
+    at a floor far above the numerical error. Because kernel values are rounded, the estimate has no
+    derivative with respect to any argument.
 
     Args:
-        samples: Samples, floats [n] or [n, d].
-        points: Points, floats [p] or [p, d].
-        bandwidth: Scalar above 0.
+        samples: Samples, float [n] or [n, d].
+        points: Evaluation points, float [p] or [p, d].
+        bandwidth: Bandwidth, a scalar above 0.
         kernel: Name of the kernel.
 
     Returns:
-        Densities [p].
+        Densities, [p].
 
     Raises:
-        TypeError: When the estimate is differentiated, or when the bandwidth is not a number.
-        ValueError: When shapes disagree, when an argument is empty or not finite, or when the
-            bandwidth is not above 0. Traced values are not validated: a sample that is NaN or
-            infinite adds nothing to the sum but is included in n, which lowers all densities.
+        TypeError: If the estimate is differentiated, or if the bandwidth is not a number.
+        ValueError: If shapes disagree, if an argument is empty or not finite, or if the bandwidth
+            is not above 0. Traced values are not validated. A sample that is NaN or infinite adds
+            nothing to the sum but is included in n, which lowers all densities.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.
@@ -175,38 +178,42 @@ def binned_density(
     kernel: str = "gaussian",
     num_nodes: int = 2**11,
 ) -> Array:
-    """Compute the binned kernel density estimate, inside or outside of `jit` and `vmap`.
+    """Compute a binned kernel density estimate; works inside and outside `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, even if there are few nodes: the cost of the FFT
-    grows with the number of nodes, while additional bins cost almost nothing.
+    Samples are counted in at least 2^16 bins, even if there are few lattice nodes, because
+    additional bins cost almost nothing, whereas the cost of the FFT grows with the number of nodes.
 
-    The error of a density is absolute, not relative, even in float64, and has three parts. Binning
-    moves each sample by up to b / 2, where b is the width of a bin. For the Gaussian kernel with
-    bandwidth h, the moves change a density by up to 0.3 b / h times the height 0.4 / h of one
-    kernel, and by far less if there are many samples. The division of counts between nodes changes
-    the kernel of a single sample by up to (spacing / h)^2 / 40 times the kernel's height. The FFT
-    in float32 adds an error of up to about 2^-23 of the largest density, even where there is no
-    sample. Densities should be truncated at a floor far above the sum of the three errors. The
-    estimate has no derivative with respect to any argument, because it is computed from counts.
+    The error of a density is absolute, not relative, even in float64, and has three parts:
+
+    - Binning moves each sample by up to half the width b of a bin. For the Gaussian kernel with
+      bandwidth h, binning changes a density by up to 0.3 b / h times 0.4 / h, the height of a
+      single kernel, and by far less if there are many samples.
+    - Splitting counts between nodes changes the kernel of a single sample by up to
+      (spacing / h)^2 / 40 times its height.
+    - The FFT in float32 adds an error of up to about 2^-23 times the largest density, even in
+      places without samples.
+
+    Densities should be truncated at a floor far above the sum of the three errors. The estimate has
+    no derivative with respect to any argument because it is computed from counts.
 
     Args:
-        samples: Samples, floats [n] or [n, 1].
-        points: Points, floats [p] or [p, 1]; the lattice spans all points and the kernel's reach
-            around them.
+        samples: Samples, float [n] or [n, 1].
+        points: Evaluation points, float [p] or [p, 1]; the lattice covers all points, and extends
+            beyond them by the kernel's reach.
         bandwidth: Bandwidth, a scalar above 0 and at least `Kernel.min_nodes` times the distance
             between nodes.
         kernel: Name of the kernel.
         num_nodes: Number of lattice nodes.
 
     Returns:
-        Densities [p] >= 0, by cubic interpolation between nodes.
+        Densities >= 0, [p], by cubic interpolation between nodes.
 
     Raises:
-        TypeError: When the estimate is differentiated, or when the bandwidth is not a number.
-        ValueError: When an argument is not one-dimensional, is empty or is not finite, when the
-            bandwidth is not above 0, or when the nodes are too few for the bandwidth. Traced values
-            are not validated: a sample that is NaN or infinite is not counted but is included in n,
-            which lowers all densities, and a lattice that is too coarse smooths densities too much.
+        TypeError: If the estimate is differentiated, or if the bandwidth is not a number.
+        ValueError: If an argument is not one-dimensional, is empty or is not finite, if the
+            bandwidth is not above 0, or if there are too few nodes for the bandwidth. Traced values
+            are not validated. A sample that is NaN or infinite is not counted but is included in n,
+            which lowers all densities. A lattice that is too coarse smooths densities too much.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.

@@ -1,7 +1,7 @@
-"""Kernels of the density estimators: spherically symmetric, compact or with exponential tails.
+"""Spherically symmetric kernels for density estimates.
 
 In the notation of this module, K(u) = c_d k(|u|), where the profile k decreases from k(0) = 1, and
-c_d is such that K integrates to 1 over R^d.
+the constant c_d makes K integrate to 1 over R^d.
 
 References:
     Askin, Kutta, Dette (2022), conditions (K1) and (K2).
@@ -25,13 +25,13 @@ class Kernel:
         name: Name of the kernel.
         profile: Function that maps r^2 to k(r) in [0, 1], elementwise.
         radius: Distance beyond which the profile k is 0 or below 2e-8.
-        moment: Function that maps (d, p) to the integral of k^p over R^d, for p = 1 and 2.
-        min_nodes: Number of lattice nodes per bandwidth with which the binned estimate is within
-            about 1e-3 of the direct estimate. A smooth kernel needs few nodes; a kernel with a kink
-            or an edge needs many.
+        moment: Function that maps (d, p) to the integral of k^p over R^d, for p = 1 and p = 2.
+        min_nodes: Minimum number of lattice nodes per bandwidth. With this number of nodes, the
+            binned estimate is within about 1e-3 of the direct estimate. Smooth kernels need few
+            nodes; kernels with a kink or an edge need many.
         spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
-            elementwise. If the transform does not vanish beyond the highest frequency of a lattice,
-            `spectrum` is None, and the profile at the nodes is transformed numerically.
+            elementwise, or None if the transform does not vanish beyond the highest frequency of a
+            lattice. If `spectrum` is None, the profile at the nodes is transformed numerically.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Kernel:
     spectrum: Callable[[Array], Array] | None = None
 
     def norm(self, dimension: int) -> float:
-        """Return the kernel's value at distance 0, c_d."""
+        """Return c_d, the value of the kernel at distance 0."""
         return 1 / self.moment(dimension, 1)
 
     def roughness(self, dimension: int) -> float:
-        """Return the integral of K^2 over R^d; (4 pi)^(-d/2) for the Gaussian."""
+        """Return the integral of K^2 over R^d, which is (4 pi)^(-d/2) for the Gaussian kernel."""
         return self.moment(dimension, 2) / self.moment(dimension, 1) ** 2
 
 
@@ -55,7 +55,7 @@ def _ball(d: int) -> float:
 
 
 def _polynomial_moment(power: int) -> Callable[[int, int], float]:
-    """Return the integral of (1 - r^2)^(power p) over the unit ball, by the Beta function."""
+    """Return the `Kernel.moment` function for the profile (1 - r^2)^power on the unit ball."""
 
     def moment(d: int, p: int) -> float:
         q = power * p
@@ -90,6 +90,6 @@ KERNELS: dict[str, Kernel] = {
 
 
 def find_kernel(name: str) -> Kernel:
-    """Return the kernel of a name; for an unknown name, raise ValueError with the nearest name."""
+    """Return the kernel with the given name; raise ValueError if the name is unknown."""
     validate.one_of(KERNELS, kernel=name)
     return KERNELS[name]

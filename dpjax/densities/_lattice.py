@@ -1,14 +1,14 @@
-"""The binned kernel density estimate, which counts samples on a lattice and smooths by FFT.
+"""Binned kernel density estimate: count samples on a lattice, and smooth the counts by an FFT.
 
-Samples are counted in bins that are much finer than the lattice: each draw adds 1 to one bin. Each
-bin's count is split linearly between the two nearest nodes, and the weights of the nodes are
-convolved with the kernel. The split amounts to an additional smoothing by a triangle whose
-half-width is the node spacing. If the spectrum of the kernel has a closed form, this spectrum is
-divided by the spectrum of the triangle, which undoes the additional smoothing, so that few nodes
-per bandwidth are enough. The error of the estimate at the nodes is aliasing, whose relative size is
-(spacing / bandwidth)^2 / 40 for one sample and far smaller for many samples. For kernels without a
-closed form, the error is of first order in spacing / bandwidth wherever the kernel of a sample has
-a kink or an edge. The estimate is rejected if the bandwidth spans fewer nodes than the kernel needs
+Samples are counted in bins that are much finer than the lattice. Each bin's count is split linearly
+between the two nearest nodes, and the weights of the nodes are convolved with the kernel. The split
+has the same effect as additional smoothing with a triangular kernel whose half-width is the node
+spacing. If the spectrum of the kernel has a closed form, this spectrum is divided by the spectrum
+of the triangular kernel. The division undoes the additional smoothing, so that few nodes per
+bandwidth are enough. The remaining error at the nodes is aliasing, with a relative size of (spacing
+/ bandwidth)^2 / 40 for a single sample, and far less for many samples. For kernels without a closed
+form, the error is of first order in spacing / bandwidth wherever a sample's kernel has a kink or an
+edge. The estimate is rejected if there are fewer nodes per bandwidth than the kernel needs
 (`Kernel.min_nodes`).
 
 References:
@@ -30,22 +30,22 @@ from dpjax.densities._derivatives import no_derivative
 from dpjax.densities._kernels import Kernel
 
 _FINE = 16
-"""Default number of bins per lattice node, when samples are counted."""
+"""Default number of bins per lattice node."""
 
 MAX_NODES = 2**18
 """Maximum number of lattice nodes."""
 
 
 def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
-    """Double the number of nodes of a lattice until the kernel can be evaluated accurately.
+    """Double the number of lattice nodes until there are enough nodes for the kernel.
 
     Args:
-        num_nodes: Number of nodes of a lattice that is too coarse.
-        nodes_per_bandwidth: Number of nodes per bandwidth of the coarse lattice, above 0.
+        num_nodes: Number of nodes in a lattice that is too coarse.
+        nodes_per_bandwidth: Number of nodes per bandwidth in the coarse lattice, above 0.
         kernel: The kernel.
 
     Returns:
-        The first number of nodes that suffices, or a number above MAX_NODES if MAX_NODES nodes are
+        The first sufficient number of nodes, or a number above `MAX_NODES` if `MAX_NODES` nodes are
         too few.
     """
     wanted = 2 * num_nodes
@@ -55,7 +55,7 @@ def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
 
 
 class Lattice(NamedTuple):
-    """Equally spaced nodes that cover an interval and the kernel's reach on both sides.
+    """Equally spaced nodes that cover an interval extended on both sides by the kernel's reach.
 
     Attributes:
         start: Position of node 0, a scalar.
@@ -67,17 +67,22 @@ class Lattice(NamedTuple):
 
     @classmethod
     def covering(cls, low: Array, high: Array, reach: Array, num_nodes: int) -> "Lattice":
-        """Return the lattice for densities on [low, high], extended by `reach` at both ends."""
+        """Return the lattice for densities on [low, high], extended by `reach` on both sides."""
         return cls(low - reach, (high - low + 2 * reach) / num_nodes)
 
     def nodes(self, num_nodes: int) -> Array:
-        """Return the positions [num_nodes] of the nodes."""
+        """Return the positions of the nodes, [num_nodes]."""
         return self.start + self.spacing * jnp.arange(num_nodes)
 
     def interpolate(self, values: Array, points: Array) -> Array:
-        """Interpolate values [nodes] at the given points [points], by cubics through four nodes.
+        """Interpolate between nodes by cubics through four adjacent nodes.
 
-        The points must lie between the second and the second-to-last node.
+        Args:
+            values: Values at the nodes, [nodes].
+            points: Points between the second and the second-to-last node, [points].
+
+        Returns:
+            Interpolated values, [points].
         """
         place = (points - self.start) / self.spacing
         left = place.astype(jnp.int32)
@@ -92,13 +97,13 @@ class Lattice(NamedTuple):
 def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reducer:
     """Return a reducer that counts real samples in the fine bins of a lattice.
 
-    The carry is int32 of shape [num_nodes * fine + 1]. The last entry of the carry counts samples
-    outside the lattice and the padding of the last block, and should be ignored. The reducer raises
-    TypeError when it is differentiated.
+    The carry is int32 [num_nodes * fine + 1]. The carry's last entry counts samples outside the
+    lattice and the padding of the last block, and should be ignored. Differentiation of the reducer
+    raises TypeError.
 
     Args:
         lattice: The lattice.
-        num_nodes: Number of nodes of the lattice.
+        num_nodes: Number of nodes in the lattice.
         fine: Number of bins per node.
     """
     num_bins = num_nodes * fine
@@ -110,8 +115,8 @@ def lattice_counts(lattice: Lattice, num_nodes: int, fine: int = _FINE) -> Reduc
     def update(counts: Array, samples: Array, valid: Array) -> Array:
         place = (no_derivative(samples) - start) * (fine / spacing)
         inside = valid & (place >= 0) & (place < num_bins)
-        # A cast from float to uint32 does not vectorize, so cast to int32 first. For unsigned
-        # indices, JAX omits the check for negative indices.
+        # A cast from float to uint32 is not vectorized, so the cast goes through int32. For
+        # unsigned indices, JAX omits the check for negative indices.
         bins = jnp.where(inside, place, num_bins).astype(jnp.int32).astype(jnp.uint32)
         return counts.at[bins].add(1, mode="promise_in_bounds")
 
@@ -126,16 +131,16 @@ def smooth_counts(
     num_samples: int,
     fine: int,
 ) -> Array:
-    """Return the density estimate at the nodes of a lattice, from counts in bins.
+    """Convert counts in bins to a density estimate at the nodes of a lattice.
 
     The convolution is circular, so the estimate is correct only at nodes whose distance from both
     ends is at least the kernel's reach. On a lattice made by `Lattice.covering`, the estimate is
     correct at all nodes in [low, high].
 
     Args:
-        counts: Integers [bins + 1], the carry of `lattice_counts`.
+        counts: Final carry of the reducer from `lattice_counts`, integers [bins + 1].
         lattice: Lattice on which the samples were counted.
-        bandwidth: Scalar.
+        bandwidth: Bandwidth, a scalar.
         kernel: The kernel.
         num_samples: Number of streamed samples, including samples outside the lattice.
         fine: Number of bins per lattice node.
@@ -157,15 +162,23 @@ def smooth_both(
     num_samples: int,
     fine: int = _FINE,
 ) -> Array:
-    """Apply `smooth_counts` to two samples, each with its own bandwidth, by one complex transform.
+    """Apply `smooth_counts` to two samples with different bandwidths, using a single complex FFT.
 
     Let w and v be the node weights of the two samples, and let Z be the spectrum of z = w + iv. The
     spectra of w and v are (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If the kernels have the
     transforms T and U, the smoothed z has the spectrum Z(k) (T + U) / 2 + Z*(-k) (T - U) / 2. The
     two densities are the real and imaginary parts of the smoothed z.
 
-    Arguments and result are those of `smooth_counts`, with a first axis for the two samples: counts
-    [2, bins + 1], bandwidths [2], densities [2, nodes].
+    Args:
+        counts: Final carries of the reducers from `lattice_counts`, integers [2, bins + 1].
+        lattice: Lattice on which both samples were counted.
+        bandwidths: Bandwidth for each sample, [2].
+        kernel: The kernel.
+        num_samples: Number of streamed samples on each side, including those outside the lattice.
+        fine: Number of bins per lattice node.
+
+    Returns:
+        Densities >= 0 at the nodes, [2, nodes].
     """
     weights = [_weights(side, fine, num_samples) for side in counts]
     num_nodes = weights[0].shape[0]
@@ -183,9 +196,10 @@ def smooth_both(
 
 
 def _weights(counts: Array, fine: int, num_samples: int) -> Array:
-    """Return the weights of the nodes, [nodes], by a split of each bin between two nodes."""
-    # Sums of integers are exact and, on CPU, faster than products of floats (four times faster for
-    # rows of 4). Floats are used only if there are so many samples that the sums could overflow.
+    """Return the weights of the nodes, [nodes]; each bin's count is split between two nodes."""
+    # Sums of integers are exact and, on a CPU, faster than products of floats (four times faster
+    # for 4 bins per node). Floats are used only if there are so many samples that integer sums
+    # could overflow.
     exact = 2 * fine * num_samples < 2**31
     kind = jnp.int32 if exact else jnp.result_type(float)
     bins = counts[:-1].reshape(-1, fine).astype(kind)
@@ -198,8 +212,8 @@ def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int)
     """Return the discrete Fourier transform of the kernel on the lattice, [num_nodes // 2 + 1].
 
     The kernel K(x / h) / h is continued periodically. The last bits of the result must not depend
-    on the layout of the runs. XLA replaces a division by a product with the reciprocal in some
-    layouts only, so all divisions are written as such products.
+    on the layout of runs. XLA replaces a division by a multiplication with the reciprocal in some
+    layouts only, so the code contains such multiplications instead of divisions.
     """
     if kernel.spectrum is not None:
         # The closed form saves one FFT.

@@ -1,4 +1,4 @@
-"""Empirical privacy of queries on real data: panels, queries, densities, risks and noise."""
+"""Empirical privacy of queries on real data, and calibration of noise for such queries."""
 
 from dpjax.empirical._adversary import Adversary as Adversary
 from dpjax.empirical._bandwidth import VariableBandwidth as VariableBandwidth

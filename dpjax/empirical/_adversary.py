@@ -1,4 +1,4 @@
-"""Background knowledge of an adversary, represented by buckets of databases."""
+"""Background knowledge of an adversary, represented as a division of the databases into buckets."""
 
 from dataclasses import dataclass, replace
 
@@ -12,14 +12,14 @@ from dpjax.empirical._samples import JaxQuery, sample_query
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """An adversary who has some knowledge about the database that is queried.
+    """An adversary who has background knowledge about the queried database.
 
     Attributes:
         knows: What the adversary knows about each database: a query, or an array with one value or
             label per database.
-        num_buckets: Number of buckets. If `knows` gives numbers with more than `num_buckets`
-            distinct values, the databases are sorted by value and cut into `num_buckets` buckets of
-            equal size. Otherwise, the databases that share a value or label form a bucket.
+        num_buckets: Maximum number of buckets for numeric knowledge. If there are more distinct
+            numbers than buckets, the databases are sorted by number and cut into `num_buckets`
+            buckets of equal size. Otherwise, each distinct number or label has its own bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
@@ -32,14 +32,14 @@ class Adversary:
         validate.positive_int(num_buckets=self.num_buckets)
 
     def buckets(self, panel: Panel, key: int) -> list[tuple[str, np.ndarray]]:
-        """Return the label and the databases of every bucket of the adversary's knowledge.
+        """Divide the databases into buckets, and return each bucket's label and database indices.
 
         Args:
             panel: The databases.
-            key: Seed of a random query.
+            key: Seed for a random query.
 
         Raises:
-            ValueError: When `knows` does not give exactly one value per database, or when a bucket
+            ValueError: If `knows` does not provide exactly one value per database, or if a bucket
                 holds fewer than 2 databases.
         """
         knows = self.knows
@@ -63,14 +63,14 @@ class Adversary:
             if len(members) < 2:
                 raise BadValue(
                     "num_buckets must leave at least 2 databases in every bucket, but was "
-                    f"{self.num_buckets!r}, and the bucket '{label}' holds {len(members)}."
+                    f"{self.num_buckets!r}, and the bucket '{label}' holds only {len(members)}."
                 )
         return parts
 
 
 def _answers(query: object, panel: Panel, key: int) -> np.ndarray:
-    # Only the answers on complete databases are needed, so all individuals are merged into one. A
-    # JAX query is an exception, because its values are arranged by individual.
+    # Only the answers on complete databases are needed, so all individuals are merged into one
+    # individual. JAX queries are an exception because their input is arranged by individual.
     if not isinstance(query, JaxQuery):
         everybody = np.zeros_like(panel.individual)
         panel = replace(panel, individuals=("everybody",), individual=everybody)

@@ -1,7 +1,7 @@
-"""Bandwidths for the densities of query results, chosen by out-of-sample likelihood.
+"""Bandwidths for densities of query results, chosen by out-of-sample likelihood.
 
-The results of each database are scored by a density that is fitted to the results of all other
-databases. All draws of a database are left out together, because they depend on each other.
+The results from each database are scored under a density fitted to the results from all other
+databases. All results from one database are left out together because they depend on each other.
 """
 
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ _MAX_PAIRS_SAMPLES = 2000
 """Maximum number of samples for which all pairwise distances are computed."""
 
 _TIED = (
-    "A rule of thumb chose the bandwidth, because some query results are equal, and the "
-    "likelihood then has no maximum."
+    "Some query results are equal, so the likelihood has no maximum; a rule of thumb chose the "
+    "bandwidth instead."
 )
 
 
 @dataclass(frozen=True)
 class VariableBandwidth:
-    """A rule that sets bandwidths in proportion to the distance to the k-th nearest sample.
+    """A rule that sets bandwidths in proportion to the distance to the k-th nearest point.
 
     Attributes:
-        factor: Ratio of the bandwidth to the distance of the k-th nearest sample. If `factor` is
-            None, `Density.fit` chooses the likeliest factor.
-        neighbor: The number k. If `neighbor` is None, k is sqrt(n), rounded, for a sample of n.
+        factor: Ratio of the bandwidth to the distance to the k-th nearest point, or None to let
+            `Density.fit` choose the factor with the largest likelihood.
+        neighbor: The number k, or None to round sqrt(n) for a sample of size n.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -43,10 +43,14 @@ class VariableBandwidth:
             validate.positive_int(neighbor=self.neighbor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """Return the bandwidths [n] at the points of a sample; a `factor` of None counts as 1."""
+        """Return the bandwidth at each point of a sample, [n].
+
+        A `factor` of None counts as 1. A bandwidth is never smaller than `factor` times a tenth of
+        the median positive distance to the k-th nearest point.
+        """
         distances = nearest_distances(sample, self.neighbor)
-        # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. A tenth of
-        # the median distance is still narrow, but not 0.
+        # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. The lower
+        # limit is narrow but positive.
         positive = distances[distances > 0]
         floor = 0.1 * np.median(positive) if len(positive) else 1.0
         return (self.factor or 1.0) * np.maximum(distances, floor)
@@ -57,16 +61,16 @@ class VariableBandwidth:
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
-    """Return the distance [n] from each point of a sample to its k-th nearest other point.
+    """Return the distance from each point of a sample to its k-th nearest other point, [n].
 
-    The argument `neighbor` is the number k. If `neighbor` is None, k is sqrt(n), rounded.
+    The argument `neighbor` is the number k, or None to round sqrt(n).
     """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
     ordered = np.sort(sample)
     padded = np.concatenate([np.full(k, -np.inf), ordered, np.full(k, np.inf)])
-    # In sorted order, a point and its k nearest neighbors are adjacent, so it is enough to try
-    # every window of k + 1 adjacent points that contains the point.
+    # In sorted order, a point and its k nearest neighbors form a window of k + 1 adjacent points,
+    # so it is enough to try every such window that contains the point.
     windows = [
         np.maximum(ordered - padded[s : s + n], padded[s + k : s + k + n] - ordered)
         for s in range(k + 1)
@@ -80,7 +84,7 @@ def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
     """Return a bandwidth for each column, [d], by Scott's or Silverman's rule.
 
     References:
-        Scott (1992); Silverman (1986); as in `scipy.stats.gaussian_kde`.
+        Scott (1992); Silverman (1986). The formulas agree with `scipy.stats.gaussian_kde`.
     """
     n, d = samples.shape
     factor = (4 / (d + 2)) ** (1 / (d + 4)) if rule == "silverman" else 1.0
@@ -92,7 +96,9 @@ def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
 def log_likelihood(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> float:
-    """Return the mean log density of the samples, each under the kernels of all other groups.
+    """Return the mean out-of-sample log density of the samples.
+
+    The density at a sample is estimated from the samples of all other groups.
 
     Args:
         samples: Samples, [n, d]. If there are more than 2000 samples, only some of the groups are
@@ -102,8 +108,8 @@ def log_likelihood(
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log density. The mean is minus infinity if all kernels of the other groups are 0 at
-        some sample, and NaN if there is only one group.
+        The mean log density. It is minus infinity if the density is 0 at some sample, and NaN if
+        there is only one group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]
@@ -122,13 +128,14 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Find the factor of the bandwidths `widths` that has the largest likelihood.
+    """Find the common factor of all bandwidths that maximizes the out-of-sample likelihood.
 
-    The function returns the factor, its log-likelihood, and notes. If results are tied, the
-    likelihood grows without bound as the factor shrinks; in this case, the function returns the
-    factor 1 and a note.
+    The function returns the factor, the mean log density that it achieves, and notes for a report.
+    If results are tied, the likelihood grows without bound as the factor shrinks; in this case, the
+    function returns the factor 1 and a note.
     """
-    # Imported here because it takes longer to import than the rest of the library.
+    # scipy.optimize is imported only here because importing it takes longer than importing the rest
+    # of dpjax.
     from scipy.optimize import minimize_scalar
 
     def loss(log_factor: float) -> float:
@@ -145,7 +152,7 @@ def likeliest_factor(
 
 
 def _subsample(groups: np.ndarray) -> np.ndarray:
-    """Return indices of about `_MAX_PAIRS_SAMPLES` samples, from evenly spaced groups."""
+    """Return the indices of about `_MAX_PAIRS_SAMPLES` samples from evenly spaced groups."""
     if len(groups) <= _MAX_PAIRS_SAMPLES:
         return np.arange(len(groups))
     names, sizes = np.unique(groups, return_counts=True)

@@ -1,4 +1,4 @@
-"""Calibration of noise: the scale, the distribution and the achieved privacy level."""
+"""Calibration of noise for a query: noise scale, noise distribution, achieved privacy level."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,29 +38,32 @@ _FEW_DRAWS = 100_000
 
 @dataclass(frozen=True, repr=False)
 class NoiseCalibration(Calibrated, Shown):
-    """Calibrated noise for a query, with the quantities from which its scale was computed.
+    """Calibrated noise for a query, together with the quantities that determined its scale.
 
     Attributes:
         query: Description of the query.
         epsilon: The requested privacy level.
-        noise: Noise that is added to a result.
+        noise: Noise to add to a result.
         scale: Scale lambda of the noise, in the unit of the query.
         rule: Rule that determines the scale lambda: 'wasserstein', 'hausdorff' or 'smallest'.
         wasserstein_infinity: W_inf, the largest infinity-Wasserstein distance between the results
             with and without an individual, over all individuals, in the unit of the query.
         hausdorff: Largest Hausdorff distance between the results with and without an individual,
-            over all individuals. The paper uses the Hausdorff distance instead of W_inf.
-        hausdorff_log_ratio: Log ratio that would be achieved by Laplace noise of scale hausdorff /
-            epsilon, as in the paper.
-        achieved_log_ratio: Log ratio that `noise` achieves: the largest |log ratio|, over all
-            individuals, of the densities of a release with and without an individual.
+            over all individuals. Burchard, Daoud, Dotterrer 2020 use the Hausdorff distance instead
+            of W_inf.
+        hausdorff_log_ratio: Log ratio that Laplace noise with the paper's scale, hausdorff /
+            epsilon, would achieve.
+        achieved_log_ratio: Log ratio that `noise` achieves. The log ratio is the largest |ln p -
+            ln q| over all individuals, where p and q are the densities of a noisy result with and
+            without the individual.
         density: Description of the density estimate.
         expected_error: Expected absolute value of the noise.
-        classical_error: Expected absolute value of the classical Laplace mechanism's noise at
-            `epsilon`.
+        classical_error: Expected absolute value of the noise that the classical Laplace mechanism
+            adds at `epsilon`.
         sensitivity: Sensitivity from which `classical_error` is computed.
-        sensitivity_observed: Whether `sensitivity` is only the largest change of a result that was
-            seen in the databases. An observed sensitivity may be smaller than the true sensitivity.
+        sensitivity_observed: True if `sensitivity` is the largest change of a result observed in
+            the databases; False if it was passed as an argument. An observed sensitivity may be
+            smaller than the true sensitivity.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -110,33 +113,33 @@ def calibrate_noise(
     tolerance: float = 0.01,
     key: int = 0,
 ) -> NoiseCalibration:
-    """Find the noise that makes a query empirically private at epsilon, with delta = 0.
+    """Calibrate noise that makes a query empirically private at level epsilon, with delta = 0.
 
     Args:
         databases: Databases, in any form that `empirical_privacy` accepts.
         query: Query, in any form that `empirical_privacy` accepts; its result must be one number.
         epsilon: Privacy level epsilon > 0 to reach.
         noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
-            For a Gaussian kernel, the deconvolution is an approximation. The log ratio of the
-            deconvolution is measured, and a log ratio above epsilon + tolerance raises an error.
-        rule: Rule that determines the noise scale lambda. 'wasserstein' takes W_inf / epsilon,
-            which is sound for any results. 'smallest' takes the smallest scale for which no log
-            ratio of the given results exceeds epsilon. 'hausdorff' takes the scale of the paper,
-            hausdorff / epsilon, and raises an error if that scale does not suffice.
-        density: Kernel and bandwidth of the densities, as in `empirical_privacy`; for a
-            deconvolution, the bandwidth must be fixed.
+            Deconvolution of a Gaussian kernel is only approximate, so its log ratio is measured,
+            and a log ratio above epsilon + tolerance raises an error.
+        rule: Rule that determines the noise scale lambda. 'wasserstein' uses W_inf / epsilon, which
+            is sound for any results. 'smallest' uses the smallest scale at which no log ratio of
+            the given results exceeds epsilon. 'hausdorff' uses the paper's scale, hausdorff /
+            epsilon, and raises an error if this scale does not suffice.
+        density: Kernel and bandwidth of the densities, as in `empirical_privacy`; deconvolution
+            requires a fixed bandwidth.
         sensitivity: Global sensitivity of the query, from which the error of the classical Laplace
-            mechanism is computed. If `sensitivity` is None, the sensitivity is the largest change
-            of a result that is seen in the databases.
+            mechanism is computed, or None to use the largest change of a result observed in the
+            databases.
         tolerance: Maximum amount by which the achieved log ratio may exceed epsilon.
-        key: Seed of random queries.
+        key: Seed for random queries.
 
     Returns:
-        The calibrated noise, whose method `release` adds a draw of the noise to a result.
+        The calibrated noise, with a `release` method that adds a draw of the noise to a result.
 
     Raises:
-        ValueError: When an argument is out of range, when the removal of some individual leaves the
-            query undefined in every database, or when the achieved log ratio exceeds
+        ValueError: If an argument is out of range, if the removal of some individual leaves the
+            query undefined in every database, or if the achieved log ratio exceeds
             epsilon + tolerance.
 
     References:
@@ -152,8 +155,8 @@ def calibrate_noise(
     samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:
         raise BadValue(
-            f"query must have one number as result, but had {len(samples.names)}: calibrate noise "
-            "for each number separately, and divide epsilon among the numbers."
+            f"query must return one number, but returned {len(samples.names)}: calibrate noise for "
+            "each number separately, and divide epsilon among the numbers."
         )
     fitted = density.fit(samples.full, samples.database, samples.names).density
     if noise == "deconvolution" and not fitted.scales:
@@ -179,14 +182,15 @@ def calibrate_noise(
     else:
         scale = {"wasserstein": largest, "hausdorff": hausdorff}[rule] / epsilon
     chosen = _noise(noise, fitted, scale)
-    # If W_inf is 0, the results without an individual are a permutation of the results with the
-    # individual, so the two densities are equal at any scale.
+    # If W_inf is 0, the results with and without an individual are equal up to their order, so the
+    # two densities are equal at any scale.
     achieved = _achieved(chosen, first, without, gaps) if largest else 0.0
     if achieved > epsilon + tolerance:
         raise BadValue(
             f"{term('noise', '--noise-kind')} {noise!r} by the rule {rule!r} achieves a log ratio "
-            f"of {achieved:.4g}, more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: "
-            f"use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds epsilon."
+            f"of {achieved:.4g}, which exceeds epsilon = {epsilon:g} by more than the tolerance, "
+            f"{tolerance:g}: use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds "
+            "epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)
@@ -217,13 +221,13 @@ def _noise(noise: str, density: Density, scale: float) -> Noise:
 
 
 def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray) -> float:
-    """Return the largest log ratio of the released densities, over all individuals."""
+    """Return the largest log ratio of the densities of noisy results, over all individuals."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
-    # For Laplace noise without deconvolution, the ratio of densities without the kernel is used,
-    # because the kernel can only reduce the ratio. For a deconvolution, the released density is
-    # exactly a mixture of Laplace kernels, whose scale is the larger of the noise scale and the
-    # bandwidth.
+    # For Laplace noise without deconvolution, the ratio is computed without the kernel, because
+    # smoothing by the kernel can only reduce the ratio. For a deconvolution, the density of a noisy
+    # result is exactly a mixture of Laplace kernels whose scale is the larger of the noise scale
+    # and the bandwidth.
     return _laplace_worst(first, without, max(noise.scale, noise.bandwidth))
 
 
@@ -235,12 +239,12 @@ def _laplace_worst(first: np.ndarray, without: np.ndarray, scale: float) -> floa
 
 
 def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enough: float) -> float:
-    """Return the smallest Laplace scale that keeps every log ratio within epsilon.
+    """Return the smallest Laplace scale at which no log ratio exceeds epsilon.
 
-    The largest log ratio decreases as the scale grows, because a Laplace variable is the sum of a
+    The largest log ratio decreases as the scale grows because a Laplace variable is the sum of a
     Laplace variable of smaller scale and independent noise. Bisection finds the scale at which the
     largest log ratio equals epsilon. The rows of `without` are sorted so that the first block of
-    rows usually needs the largest scale, and each later block is evaluated only once.
+    rows usually requires the largest scale; each later block is then evaluated only once.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):
@@ -262,8 +266,8 @@ def _tapered_worst(
 ) -> float:
     """Return the largest log ratio over all individuals.
 
-    The log ratios are measured in decreasing order of the individuals' W_inf. The loop ends as soon
-    as a bound shows that no remaining individual has a larger log ratio.
+    Individuals are processed in decreasing order of W_inf. The loop ends as soon as a bound shows
+    that no remaining individual has a larger log ratio.
     """
     largest = 0.0
     check_at = 1

@@ -1,4 +1,4 @@
-"""Checks of two assumptions: independent databases, and individuals in many databases."""
+"""Checks that databases are independent and that each individual appears in many databases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ FALSE_ALARMS = 0.01
 
 @dataclass(frozen=True)
 class IndependenceCheck:
-    """Two tests of whether a sequence of query results was drawn independently.
+    """Results of two tests for the independence of a sequence of query results.
 
     Attributes:
         query: Description of the query.
-        runs: Number of runs of results above or below the median; results equal to the median are
-            left out.
+        runs: Number of runs, that is, maximal stretches of results on the same side of the median;
+            results equal to the median are left out.
         runs_p_value: Two-sided exact p-value of the Wald-Wolfowitz runs test, or NaN if it is
             undefined.
         autocorrelation: Correlation of each result with the next result in the sequence.
         autocorrelation_p_value: Two-sided permutation p-value of the correlation, or NaN if it is
             undefined.
-        p_value: p-value that is adjusted for all tests of all queries, or NaN if it is undefined.
-            If the databases are independent, the probability that any query has an adjusted p-value
-            of `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
+        p_value: p-value adjusted for multiple testing over all tests and queries, or NaN if it is
+            undefined. If the databases are independent, the probability that any query has an
+            adjusted p-value of `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -41,12 +41,15 @@ class IndependenceCheck:
 
     @property
     def dependent(self) -> bool:
-        """Whether the databases look dependent, which is False if the tests are undefined."""
+        """Whether the databases look dependent; False if the tests are undefined."""
         return self.p_value <= FALSE_ALARMS
 
     def __str__(self) -> str:
         if np.isnan(self.p_value):
-            return f"{self.query}: too few databases or no spread to test their independence."
+            return (
+                f"{self.query}: independence cannot be tested because there are too few databases "
+                "or the results do not vary."
+            )
         verdict = (
             "the databases look dependent, but the privacy levels assume independence "
             f"(independent databases look dependent at most once in {1 / FALSE_ALARMS:.0f} times)"
@@ -63,19 +66,18 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Test whether results are independent, by their number of runs and lag-1 autocorrelation.
+    """Test results for independence by the number of runs and the lag-1 autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
-    order is compared with 9,999 random orders. For every order, the smallest p-value of all tests
-    is computed. The adjusted p-value of a query is the share of orders whose smallest p-value is at
-    most the query's smaller p-value in the observed order. The adjusted p-value is valid however
-    the tests depend on each other.
+    order is compared with 9,999 random orders. For every order, the smallest p-value over all tests
+    and queries is computed. The adjusted p-value of a query is the share of orders whose smallest
+    p-value is at most the smaller of the query's two p-values in the observed order. The adjusted
+    p-value is valid for every kind of dependence between the tests.
 
     Args:
-        results: Results of d queries, [n, d], with one row per database, in the order of the
-            databases.
+        results: Results of d queries, [n, d], one row per database in the order of the databases.
         queries: Descriptions of the d queries.
-        key: Seed of the random orders.
+        key: Seed for the random orders.
 
     Returns:
         The two tests of each query, with their p-values.
@@ -108,9 +110,9 @@ def check_independence(
 
 
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of runs and the lag-1 autocorrelation of d queries in many orders.
+    """Return the number of runs and the lag-1 autocorrelation for many orders of the results.
 
-    The two arrays have shape [1 + permutations, d], and row 0 belongs to the observed order.
+    Both arrays have shape [1 + permutations, d]; row 0 belongs to the observed order.
     """
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)
@@ -129,12 +131,12 @@ def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _runs(orders: np.ndarray) -> np.ndarray:
-    """Count the runs above and below the median in each row of `orders` [b, n].
+    """Count the runs above and below the median in each row of `orders`, [b, n].
 
     Values equal to the median are skipped.
     """
     sign = np.sign(orders - np.median(orders, axis=1, keepdims=True)).astype(np.int8)
-    # A value at the median is assigned to the run before the value.
+    # A value equal to the median is assigned to the run that precedes it.
     last = np.maximum.accumulate(np.where(sign != 0, np.arange(sign.shape[1]), 0), axis=1)
     filled = np.take_along_axis(sign, last, axis=1)
     changes = np.count_nonzero(filled[:, 1:] * filled[:, :-1] < 0, axis=1)
@@ -142,7 +144,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Return the exact p-value of each number of runs, or NaN without results on a side."""
+    """Return the exact p-value of each number of runs, or NaN if a side of the median is empty."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)
@@ -150,9 +152,9 @@ def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 
 def _ranked(extreme: np.ndarray) -> np.ndarray:
-    """For each entry, return the share of entries in the same column that are at least as large.
+    """For each entry, return the share of entries in its column that are at least as large.
 
-    The share of a NaN entry is 1. Input and output have shape [b, d].
+    The share for a NaN entry is 1. Input and output have shape [b, d].
     """
     extreme = np.nan_to_num(extreme, nan=-np.inf)
     ordered = np.sort(extreme, axis=0)
@@ -183,7 +185,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     log_gamma = scipy.special.gammaln
 
     def log_choose(n: int, k: np.ndarray) -> np.ndarray:
-        # If k > n, the last term is infinite; the result is then minus infinity, as it should be.
+        # If k > n, the last term is infinite and the result is minus infinity, which is correct.
         return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
     possible = np.arange(2, num_above + num_below + 1)
@@ -206,8 +208,9 @@ class CoverageCheck:
     Attributes:
         num_databases: Number of databases.
         fewest: Smallest number of databases in which any individual appears.
-        median: Median, over the individuals, of the number of databases that contain an individual.
-        num_everywhere: Number of individuals that appear in every database.
+        median: Median, over the individuals, of the number of databases in which an individual
+            appears.
+        num_everywhere: Number of individuals who appear in every database.
         num_rare: Number of individuals who appear in fewer than half of the databases.
     """
 
@@ -231,7 +234,12 @@ class CoverageCheck:
 
 
 def check_coverage(coverage: np.ndarray, num_databases: int) -> CoverageCheck:
-    """Summarize `coverage` [individuals], the number of databases that contain each individual."""
+    """Summarize the number of databases that contain each individual.
+
+    Args:
+        coverage: Number of databases that contain each individual, [individuals].
+        num_databases: Total number of databases.
+    """
     return CoverageCheck(
         num_databases=num_databases,
         fewest=int(coverage.min()),

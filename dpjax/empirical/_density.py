@@ -1,4 +1,4 @@
-"""Density estimates of query results: options, and the choice of kernel and bandwidth."""
+"""Density estimation for query results: options, and the choice of kernel and bandwidth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ RULES = ("likelihood", "silverman", "scott", "variable")
 class Density:
     """Options for estimating the density of query results.
 
-    The density with an individual and the density without the individual have the same bandwidth,
-    or the same rule for variable bandwidths.
+    The densities of the results with and without an individual are estimated with the same
+    bandwidth, or with the same rule for variable bandwidths.
 
     Attributes:
         kernel: 'laplace' (closed-form integrals), 'gaussian', 'likelihood' (the Laplace or Gaussian
@@ -34,11 +34,12 @@ class Density:
             or one for each); 'likelihood', 'silverman', 'scott' or 'variable'; or a
             `VariableBandwidth`. If both `kernel` and `bandwidth` are 'likelihood', variable
             bandwidths are tried too.
-        cells: Even number of cells per axis for a joint query. If `cells` is None, there are 256
-            cells per axis for two queries and 64 for three queries.
+        cells: Even number of grid cells per axis for a joint query, or None for the default of 256
+            cells for two queries and 64 cells for three queries.
 
     Raises:
-        TypeError, ValueError: When an attribute has a wrong type or value.
+        TypeError: If an attribute has the wrong type.
+        ValueError: If the value of an attribute is not allowed.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -72,7 +73,7 @@ class Density:
         return tuple(np.ravel(self.bandwidth).tolist())
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
-        """Return kernel bandwidths [n] at the points of a one-dimensional sample [n]."""
+        """Return the kernel bandwidth at each point of a one-dimensional sample, [n]."""
         if isinstance(self.bandwidth, VariableBandwidth):
             return self.bandwidth.widths(sample)
         return np.full(len(sample), self.scales[0])
@@ -80,7 +81,7 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data, by the rules that the options specify.
+        """Choose the kernel and the bandwidth from data, by the rules in the options.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].
@@ -88,17 +89,17 @@ class Density:
             names: Names of the queries, for messages.
 
         Returns:
-            The kernel and the bandwidth that were chosen.
+            The chosen kernel and bandwidth.
 
         Raises:
-            ValueError: When the query is joint but the options are for one query, or when no rule
+            ValueError: If the query is joint but the options are for a single query, or if no rule
                 can choose a bandwidth because all results are equal.
         """
         num_queries, bandwidth = samples.shape[1], self.bandwidth
         by_rule = isinstance(bandwidth, str | VariableBandwidth)
         if num_queries > 1 and (self.kernel == "ecdf" or isinstance(bandwidth, VariableBandwidth)):
             raise BadValue(
-                "kernel 'ecdf' and variable bandwidths are for one query, but there were "
+                "kernel 'ecdf' and variable bandwidths support only one query, but there were "
                 f"{num_queries} queries: use another kernel, with a fixed bandwidth."
             )
         if not by_rule and np.size(bandwidth) not in (1, num_queries):
@@ -128,13 +129,13 @@ class Density:
 
 
 class FittedDensity(NamedTuple):
-    """The kernel and bandwidth that `Density.fit` chose.
+    """The kernel and bandwidth chosen by `Density.fit`.
 
     Attributes:
-        density: Density whose kernel and bandwidth are fixed. If the bandwidth is variable, its
-            factor is fixed.
-        log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases, or NaN if the likelihood was not computed.
+        density: Density options with a fixed kernel and a fixed bandwidth, or a fixed factor if the
+            bandwidth is variable.
+        log_likelihood: Mean log density of each database's results under a density fitted to the
+            other databases, or NaN if it was not computed.
         notes: Sentences for a report.
     """
 
@@ -156,7 +157,7 @@ def _refuse_without_scale(
         )
     if len(np.unique(groups)) < 2:
         raise ValueError(
-            f"bandwidth {bandwidth!r} needs at least two databases; give bandwidth a number."
+            f"bandwidth {bandwidth!r} needs at least two databases; pass a number as bandwidth."
         )
 
 

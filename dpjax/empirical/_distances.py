@@ -4,14 +4,16 @@ import numpy as np
 
 
 def hausdorff_distance(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the Hausdorff distance, the largest distance from a point to the other set.
+    """Return the Hausdorff distance between two sets of points.
+
+    The Hausdorff distance is the largest distance from a point of either set to the other set.
 
     Args:
         first: Points, [n].
         second: Points, [m].
 
     Returns:
-        The distance, in the unit of the points. Repeated points do not change the distance.
+        The distance, in the unit of the points. Repetitions of a point have no effect.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1.
@@ -27,10 +29,11 @@ def _directed(points: np.ndarray, ordered: np.ndarray) -> float:
 
 
 def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the largest distance that mass must travel to turn one sample into the other.
+    """Return the infinity-Wasserstein distance between two samples.
 
-    The result is the largest gap between the quantile functions of the two samples. If the samples
-    have equal sizes, the result is the largest difference between two values of the same rank.
+    The distance is the largest gap between the quantile functions of the two samples. If the
+    samples have equal sizes, the distance is the largest difference between two values of the same
+    rank.
 
     Args:
         first: First sample, [n].
@@ -41,7 +44,7 @@ def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """
     a, b = np.sort(first), np.sort(second)
     n, m = len(a), len(b)
-    # Levels at which a quantile function jumps are written as integer multiples of 1 / (n m), so
+    # The levels at which a quantile function jumps are stored as integer multiples of 1 / (n m), so
     # that equal levels are recognized exactly.
     steps = np.union1d(np.arange(n) * m, np.arange(m) * n)
     return float(np.abs(a[steps // m] - b[steps // n]).max())

@@ -1,8 +1,8 @@
 """Densities from differences of the empirical distribution function.
 
-In a sample of size n, every sqrt(n)-th order statistic is a knot, and the mass between two knots is
-spread evenly. If two adjacent knots coincide because of ties, the mass between the two knots is an
-atom. The estimated density is constant between knots, so delta is a finite sum in closed form.
+In a sample of size n, every sqrt(n)-th order statistic is a knot, and the probability mass between
+two adjacent knots is spread evenly. If two adjacent knots coincide because of ties, their mass is
+an atom. The estimated density is constant between knots, so delta is a finite sum in closed form.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ from dpjax.empirical._pieces import Pieces
 
 
 def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the knots of a sample, between which the density of the sample is constant.
+    """Return the knots of a sample; the estimated density is constant between adjacent knots.
 
     Args:
         sample: Finite values, [n].
 
     Returns:
-        Knots in non-decreasing order, and the share of the mass up to each knot, from 0 to 1, each
-        of shape [K]. A sample of one value has two equal knots, so all of its mass is an atom.
+        Knots in non-decreasing order, [K], and the share of the mass up to each knot, from 0 to 1,
+        [K]. A sample of size 1 has two equal knots, so all of its mass is an atom.
     """
     ordered = np.sort(sample)
     last = len(ordered) - 1
@@ -29,7 +29,7 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
-    """Return the pieces of two densities: intervals where both are constant, and atoms.
+    """Return the pieces of two densities: intervals where both densities are constant, and atoms.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -43,12 +43,12 @@ def ecdf_pieces(first: np.ndarray, second: np.ndarray) -> Pieces:
 
 
 def _masses(knot: np.ndarray, share: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the masses of the atoms at k ends, followed by the masses of the k - 1 intervals."""
+    """Return the masses of k atoms, followed by the masses of the k - 1 intervals between them."""
     place, first = np.unique(knot, return_index=True)
     last = np.append(first[1:], len(knot)) - 1
     atoms = np.zeros(len(ends))
     atoms[np.searchsorted(ends, place)] = share[last] - share[first]
     spread = np.cumsum(np.append(0.0, share[first[1:]] - share[last[:-1]]))
     masses = np.append(atoms, np.diff(np.interp(ends, place, spread)))
-    # Rounding leaves residues of 1e-17 where there is no mass.
+    # Rounding errors leave masses of about 1e-17 in places without mass.
     return np.where(masses < 1e-14, 0.0, masses)

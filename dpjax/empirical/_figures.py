@@ -1,6 +1,6 @@
-"""Figures of empirical privacy: curves, densities, noise.
+"""Figures of empirical privacy: privacy curves, densities and noise.
 
-matplotlib is imported only when a figure is made, and its global state is never used.
+matplotlib is imported only when a figure is drawn, and its global state is never used.
 """
 
 from textwrap import fill
@@ -24,7 +24,7 @@ def plot_empirical_curves(result: Estimated) -> "Figure":
     """Plot delta and the total risk against epsilon.
 
     Args:
-        result: Result of `empirical_privacy` for several epsilons.
+        result: Result of `empirical_privacy` for multiple values of epsilon.
 
     Returns:
         A matplotlib Figure.
@@ -54,7 +54,7 @@ def plot_empirical_curves(result: Estimated) -> "Figure":
 
 
 def plot_empirical_densities(result: Estimated) -> "Figure":
-    """Plot the density of query results with everybody and without the worst individual.
+    """Plot the densities of query results with and without the individual whose delta is largest.
 
     Args:
         result: Result for a single query, without an adversary.
@@ -63,15 +63,15 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
         A matplotlib Figure.
 
     Raises:
-        ValueError: When the result is for a joint query, or has a density for each bucket of an
-            adversary.
+        ValueError: If the result is for a joint query, or if it has a separate density for each
+            bucket of an adversary.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Figure 5.
     """
     if len(result.queries) != 1 or result.density is None:
         raise ValueError(
-            "result must be of one query, without an adversary, to plot its density, but had "
+            "result must be for one query, without an adversary, to plot its density, but had "
             f"{len(result.queries)} queries and {len(result.buckets)} buckets."
         )
     figure, axes = new_figure(size=(WIDTH, 3.4))
@@ -113,12 +113,12 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
 def plot_empirical_noise(
     calibration: Calibrated, num_draws: int = 1_000_000, key: int = 0
 ) -> "Figure":
-    """Plot a histogram of draws of the noise together with its density.
+    """Plot a histogram of noise draws together with the density of the noise.
 
     Args:
         calibration: The calibrated noise.
         num_draws: Number of draws in the histogram.
-        key: Seed of the draws.
+        key: Seed for the draws.
 
     Returns:
         A matplotlib Figure.
@@ -152,7 +152,7 @@ def plot_empirical_noise(
 
 
 def plot_empirical(result: Estimated) -> "Figure":
-    """Plot the densities if there is one epsilon and one density, and otherwise the curves."""
+    """Plot the densities if the result has one epsilon and one density; otherwise, the curves."""
     alone = len(result.queries) == 1 and result.density is not None
     if len(result.epsilons) == 1 and alone:
         return plot_empirical_densities(result)

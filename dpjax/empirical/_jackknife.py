@@ -1,8 +1,9 @@
-"""The jackknife standard error of an empirical delta over the choice of databases.
+"""Jackknife standard error of an empirical delta under random sampling of the databases.
 
 References:
-    Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance": the expected jackknife
-    variance is at least the variance of the estimator on samples with one element fewer.
+    Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance", who prove that the
+    expected jackknife variance is at least the variance of the estimator on samples with one
+    element fewer.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 from dpjax.empirical._samples import Progress
 
 _MOST_GROUPS = 50
-"""Maximum number of groups of databases; the jackknife leaves out each group in turn."""
+"""Maximum number of groups of databases; the jackknife leaves out one group at a time."""
 
 
 def jackknife_error(
@@ -21,14 +22,15 @@ def jackknife_error(
     key: int,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Return the jackknife standard error of an estimate from independent databases.
+    """Return the jackknife standard errors of estimates from independent databases.
 
     Args:
-        estimate: Function from the indices of left-out databases to the estimate [E] from all other
-            databases.
+        estimate: Function that accepts the indices of the left-out databases and returns the
+            estimates from all other databases, [E].
         num_databases: Number of databases.
-        key: Seed of the random groups, which are used if there are more than 50 databases.
-        progress: Callback (groups done, groups).
+        key: Seed for the random division into groups, used only if there are more than 50
+            databases.
+        progress: Callback `(groups done, total number of groups)`.
 
     Returns:
         Standard errors, [E].

@@ -1,15 +1,15 @@
-"""delta of a joint query, whose result is two or three numbers, on a grid of cells.
+"""delta of a joint query, whose result is two or three numbers, computed on a grid of cells.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
-so one matrix product gives the masses of all cells. delta is the integral of the positive part of p
-- e^eps q. The net mass of a cell is the integral of p - e^eps q itself. If p - e^eps q has one sign
-in a cell, the cell contributes exactly the positive part of its net mass. If the sign changes in a
-cell, which is then called crossed, p - e^eps q is assumed to be linear in the cell. A crossed cell
-contributes more than the positive part of its net mass, and the difference is called the excess of
-the cell.
+so one matrix product yields the masses of all cells. delta is the integral of the positive part of
+p - e^eps q. The net mass of a cell is the integral of p - e^eps q over the cell. If p - e^eps q has
+the same sign in the whole cell, the cell contributes exactly the positive part of its net mass. If
+the sign changes within the cell, p - e^eps q is assumed to be linear there, and the cell
+contributes more than the positive part of its net mass. The excess of a cell is its contribution
+minus the positive part of its net mass.
 
-The estimate of the error has two terms: the difference from the delta on a grid with half as many
-cells per axis, and a tenth of the total excess of all crossed cells.
+The error estimate has two terms: the difference from the delta on a grid with half as many cells
+per axis, and a tenth of the total excess of all cells.
 """
 
 import itertools
@@ -21,20 +21,19 @@ import numpy as np
 from dpjax.empirical._mixture import Mixture
 
 DEFAULT_CELLS = {2: 256, 3: 64}
-# Smaller masses are rounding errors, and are raised to this value to keep logarithms finite.
+# Smaller masses are rounding errors; they are raised to this value to keep logarithms finite.
 _DUST = 1e-18
 
 
 class JointGrid:
-    """Masses of two joint densities on a grid of cells.
+    """Masses of two joint densities in the cells of a grid.
 
     Args:
-        first: Results with all individuals present, [n, d], d = 2 or 3.
+        first: Results with all individuals present, [n, d], where d is 2 or 3.
         second: Results without the individual, [m, d], all finite.
         kernel: 'laplace' or 'gaussian'.
         bandwidth: Scales of the kernels, [d].
-        cells: Even number of cells per axis. If `cells` is None, the number is given by
-            `DEFAULT_CELLS`.
+        cells: Even number of cells per axis, or None for the default in `DEFAULT_CELLS`.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 3 (composition).
@@ -68,7 +67,7 @@ class JointGrid:
         self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
 
     def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return delta at each epsilon, [E], and an estimate of delta's error, [E]."""
+        """Return delta at each epsilon, [E], and estimates of the errors of these deltas, [E]."""
         fine, coarse = (
             [side.excess(epsilon) for side in sides] for sides in (self._fine, self._coarse)
         )
@@ -79,23 +78,24 @@ class JointGrid:
 
 
 class _ByRatio:
-    """Cells of a grid, in decreasing order of the ratio p / q of a cell's two masses."""
+    """Cells of a grid with masses p and q, sorted by decreasing ratio p / q."""
 
     def __init__(self, p: np.ndarray, q: np.ndarray):
         log_ratio = np.log(np.maximum(p, _DUST)) - np.log(np.maximum(q, _DUST))
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # The slope is half of the change of the log ratio within a cell, along each axis, estimated
-        # from the adjacent cells.
+        # For each axis, half of the change of the log ratio across a cell is estimated from the
+        # adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the integral of (p - e^eps q)_+ and the total excess of crossed cells, [2, E].
+        """Return the integral of (p - e^eps q)_+ and the total excess of all cells, [2, E].
 
-        The excess of a crossed cell is its contribution minus the positive part of its net mass.
+        The excess of a cell is its contribution to the integral minus the positive part of the
+        integral of p - e^eps q over the cell. The excess is 0 unless p - e^eps q changes sign.
         """
         upto = np.searchsorted(self._falling, -epsilon)
         net = np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
@@ -115,15 +115,15 @@ class _ByRatio:
 
 
 def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """Average the positive part of each of k linear functions over a box of its own, [k].
+    """Average the positive parts of k linear functions, each over its own box.
 
     Args:
         center: Mean of each function over its box, [k].
-        ranges: Half of the change of each function along each axis of its box, positive, [d, k].
+        ranges: Half of each function's change along each axis of its box, [d, k], all positive.
 
     Returns:
-        The expectation of (center + sum_a ranges_a U_a)_+ for independent U_a that are uniform on
-        [-1, 1].
+        The expectation of (center + sum_a ranges_a U_a)_+, where the U_a are independent and
+        uniform on [-1, 1], [k].
     """
     d = len(ranges)
     total = np.zeros_like(center)
@@ -148,8 +148,8 @@ def _edges(
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())
     spread = Mixture(kernel, both, np.full(len(both), 2 * width)).cdf(x)
-    # Mass and length have equal shares in the spacing of the edges. Cells are therefore small where
-    # there is much mass, and nowhere too large.
+    # The spacing of the edges depends equally on mass and on length. Cells are therefore small in
+    # regions with much mass, and nowhere too large.
     length = np.cumsum(np.concatenate([[0], np.minimum(np.diff(x), width / 4)]))
     share = spread / spread[-1] + length / length[-1]
     edges = np.interp(np.linspace(share[0], share[-1], cells + 1), share, x)

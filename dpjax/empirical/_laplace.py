@@ -1,9 +1,9 @@
 """Two mixtures of Laplace kernels with the same bandwidth, in closed form.
 
 Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
-distance from the left point and h is the distance between the two points, both in bandwidths. The
-ratio of two mixtures is a Moebius function of e^2s between two adjacent points, and thus monotone,
-and is constant in the tails. The extremes of the ratio are at sample points.
+distance from the left point and h is the distance between the two points, both in bandwidths.
+Between the two points, the ratio of two mixtures is a Moebius function of e^2s and thus monotone.
+In the tails, the ratio is constant. The ratio therefore attains its extremes at sample points.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from dpjax.empirical._pieces import Pieces
 
 @dataclass(frozen=True, eq=False)
 class LaplacePieces(Pieces):
-    """Pieces of the real line between adjacent points of two samples.
+    """Intervals of the real line between adjacent points of two merged samples.
 
-    All rows have the same first sample, and each row has its own second sample.
+    All rows share the first sample, and each row has its own second sample.
 
     Attributes:
         from_left: Coefficient A of both mixtures on each piece, [2, rows, pieces].
@@ -30,11 +30,12 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q between the left end and the crossing of each piece."""
+        """For each of k pieces, return the masses of p and q left of the level crossing, [2, k]."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # The crossing s solves (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0, where
-        # the brackets differ in sign. If a bracket is rounded to 0, s is an end of the piece.
+        # the two differences have opposite signs. If a difference is rounded to 0, s is an end of
+        # the piece.
         ratio = np.exp(np.minimum(level, 0.0)), np.exp(np.minimum(-level, 0.0))
         falls = a[0] * ratio[1] - a[1] * ratio[0]
         rises = b[0] * ratio[1] - b[1] * ratio[0]
@@ -45,16 +46,16 @@ class LaplacePieces(Pieces):
 
 
 def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> LaplacePieces:
-    """Return the monotone pieces of two Laplace-kernel density estimates.
+    """Return the pieces on which the ratio of two Laplace-kernel density estimates is monotone.
 
     Args:
         first: Sample from which the density p is estimated, [n].
-        second: Samples from which the densities q are estimated, one per row, [rows, m], in which
-            NaN entries are ignored.
+        second: Samples from which the densities q are estimated, one per row, [rows, m]. NaN
+            entries are ignored.
         bandwidth: Scale of the kernels.
 
     Returns:
-        Pieces [rows, n + m + 1], of which the first and the last are the tails.
+        The pieces, [rows, n + m + 1]. The first and the last piece of each row are the tails.
     """
     rows = len(second)
     sizes = np.count_nonzero(~np.isnan(second), axis=1)
@@ -100,12 +101,12 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
 
 
 def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Return the exact largest |ln p - ln q| over the real line.
+    """Return the exact maximum of |ln p - ln q| over the real line for each row, [rows].
 
     Args:
         first: Sample from which the density p is estimated, [n].
-        second: Samples from which the densities q are estimated, one per row, [rows, m], in which
-            NaN entries are ignored.
+        second: Samples from which the densities q are estimated, one per row, [rows, m]. NaN
+            entries are ignored.
         bandwidth: Scale of the Laplace kernels of p and q.
     """
     return np.abs(laplace_pieces(first, second, bandwidth).left).max(axis=1)

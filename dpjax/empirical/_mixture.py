@@ -1,11 +1,11 @@
-"""Two mixtures of Gaussian or Laplace kernels, in which each kernel has a bandwidth of its own.
+"""Two mixtures of Gaussian or Laplace kernels in which each kernel has its own bandwidth.
 
-If the bandwidths of the kernels differ, the pieces on which the log ratio of two mixtures is
-monotone have no closed form. The log ratio is tabulated on a lattice with eight nodes per local
-bandwidth, and interpolated by Hermite cubics between the nodes. The extrema of the Hermite cubics
-are added to the nodes. Masses come from the exact distribution functions of the mixtures. At a
-crossing, the integrand of delta is 0, so an error in the position of the crossing changes delta
-only to second order.
+If the bandwidths differ, the intervals on which the log ratio of the two mixtures is monotone have
+no closed form. The log ratio is therefore tabulated on a lattice with eight nodes per local
+bandwidth, and interpolated by Hermite cubics between the nodes. The extrema of the cubics are added
+to the nodes. Masses are computed from the exact distribution functions of the mixtures. At a
+crossing of the log ratio with epsilon, the integrand of delta is 0, so an error in the crossing's
+position changes delta only to second order.
 
 In the notation of this module, p and q are the mixtures, l = ln p - ln q, and
 z = (x - center) / bandwidth.
@@ -20,7 +20,7 @@ import scipy
 from dpjax.empirical._pieces import Pieces
 
 _NODES_PER_BANDWIDTH = 8
-# Half width, in bandwidths, of the window of nodes around a center. The mass of a kernel outside of
+# Half width, in bandwidths, of the window of nodes around each center. The mass of a kernel outside
 # its window is below 1e-16.
 _REACH = {"gaussian": 9, "laplace": 37}
 
@@ -40,16 +40,20 @@ class Mixture:
     bandwidths: np.ndarray
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at the points x, [k]."""
+        """Return the log density at k points x, [k]."""
         return self._log_density_and_slopes(x)[0]
 
     def table(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density, its right slope, its left slope and the cdf at x, [4, k]."""
+        """Tabulate the mixture at k points x, [4, k].
+
+        The rows are the log density, its right derivative, its left derivative, and the
+        distribution function.
+        """
         log_density, slope_right, slope_left = self._log_density_and_slopes(x)
         return np.stack([log_density, slope_right, slope_left, self.cdf(x)])
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
-        """Return the distribution function at the points x, [k]."""
+        """Return the distribution function at k points x, [k]."""
         z = self._standardize(x)
         if self.kernel == "gaussian":
             return scipy.special.ndtr(z).mean(axis=1)
@@ -70,15 +74,15 @@ class Mixture:
         norm = len(self.centers) * (np.sqrt(2 * np.pi) if gaussian else 2.0)
         steep = z if gaussian else np.sign(z)
         slope = -(weight * steep / self.bandwidths).sum(axis=1) / total
-        # A Laplace kernel has a kink at its center: its log slope is 1/b on the left, -1/b on the
-        # right.
+        # A Laplace kernel of bandwidth b has a kink at its center: the slope of its log density is
+        # 1/b on the left and -1/b on the right.
         kink = 0.0 if gaussian else (weight * (z == 0) / self.bandwidths).sum(axis=1) / total
         return top + np.log(total / norm), slope - kink, slope + kink
 
 
 @dataclass(frozen=True, eq=False)
 class MixturePieces(Pieces):
-    """One row of pieces, each of which is an interval between two nodes of the tabulated log ratio.
+    """A single row of pieces: the intervals between adjacent nodes of the tabulated log ratio.
 
     Attributes:
         nodes: Ends of the pieces, [pieces + 1].
@@ -86,8 +90,8 @@ class MixturePieces(Pieces):
         below: Masses of p and q to the left of each piece, [2, pieces].
         first: The mixture p.
         second: The mixture q.
-        errors: Bounds on the error of delta from inexact positions of crossings, one for each call
-            of `split`.
+        errors: Bounds on the error of delta due to inexact positions of crossings, one bound per
+            call of `split`.
     """
 
     nodes: np.ndarray
@@ -103,7 +107,7 @@ class MixturePieces(Pieces):
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q between the left end and the crossing of each piece."""
+        """For each of k pieces, return the masses of p and q left of the level crossing, [2, k]."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
@@ -111,7 +115,7 @@ class MixturePieces(Pieces):
         x = self.nodes[piece] + u * width
         masses = np.stack([m.cdf(x) for m in (self.first, self.second)]) - self.below[:, piece]
         log_p, log_q = self.first.log_density(x), self.second.log_density(x)
-        # Between the computed and the true crossing, the integrand is at most as large as at the
+        # Between the computed and the true crossing, the integrand is no larger than at the
         # computed crossing.
         excess = np.exp(np.maximum(log_p, log_q)) * -np.expm1(-np.abs(log_p - log_q - level))
         self.errors.append(float(np.max(excess * width)))
@@ -119,7 +123,7 @@ class MixturePieces(Pieces):
 
 
 def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
-    """Return the monotone pieces of two mixtures of the same kind of kernel."""
+    """Return the pieces on which the log ratio of two mixtures with the same kernel is monotone."""
     nodes = _lattice(first, second)
     tables = np.stack([m.table(nodes) for m in (first, second)])
     extrema = _extrema(nodes, tables[0] - tables[1])
@@ -144,15 +148,15 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
-    """Return nodes around each center, with a spacing proportional to the kernel's bandwidth."""
+    """Return nodes around each center; their spacing is proportional to the kernel's bandwidth."""
     centers = np.concatenate([first.centers, second.centers])
     bandwidths = np.concatenate([first.bandwidths, second.bandwidths])
-    # Round bandwidths down to powers of 2, so that kernels of similar width share one lattice.
+    # Round bandwidths down to powers of 2, so that kernels of similar bandwidth share a lattice.
     widest = bandwidths.max()
     level = np.floor(np.log2(bandwidths / widest))
-    # Rounding may have nearly halved a bandwidth, so double the reach.
+    # Rounding may nearly halve a bandwidth, so the reach is doubled.
     reach = (1 + (level.min() < 0)) * _REACH[first.kernel] * _NODES_PER_BANDWIDTH
-    # The centers of Laplace kernels, where they have kinks, must be nodes.
+    # Laplace kernels have kinks at their centers, so the centers must be nodes.
     nodes = [centers] if first.kernel == "laplace" else []
     for power in np.unique(level):
         step = widest * 2.0**power / _NODES_PER_BANDWIDTH
@@ -166,7 +170,7 @@ def _lattice(first: Mixture, second: Mixture) -> np.ndarray:
 
 
 def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return the extrema of the Hermite cubics that lie strictly between adjacent nodes."""
+    """Return the extrema of the Hermite cubics in the open intervals between adjacent nodes."""
     value, slope_right, slope_left, _ = table
     d0, d1 = slope_right[:-1], slope_left[1:]
     cell = np.flatnonzero(d0 * d1 < 0)
@@ -179,7 +183,13 @@ def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return the points in [0, 1] where k cubics equal `level`, given their ends and slopes."""
+    """Return the point in [0, 1] at which each of k cubics equals its level, [k].
+
+    Args:
+        ends: Values of the cubics at 0 and at 1, [2, k].
+        slopes: Slopes of the cubics at 0 and at 1, [2, k].
+        level: Value of each cubic at the returned point, [k].
+    """
     start, rise = ends[0], ends[1] - ends[0]
     c, e = 3 * rise - 2 * slopes[0] - slopes[1], slopes[0] + slopes[1] - 2 * rise
     return _bisect(

@@ -1,7 +1,7 @@
 """Noise that makes the densities of query results with and without an individual similar.
 
-Every noise class has a density, a sampler and an expected absolute value. Draws are NumPy float64
-numbers. The draws are not protected against attacks on the low-order bits of a released number.
+Each noise class provides a density, a sampler and the expected absolute value. Draws are NumPy
+float64 numbers, without protection against attacks on the low-order bits of released numbers.
 
 In the notation of this module, lambda is the scale of the Laplace density that hides an individual.
 The bandwidth of the density estimate is called b for Laplace kernels, and s for Gaussian kernels.
@@ -24,14 +24,14 @@ LAPLACE = term("noise='laplace'", "--noise-kind laplace")
 class LaplaceNoise:
     """Laplace noise, reduced by the smoothing that a Laplace kernel already provides.
 
-    The noise is 0 with probability (b / lambda)^2, and otherwise Laplace of scale lambda. The sum
-    of the noise and a draw from the kernel is exactly Laplace of scale lambda. If b = lambda, the
-    noise is always 0.
+    The noise is 0 with probability (b / lambda)^2, and otherwise Laplace-distributed with scale
+    lambda. The sum of the noise and a draw from the kernel is exactly Laplace-distributed with
+    scale lambda. If b >= lambda, the noise is always 0.
 
     Attributes:
         scale: Scale lambda, in the unit of the query; 0 if no noise is needed.
-        bandwidth: Bandwidth b of the kernel. With `bandwidth` 0, the noise is Laplace noise without
-            zeros, which is safe for any kernel.
+        bandwidth: Bandwidth b of the kernel. A bandwidth of 0 means pure Laplace noise, which is
+            safe for any kernel.
     """
 
     scale: float
@@ -46,7 +46,7 @@ class LaplaceNoise:
         return 1.0 if self.bandwidth >= self.scale else (self.bandwidth / self.scale) ** 2
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        """Return the density of the noise at x, without the atom at 0."""
+        """Return the density of the continuous part of the noise at x, without the atom at 0."""
         if self.atom == 1:
             return np.zeros_like(np.asarray(x, float))
         return (1 - self.atom) * np.exp(-np.abs(x) / self.scale) / (2 * self.scale)
@@ -57,7 +57,7 @@ class LaplaceNoise:
         return (1 - self.atom) * self.scale
 
     def sample(self, size: int, generator: np.random.Generator) -> np.ndarray:
-        """Draw noise, [size]."""
+        """Return draws of the noise, [size]."""
         draws = generator.laplace(0.0, self.scale, size)
         return np.where(generator.random(size) < self.atom, 0.0, draws)
 
@@ -68,9 +68,10 @@ class LaplaceNoise:
         return f"0 with probability {self.atom:.4g}, else {laplace}" if self.atom else laplace
 
 
-# Two half widths, in bandwidths. Within the first (the core), the noise density is the tapered
-# inverse; a wider core would let more of the taper's ringing into the tails, where ringing distorts
-# ratios most. Beyond the second, the released density is Laplace to within 1e-16.
+# Half widths, in bandwidths, of two intervals around 0. Within `_CORE`, the noise density is the
+# tapered inverse. A wider core would extend the oscillations caused by the taper into the tails,
+# where oscillations distort density ratios most. Outside `_REACH`, the density of noise plus a draw
+# from the kernel is a Laplace density to within 1e-16.
 _CORE, _REACH = 3.0, 13.0
 _NODES_PER_BANDWIDTH = 50
 
@@ -79,23 +80,26 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    Before the noise is used, its log ratio must be measured by `released_log_ratio`.
+    The noise is only approximate, so measure its log ratio with `released_log_ratio` before using
+    the noise.
 
-    No noise turns one kernel into the other exactly, because the Fourier transform of the Laplace
-    kernel divided by that of the Gaussian kernel is unbounded. The quotient of the two transforms
-    is tapered by a squared cosine to 0 at its minimum, transformed back, clipped at 0 and
-    renormalized. The tails of the noise need no approximation: far from 0, the convolution of a
-    Laplace density with the Gaussian kernel is the Laplace density times a constant, so the noise
-    density is the Laplace density divided by the constant.
+    There is no noise distribution that turns a Gaussian kernel exactly into a Laplace kernel,
+    because the quotient of the two Fourier transforms, Laplace over Gaussian, is unbounded. The
+    quotient is therefore multiplied by a squared cosine that reaches 0 at the quotient's minimum.
+    The product is transformed back, clipped at 0 and renormalized.
+
+    The tails of the noise need no approximation: far from 0, the convolution of a Laplace density
+    with the Gaussian kernel is the Laplace density times a constant, so the noise density is the
+    Laplace density divided by this constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
         bandwidth: Standard deviation s of the Gaussian kernel, below sqrt(2) lambda.
-        atom: Probability that the noise is exactly 0, which is 0 for this class.
+        atom: Probability that the noise is exactly 0; always 0 for this class.
 
     Raises:
-        ValueError: When the bandwidth is so large that the quotient of the transforms has no
-            minimum.
+        ValueError: If the bandwidth is at least sqrt(2) lambda, so that the quotient of the Fourier
+            transforms has no minimum.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, equation (2); Diggle, Hall 1993 (tapering).
@@ -155,14 +159,14 @@ class TaperedDeconvolution:
         return float(inside + 2 * self._tail_mass * (nodes[-1] + self.scale))
 
     def sample(self, size: int, generator: np.random.Generator) -> np.ndarray:
-        """Draw noise, [size]."""
+        """Return draws of the noise, [size]."""
         nodes, values = self._core
         step = np.diff(nodes)
         masses = (values[:-1] + values[1:]) / 2 * step
         inside = generator.random(size) >= 2 * self._tail_mass
         cell = generator.choice(len(masses), size, p=masses / masses.sum())
-        # Within a cell, the density is linear, so the distribution function can be inverted. The
-        # formula also holds if the density is constant.
+        # The density is linear within a cell, so the distribution function can be inverted. The
+        # formula also holds for a constant density.
         low, high, v = values[cell], values[cell + 1], generator.random(size)
         mean = (low + high) / 2
         place = (
@@ -173,18 +177,17 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of noise plus a draw from the kernel, both centered at 0."""
+        """Return the log density at x of noise plus a draw from the kernel centered at 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
 
     def log_ratio_bound(self, distance: float) -> float:
-        """Bound the log ratio of two released densities, given W_inf <= `distance`.
+        """Bound the log ratio of the densities of noisy results for two samples of results.
 
-        W_inf is the distance between the two samples of results. The bound is the largest
-        |log r(x) - log r(y)| over |x - y| <= distance, where r is the density of noise plus a draw
-        from the kernel. The bound holds for any two samples of results whose points can be matched
-        within `distance`.
+        The bound is the maximum of |log r(x) - log r(y)| over |x - y| <= `distance`, where r is the
+        density of the sum of noise and a draw from the kernel. The bound holds for any two samples
+        whose infinity-Wasserstein distance is at most `distance`.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -203,8 +206,8 @@ class TaperedDeconvolution:
         x = s * np.linspace(-_REACH, _REACH, round(2 * _REACH * _NODES_PER_BANDWIDTH) + 1)
         z = (x[:, None] - y) / s
         core = np.exp(-(z**2) / 2) @ mass / (s * np.sqrt(2 * np.pi))
-        # Each tail is an exponential that starts at an edge of the core, and its convolution with
-        # the kernel has a closed form.
+        # Each tail of the noise is an exponential density that starts at an edge of the core, so
+        # the convolution of the tail with the kernel has a closed form.
         tails = [
             np.log(self._tail_mass / scale)
             + (nodes[-1] - side * x) / scale
@@ -226,7 +229,9 @@ Noise = LaplaceNoise | TaperedDeconvolution
 
 
 def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: np.ndarray) -> float:
-    """Measure the largest |log ratio| of released densities with and without one individual.
+    """Return the largest |log ratio| of the densities of noisy results.
+
+    The two densities belong to noisy results with and without an individual.
 
     Args:
         noise: The noise.
@@ -234,9 +239,9 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
         second: Results without the individual, [m].
 
     Returns:
-        The largest |log ratio| on a lattice around all results, whose spacing is a twentieth of the
-        bandwidth. Beyond the lattice, the released densities have Laplace tails, and the ratio of
-        two such tails has no extremum.
+        The maximum over a lattice that covers all results and has a spacing of a twentieth of the
+        bandwidth. Outside the lattice, both densities have Laplace tails, and the ratio of two such
+        tails has no extremum.
     """
     offsets = noise.bandwidth * np.linspace(-_REACH, _REACH, round(2 * _REACH * 20) + 1)
     both = np.concatenate([first, second])

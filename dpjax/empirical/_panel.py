@@ -1,8 +1,8 @@
 """A panel: the records of many individuals in a sequence of databases.
 
 An individual may have many records in a database, or none, so records are stored in flat arrays
-with one row per record. Estimators use totals over each individual's records, in dense arrays
-[databases, individuals].
+with one row per record. Estimators use dense arrays [databases, individuals] of totals over each
+individual's records.
 """
 
 from collections.abc import Hashable, Sequence
@@ -47,16 +47,15 @@ class Panel:
         return len(self.individuals)
 
     def column(self, name: str | None = None) -> np.ndarray:
-        """Return a column of values, [records]; without a name, return the only column.
+        """Return a column of values, [records]. If `name` is None, return the only column.
 
         Raises:
-            ValueError: When the name is unknown, or when no name is given but there are several
-                columns.
+            ValueError: If the name is unknown, or if `name` is None and there are multiple columns.
         """
         if name is None:
             if len(self.columns) != 1:
                 raise ValueError(
-                    "column must be named, because the data do not have exactly one value "
+                    "column must be named because the data do not have exactly one value "
                     f"column: the value columns are {list(self.columns)}."
                 )
             return self.values[:, 0]
@@ -67,10 +66,10 @@ class Panel:
         return self.values[:, self.columns.index(name)]
 
     def total(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum weights over the records of each individual in each database.
+        """Sum weights over each individual's records in each database, [databases, individuals].
 
-        If `weights` is None, each record has weight 1. The result has shape
-        [databases, individuals].
+        Args:
+            weights: Weight of each record, [records], or None for weights of 1.
         """
         shape = (self.num_databases, self.num_individuals)
         owner = self.database * shape[1] + self.individual
@@ -81,7 +80,7 @@ class Panel:
         return np.count_nonzero(self.total(), axis=0)
 
     def rows(self, database: int) -> slice:
-        """Return the slice of the records of one database."""
+        """Return the slice of rows that hold the records of the given database."""
         first, last = np.searchsorted(self.database, [database, database + 1])
         return slice(int(first), int(last))
 
@@ -94,23 +93,24 @@ def panel_from_array(
     individuals: Sequence[Hashable] | None = None,
     columns: Sequence[str] | None = None,
 ) -> Panel:
-    """Make a panel from a dense array with one record per individual and database.
+    """Make a panel from a dense array with at most one record per individual and database.
 
     Args:
-        array: Values [databases, individuals] or [databases, individuals, values]. If all values of
-            a record are NaN, the individual is missing from the database.
-        mask: Booleans [databases, individuals], True if the individual is in the database.
-        databases: Labels of the databases. If `databases` is None, the labels are 0, 1, ...
-        individuals: Labels of the individuals. If `individuals` is None, the labels are 0, 1, ...
-        columns: Names of the values. If `columns` is None, a single value is called 'value', and
-            several values are called 'value_0', 'value_1', ...
+        array: Values, [databases, individuals] or [databases, individuals, values]. If all values
+            of a record are NaN, the individual is missing from the database.
+        mask: Whether each individual is in each database, bool [databases, individuals], or None if
+            NaN values mark missing individuals.
+        databases: Labels of the databases, or None for 0, 1, ...
+        individuals: Labels of the individuals, or None for 0, 1, ...
+        columns: Names of the values. If `columns` is None, a single value is named 'value', and
+            multiple values are named 'value_0', 'value_1', ...
 
     Returns:
         The panel, with a note if some individuals are in no database.
 
     Raises:
-        TypeError: When the array is not numeric, or the mask is not boolean.
-        ValueError: When a shape is wrong, a value is infinite, or a record is partly NaN.
+        TypeError: If the array is not numeric, or if the mask is not boolean.
+        ValueError: If a shape is wrong, if a value is infinite, or if a record is partly NaN.
     """
     dense = np.asarray(array)
     if dense.dtype.kind not in "iufb":
@@ -163,7 +163,7 @@ def checked(panel: Panel) -> Panel:
     """Validate a panel, and return it with a note if some individuals are in no database.
 
     Raises:
-        ValueError: When there is no database or no individual, or when a database has no record.
+        ValueError: If there is no database or no individual, or if a database has no record.
     """
     if not panel.num_databases or not panel.num_individuals:
         raise ValueError(

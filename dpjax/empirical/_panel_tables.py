@@ -26,8 +26,8 @@ def as_panel(data: object) -> Panel:
     """Convert a table or an array to a panel; return a panel unchanged.
 
     Raises:
-        TypeError: When the data is neither a panel, a table nor an array.
-        ValueError: When `panel_from_table` or `panel_from_array` rejects the data.
+        TypeError: If the data is neither a panel, a table nor an array.
+        ValueError: If `panel_from_table` or `panel_from_array` rejects the data.
     """
     if isinstance(data, Panel):
         return data
@@ -54,23 +54,22 @@ def panel_from_table(
 
     Args:
         table: A pandas or pyarrow table, or a path to a csv or Parquet file.
-        database: Column that names the database of a record. Databases named by numbers or dates
-            are sorted; other databases keep the order in which they first appear.
-        individual: Column that names the individual of a record.
-        value: Names of the columns of values. If `value` is None, all other numeric columns are
-            columns of values.
-        missing: What to do with a record that lacks a value: raise an 'error', or 'drop' the
-            record.
-        records: Whether an individual may have 'many' records in a database, or only 'one'.
+        database: Name of the column that holds each record's database. Databases labeled by numbers
+            or dates are sorted; other databases keep the order in which they first appear.
+        individual: Name of the column that holds each record's individual.
+        value: Name or names of the value columns, or None to use all other numeric columns.
+        missing: Treatment of records with a missing value: 'error' raises an error, and 'drop'
+            drops the record.
+        records: Allowed number of records per individual and database: 'many' or 'one'.
 
     Returns:
         The panel, with notes about repeated rows and dropped records.
 
     Raises:
-        TypeError: When `table` is not a table, or when a value column is not numeric.
-        ValueError: When a column is unknown, when a value is missing although `missing` is 'error',
-            when an individual has several records in a database although `records` is 'one', or
-            when the file has an unknown suffix.
+        TypeError: If `table` is not a table, or if a value column is not numeric.
+        ValueError: If a column is unknown, if a value is missing and `missing` is 'error', if an
+            individual has multiple records in a database and `records` is 'one', or if the file has
+            an unknown suffix.
     """
     validate.one_of(["error", "drop"], missing=missing)
     validate.one_of(["many", "one"], records=records)
@@ -92,7 +91,7 @@ def panel_from_table(
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(
-            "table must be a table of pandas or pyarrow, or a path to csv or Parquet, but was "
+            "table must be a pandas or pyarrow table, or a path to csv or Parquet, but was "
             f"{type(table).__name__}."
         )
     names = [str(c) for c in frame.columns]
@@ -170,8 +169,8 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
     kind = ".csv" if path.name.lower().endswith(".csv.gz") else path.suffix.lower()
     if kind not in readers:
         raise ValueError(
-            f"databases must be a file that ends in {', '.join((*readers, '.csv.gz'))}, but was "
-            f"{path.name!r}."
+            f"databases must be a file whose name ends in {', '.join((*readers, '.csv.gz'))}, "
+            f"but was {path.name!r}."
         )
     if kind != ".csv":
         needs("Parquet files", "io", "pyarrow")
@@ -180,7 +179,7 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
     try:
         return readers[kind](path, keys)
     except Exception as error:
-        # Other libraries raise arbitrary exceptions when they read damaged files.
+        # The libraries that read files raise arbitrary exceptions for damaged files.
         text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
         raise ValueError(f"databases could not be read from {path.name!r}: {text}") from error
 
@@ -188,7 +187,7 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
 def _read_csv(path: Path, keys: tuple[str, str]) -> object:
     """Read a csv file; convert the labels in the columns `keys` to numbers where possible.
 
-    If two labels of a column, such as 01 and 1, would become the same number, the labels of the
+    If two labels in a column, such as 01 and 1, would become the same number, all labels in that
     column remain strings.
     """
     pd = _pandas()
@@ -203,10 +202,10 @@ def _read_csv(path: Path, keys: tuple[str, str]) -> object:
 
 
 def _read_parquet(path: Path, keys: tuple[str, str]) -> object:
-    """Read a Parquet file; equal strings of a column share one object in memory."""
+    """Read a Parquet file; equal strings in a column share one object in memory."""
     import pyarrow.parquet as pq
 
-    # Open the file here, because Arrow rejects file names that are not UTF-8.
+    # The file is opened here because Arrow rejects file names that are not UTF-8.
     with path.open("rb") as file:
         names = text_columns_of(file, path.stat().st_size)
         frame = pq.read_table(file, read_dictionary=names).to_pandas()
@@ -240,7 +239,7 @@ def _value_columns(
 
 
 def _first_text(frame: Any, name: str) -> str:
-    """Describe the first value of a column that is not a number, with its row."""
+    """Describe the first value in a column that is not a number, and the row of this value."""
     column = frame[name]
     wrong = _pandas().to_numeric(column, errors="coerce").isna() & column.notna()
     if not wrong.any():
@@ -253,10 +252,10 @@ def _first_text(frame: Any, name: str) -> str:
 
 
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
-    """Return the code of each record, and the label of each code.
+    """Return the integer code of each record's label, and the label for each code.
 
-    In a categorical column, a category without records has a label, too, so an individual with that
-    label is in no database.
+    In a categorical column, categories without records get labels too. An individual whose category
+    has no records is in no database.
     """
     pd = _pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):

@@ -1,4 +1,4 @@
-"""Values of empirical privacy results, without their display."""
+"""Base classes that hold the values of empirical privacy results, without display code."""
 
 import math
 from collections.abc import Hashable
@@ -16,13 +16,13 @@ from dpjax.empirical._noise import Noise
 
 @dataclass(frozen=True)
 class Bucket:
-    """Privacy against an adversary who knows that the database belongs to the bucket.
+    """Privacy against an adversary who knows that the database belongs to a given bucket.
 
     Attributes:
         label: Description of the bucket.
         num_databases: Number of databases in the bucket.
         density: Description of the density estimate within the bucket.
-        delta: Largest delta over the individuals, for each epsilon, given the bucket.
+        delta: For each epsilon, the largest delta of any individual within the bucket.
     """
 
     label: str
@@ -60,20 +60,21 @@ class Estimated:
         """Return pairs (individual, delta) at one epsilon, in decreasing order of delta.
 
         Args:
-            epsilon: One of `epsilons`. If `epsilon` is None, the smallest of `epsilons` is used.
+            epsilon: One of `epsilons`, or None for the smallest of them.
 
         Raises:
-            ValueError: When `epsilon` is not one of `epsilons`.
+            ValueError: If `epsilon` is not one of `epsilons`.
         """
         column = self.deltas[:, self._column(epsilon)]
         order = np.argsort(-column, kind="stable")
         return [(self.individuals[i], float(column[i])) for i in order]
 
     def curve(self, at_most: int) -> list[tuple[float, float, float | None, float, int]]:
-        """Return a table with one row per epsilon, thinned to at most `at_most` rows.
+        """Return a table with at most `at_most` rows, each for one epsilon.
 
         Each row holds epsilon, delta, the standard error of delta, the total risk, and the number
-        of individuals whose delta exceeds the tolerance.
+        of individuals whose delta exceeds the tolerance. If `epsilons` has more than `at_most`
+        entries, the rows are for evenly spaced entries.
         """
         count = len(self.epsilons)
         shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
@@ -94,16 +95,15 @@ class Estimated:
         return self.individuals[worst_row(self.epsilons, self.deltas)]
 
     def to_dict(self) -> JsonObject:
-        """Return all values by attribute name, as plain numbers, lists and strings."""
+        """Return a dictionary from attribute names to plain numbers, lists and strings."""
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def vanishing_sentence(self) -> str:
-        """Return a sentence on the smallest epsilon at which no delta exceeds the tolerance."""
+        """Return a sentence that states the smallest epsilon with no delta above the tolerance."""
         if math.isinf(self.epsilon_at_zero):
             return "For every epsilon up to 500, at least one delta is above 0."
-        return (
-            f"Every delta is below {self.tolerance:g} from epsilon = {self.epsilon_at_zero:.6g} on."
-        )
+        start, limit = f"{self.epsilon_at_zero:.6g}", f"{self.tolerance:g}"
+        return f"From epsilon = {start} on, every delta is below {limit}."
 
     def _column(self, epsilon: float | None) -> int:
         if epsilon is None:
@@ -138,11 +138,16 @@ class Calibrated:
 
     @property
     def hausdorff_suffices(self) -> bool:
-        """Whether all log ratios are <= epsilon with Laplace noise of scale hausdorff / epsilon."""
+        """Whether Laplace noise of scale hausdorff / epsilon keeps all log ratios <= epsilon."""
         return self.hausdorff_log_ratio <= self.epsilon + 1e-9
 
     def sample(self, size: int, key: int | None = None) -> np.ndarray:
-        """Draw noise, [size]; if `key` is None, the operating system provides the seed."""
+        """Return draws of the noise, [size].
+
+        Args:
+            size: Number of draws.
+            key: Seed for the draws, or None for a seed from the operating system.
+        """
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
@@ -150,12 +155,12 @@ class Calibrated:
         return float(result + self.sample(1)[0])
 
     def to_dict(self) -> JsonObject:
-        """Return all values by attribute name, as plain numbers and strings for strict JSON."""
+        """Return a dictionary from attribute names to plain numbers and strings for strict JSON."""
         values = plain({k: v for k, v in vars(self).items() if k != "noise"})
         return values | {"noise": str(self.noise), "hausdorff_suffices": self.hausdorff_suffices}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the name and the formatted value of each quantity, as rows of a table."""
+        """Return table rows, each with the name and the formatted value of a quantity."""
         enough = "suffices" if self.hausdorff_suffices else "does NOT suffice"
         which = "largest change seen" if self.sensitivity_observed else "sensitivity"
         numbers = {
@@ -167,7 +172,7 @@ class Calibrated:
             ),
             "Largest Wasserstein distance W_inf": self.wasserstein_infinity,
             "Largest Hausdorff distance": self.hausdorff,
-            f"Log ratio at the scale Hausdorff / epsilon of the paper ({enough})": (
+            f"Log ratio at the paper's scale, Hausdorff / epsilon ({enough})": (
                 self.hausdorff_log_ratio
             ),
         }
@@ -180,7 +185,7 @@ def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
 
 
 def plain(value: object) -> Any:
-    """Convert a value for strict JSON; non-finite floats become strings such as 'inf' and 'nan'."""
+    """Convert a value to strict JSON types; non-finite floats become strings such as 'inf'."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, list | tuple):

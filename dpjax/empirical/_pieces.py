@@ -1,10 +1,11 @@
-"""Hockey-stick integrals of two densities, cut into pieces on which their ratio is monotone.
+"""Hockey-stick integrals of two densities, computed on pieces where their ratio is monotone.
 
 In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
-larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, where int is the integral over all results.
-In a piece, the set where l > eps is empty, the whole piece, or one side of the point where l
-crosses eps. delta depends only on the masses of p and q in each piece, and on their masses to the
-left of each crossing.
+larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+ over all results.
+
+The real line is divided into pieces on which l is monotone. Within a piece, l > eps holds nowhere,
+everywhere, or on one side of the crossing, the point where l equals eps. delta depends only on the
+masses of p and q in each piece and to the left of each crossing.
 """
 
 from collections.abc import Callable
@@ -13,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon, which is far above any level of interest and has a finite e^epsilon."""
+"""Largest accepted epsilon; it is far above all levels of interest, and e^epsilon is finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Pieces of the real line on which l is monotone, with one row per individual.
+    """Pieces of the real line on which the log ratio l is monotone, one row per individual.
 
     In this base class, l is constant on each piece.
 
@@ -40,16 +41,16 @@ class Pieces:
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q between the left end and the crossing of each piece.
+        """For each of k pieces, return the masses of p and q left of the crossing, [2, k].
 
-        For k pieces, the result has shape [2, k].
+        Each mass is the integral from the left end of the piece to the crossing.
 
         Args:
-            row: Row that contains each of the k pieces.
+            row: Row index of each of the k pieces.
             piece: Index of each piece in its row.
             level: Value of the log ratio l at the crossing in each piece.
         """
-        raise NotImplementedError("A constant log ratio crosses nothing.")
+        raise NotImplementedError("A constant log ratio has no crossing.")
 
 
 def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
@@ -60,7 +61,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
         epsilon: Privacy levels [rows, E] or [E], from 0 to `MAX_EPSILON`.
 
     Returns:
-        The larger of int (p - e^eps q)_+ and int (q - e^eps p)_+, [rows, E].
+        The larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+, [rows, E].
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.
@@ -70,7 +71,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
 
 
 def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:
-    """Return int (p - e^eps q)_+ for `sign` 1, or int (q - e^eps p)_+ for `sign` -1, [rows, E]."""
+    """Return the integral of (p - e^eps q)_+ if `sign` is 1, or (q - e^eps p)_+ if it is -1."""
     level = epsilon[:, :, None]
     above_left = (sign * pieces.left)[:, None] > level
     above_right = (sign * pieces.right)[:, None] > level
@@ -94,10 +95,10 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that tells whether delta exceeds the tolerance at an epsilon, which is
-            true up to some epsilon and false above that epsilon.
-        at_least: Smallest epsilon to consider. For the largest result of several individuals, each
-            call gets the result of the previous call.
+        exceeds: Function that returns whether delta exceeds the tolerance at a given epsilon. The
+            function must return True below some threshold and False above the threshold.
+        at_least: Smallest epsilon to consider. To find the largest result over many individuals,
+            pass the result for each individual as `at_least` in the call for the next individual.
 
     Returns:
         The smallest epsilon e at which `exceeds` is false, or a value that exceeds e by at most

@@ -1,8 +1,9 @@
 """Empirical differential privacy: the privacy of a query on real databases, without added noise.
 
 The databases are the only source of randomness, and are assumed to be independent draws from one
-distribution. The density of query results is estimated with and without an individual. The
-hockey-stick divergence of the two densities is the individual's failure probability delta.
+distribution. For each individual, the density of query results is estimated with and without the
+individual. The hockey-stick divergence between the two densities is the individual's failure
+probability delta.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ from dpjax.results.provenance import versions
 _LEAST_FOR_ERROR = 4
 """Minimum number of databases for which a standard error is estimated.
 
-With four databases, the jackknife repeats the estimate on three databases at a time.
+With four databases, the jackknife estimates delta from three databases at a time.
 """
 
 
@@ -45,32 +46,32 @@ def empirical_privacy(
     uncertainty: bool = False,
     progress: Progress | None = None,
 ) -> EmpiricalPrivacy:
-    """Estimate delta of every individual for a query on a sequence of databases.
+    """Estimate each individual's failure probability delta for a query on real databases.
 
     Args:
         databases: A dense array [databases, individuals] or [databases, individuals, values] with
             NaN where an individual is missing; a table (pandas, pyarrow, or a path to csv or
-            Parquet) with the columns 'database' and 'individual'; or a `Panel`, as returned by
-            `panel_from_table` and `panel_from_array` for other data.
+            Parquet) with the columns 'database' and 'individual'; or a `Panel`, which
+            `panel_from_table` or `panel_from_array` makes from other data.
         query: A built-in query or its name ('count', 'sum', 'mean', 'variance', 'min', 'max',
             'median', 'quantile:0.9', 'regression:y~x'); a `JaxQuery`; a `HostQuery` or any function
             of the records' values; or, for a joint query, a tuple of up to three queries.
-        epsilon: One privacy level or several, from 0 to 500.
+        epsilon: One or more privacy levels, from 0 to 500.
         density: Kernel and bandwidth of the densities, or rules that choose them.
-        adversary: An adversary, whose background knowledge divides the databases into buckets; the
-            result then describes the worst bucket. If `adversary` is None, the adversary has no
-            background knowledge.
-        key: Seed of random queries, and of random groups of databases for `uncertainty`.
+        adversary: An adversary whose background knowledge divides the databases into buckets, or
+            None for an adversary without background knowledge. If there are buckets, each delta in
+            the result is the largest over all buckets.
+        key: Seed for random queries, and for random groups of databases if `uncertainty` is True.
         tolerance: Largest delta that counts as 0 in the result's `epsilon_at_zero`.
-        uncertainty: Whether to estimate the standard error of delta, by a jackknife that leaves out
-            each database in turn. More than 50 databases are divided into 50 groups, and each group
-            is left out in turn. The estimated standard error tends to be too large: by 20 to 28% on
-            30 databases with the bandwidth 'likelihood'.
-        progress: Callback (done, total), which is called in loops over databases or individuals. If
-            `progress` is None, no progress is reported.
+        uncertainty: Whether to estimate the standard error of delta by a jackknife that leaves out
+            one database at a time. More than 50 databases are divided into 50 groups, and one group
+            is left out at a time. The estimated standard error tends to be too large, for example
+            by 20 to 28% for 30 databases with the bandwidth 'likelihood'.
+        progress: Callback `(done, total)`, called in loops over databases or individuals, or None
+            to report no progress.
 
     Returns:
-        The result, which includes checks of the assumptions.
+        The result, including checks of the assumptions.
 
     Example:
         >>> import numpy as np
@@ -80,8 +81,8 @@ def empirical_privacy(
         True
 
     Raises:
-        TypeError: When an argument of `empirical_privacy` has the wrong type.
-        ValueError: When an argument is out of range, or when no density can be estimated from the
+        TypeError: If an argument has the wrong type.
+        ValueError: If an argument is out of range, or if no density can be estimated from the
             query results.
 
     References:
@@ -99,7 +100,7 @@ def empirical_privacy(
     samples = sample_query(query, panel, key=key, progress=progress)
     if len(samples.names) > 3:
         raise BadValue(
-            f"query must have at most 3 numbers as result, but had {len(samples.names)}: a joint "
+            f"query must return at most 3 numbers, but returned {len(samples.names)}: a joint "
             "density of more numbers would need too many databases."
         )
     parts = [("all databases", np.arange(panel.num_databases))]

@@ -1,10 +1,9 @@
-"""Built-in queries, which are computed exactly without each individual in turn.
+"""Built-in queries, evaluated exactly with all individuals and without each individual in turn.
 
-Every query is evaluated on all databases together, first with all individuals, and then without
-each individual in turn. The time is linear in the number n of records, or proportional to n log n
-for order statistics. The total without individual i is computed as the total of the individuals
-before i plus the total of the individuals after i. A subtraction of individual i's value from the
-total of all individuals would leave a rounding error if the value is huge.
+A query is evaluated on all databases at once. The time is linear in the number n of records, or
+proportional to n log n for order statistics. The total without individual i is computed as the sum
+over the individuals before i plus the sum over the individuals after i. Subtracting individual i's
+value from the total over all individuals would leave a rounding error if the value is huge.
 """
 
 from dataclasses import dataclass
@@ -20,14 +19,14 @@ _NEUTRAL = {np.add: 0.0, np.minimum: np.inf, np.maximum: -np.inf}
 
 
 def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
-    """Reduce values over all other individuals, for each individual in turn.
+    """For each individual, reduce the values of all other individuals.
 
     Args:
         own: Values, one per database and individual, [databases, individuals, ...].
         reduce: np.add, np.minimum or np.maximum.
 
     Returns:
-        The reduction over all other individuals, [databases, individuals, ...].
+        The reductions over all other individuals, [databases, individuals, ...].
     """
     edge = np.full_like(own[:, :1], _NEUTRAL[reduce], dtype=float)
     before = reduce.accumulate(np.concatenate([edge, own[:, :-1]], axis=1), axis=1)
@@ -36,14 +35,14 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
 
 
 def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> np.ndarray:
-    """Replace results by NaN where fewer than `at_least` records are left, according to `count`."""
+    """Replace results by NaN where `count`, the number of records left, is below `at_least`."""
     return np.where(count >= at_least, result, np.nan)
 
 
 def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the total weight of each database's records, [databases, 1 + individuals].
 
-    Column 0 includes all individuals, and column i + 1 leaves out individual i.
+    Column 0 is the total over all individuals, and column i + 1 leaves out individual i.
     """
     totals = panel.total(weights).astype(float)
     return np.concatenate([totals.sum(axis=1)[:, None], leave_one_out(totals)], axis=1)
@@ -52,8 +51,8 @@ def _over_panel(panel: Panel, weights: np.ndarray | None = None) -> np.ndarray:
 class ExactQuery:
     """Base class of built-in queries.
 
-    The method `_exact` returns answers [databases, 1 + individuals]. Column 0 includes all
-    individuals, and column i + 1 leaves out individual i.
+    The `_exact` method returns answers, [databases, 1 + individuals]. Column 0 is the answer with
+    all individuals, and column i + 1 is the answer without individual i.
     """
 
     column: str | None = None
@@ -65,7 +64,7 @@ class ExactQuery:
         return self._word if self.column is None else f"{self._word} of {self.column}"
 
     def answers(self, panel: Panel, key: int = 0, progress: object = None) -> np.ndarray:
-        """Return answers as `Query.answers` does, with one draw and one number per answer."""
+        """Return answers in the format of `Query.answers`, with one draw and one number each."""
         return self._exact(panel)[:, None, :, None]
 
     def _exact(self, panel: Panel) -> np.ndarray:
@@ -119,7 +118,7 @@ class Variance(ExactQuery):
 
     def _exact(self, panel: Panel) -> np.ndarray:
         values = panel.column(self.column).copy()
-        # Center by the median, because one huge value would move the mean.
+        # Values are centered by the median because a single huge value would shift the mean.
         for d in range(panel.num_databases):
             values[panel.rows(d)] -= np.median(values[panel.rows(d)])
         count = _over_panel(panel)
@@ -185,12 +184,13 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """Return the quantile of a database without each individual in turn, [individuals]."""
+        """Return, for each individual, the quantile of all others' records, [individuals]."""
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
-        # The rank of a record among the other individuals' records is its position in the sorted
-        # database, minus the number of its owner's records before it. The record precedes the r-th
-        # record (from 0) of the other individuals exactly if its rank is at most r.
+        # For each record, `rank_of_others` is its position in the sorted database minus the number
+        # of its owner's records before it, that is, the number of other individuals' records before
+        # it. The record precedes the other individuals' r-th record (counted from 0) exactly if
+        # this number is at most r.
         by_owner = np.argsort(owner, kind="stable")
         starts = np.concatenate([[0], np.cumsum(own)])[owner[by_owner]]
         rank_of_others = by_owner - (np.arange(len(owner)) - starts)
@@ -209,13 +209,13 @@ class Quantile(ExactQuery):
 
 @dataclass(frozen=True)
 class RegressionCoefficient(ExactQuery):
-    """Coefficient of one column in a least-squares regression of another, with an intercept.
+    """Coefficient in a least-squares regression of one column on others, with an intercept.
 
     Attributes:
-        response: Response column.
+        response: Name of the response column.
         on: Name or names of the explanatory columns.
-        coefficient: Explanatory column whose coefficient is released. If `coefficient` is None, the
-            column is the first column of `on`.
+        coefficient: Name of the explanatory column whose coefficient is released, or None for the
+            first column in `on`.
     """
 
     response: str
@@ -234,7 +234,7 @@ class RegressionCoefficient(ExactQuery):
     def _exact(self, panel: Panel) -> np.ndarray:
         data = np.stack([panel.column(c) for c in (*self.on, self.response)], axis=1)
         for d in range(panel.num_databases):
-            # Subtraction of the medians leaves the slopes unchanged and improves the conditioning.
+            # Subtracting the medians leaves the slopes unchanged and improves the conditioning.
             data[panel.rows(d)] -= np.median(data[panel.rows(d)], axis=0)
         design = np.concatenate([np.ones((len(data), 1)), data], axis=1)
         size = design.shape[1]
@@ -266,7 +266,7 @@ _BY_NAME = {
 
 
 def parse_query(text: str) -> Any:
-    """Return the built-in query that a short form describes.
+    """Return the built-in query for a short form such as 'mean:income'.
 
     Args:
         text: 'count', 'sum', 'mean', 'variance', 'min', 'max' or 'median', optionally with a column
@@ -274,7 +274,7 @@ def parse_query(text: str) -> Any:
             stands for the coefficient of x in a regression of y on x and z.
 
     Raises:
-        ValueError: When `text` is not the short form of a query.
+        ValueError: If `text` is not the short form of a query.
     """
     head, *rest = text.split(":")
     if head == "quantile" and len(rest) in (1, 2):
@@ -282,7 +282,7 @@ def parse_query(text: str) -> Any:
             level = float(rest[0])
         except ValueError:
             raise ValueError(
-                f"query {text!r} must give a level from 0 to 1, as in 'quantile:0.9'."
+                f"query {text!r} must state a level from 0 to 1, as in 'quantile:0.9'."
             ) from None
         return Quantile(level, *rest[1:])
     if head == "regression" and len(rest) == 1 and rest[0].count("~") == 1:

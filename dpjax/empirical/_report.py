@@ -29,21 +29,21 @@ _RANKING_ROWS = 10
 
 CAPTIONS = {
     "curves": "delta and total risk against epsilon",
-    "densities": "density with everybody and without the worst individual",
-    "noise": "histogram of draws of the noise",
+    "densities": "density with and without the individual whose delta is largest",
+    "noise": "histogram of noise draws",
 }
-"""Caption of each figure, by the figure's name."""
+"""Captions of the figures, by figure name."""
 
 _NOT_TESTED = (
     "Databases other than the given ones, and individuals who are in none of them.",
-    "Other queries, and what several answers together reveal.",
+    "Other queries, and what multiple answers reveal together.",
 )
 
 _MEANING = (
     "delta is the probability that the answer reveals an individual's presence by more than a "
-    "factor e^epsilon. The total risk is the probability that the answer does so for at least "
-    "one individual, if individuals are independent. Both probabilities assume that the "
-    "databases are independent draws and that the density estimate is right."
+    "factor e^epsilon. The total risk is the probability of such a revelation for at least one "
+    "individual, if individuals are independent. Both probabilities assume that the databases "
+    "are independent draws and that the density estimate is accurate."
 )
 
 
@@ -59,14 +59,13 @@ def render_empirical_report(
         result: The result to report.
         noise: A noise calibration for the result's query, or None for a report without noise.
         kind: Format of the report, ".html" or ".md".
-        figures: Figures to include, by their names in `CAPTIONS`. If `figures` is None, the report
-            has no figures.
+        figures: Figures to include, with the keys of `CAPTIONS`, or None for no figures.
 
     Returns:
         The text of the report.
 
     Raises:
-        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
     """
     return render(_page(result, noise, figures), kind)
 
@@ -75,7 +74,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
     query = " and ".join(result.queries)
     who = f"{len(result.individuals)} individuals, {result.num_databases} databases"
     asked = (
-        f"The {query} of {result.num_databases} databases, with everybody and without each "
+        f"The {query} of {result.num_databases} databases, with all individuals and without each "
         "individual in turn."
     )
     without = (
@@ -110,10 +109,10 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
             "such as years that are far apart.",
         )
     said = [
-        "Choose an epsilon at which the delta of the worst individual is small enough; the table "
-        "lists both numbers.",
-        f"Look at the individual {result.worst_individual}, who has the largest delta. Without "
-        "the records of such individuals, the largest delta is smaller.",
+        "Choose an epsilon at which the largest delta of any individual is small enough; the table "
+        "lists the largest delta for each epsilon.",
+        f"Look at the individual {result.worst_individual}, who has the largest delta. Removing "
+        "the records of the individuals with the largest deltas reduces the largest delta.",
     ]
     if noise is None:
         said.append(
@@ -124,7 +123,7 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
 
 
 def doubt_of(result: Estimated) -> str | None:
-    """Return a sentence that says why a result is doubtful, or None if it is not doubtful."""
+    """Return a sentence that explains why a result is doubtful, or None if it is not doubtful."""
     if not any(check.dependent for check in result.independence):
         return None
     return "The privacy levels assume independent databases, but these databases look dependent."
@@ -138,8 +137,8 @@ def verdict_of(result: Estimated, sentence: str, headline: str | None = None) ->
     Args:
         result: Result of an empirical privacy estimate.
         sentence: Sentence that states the finding.
-        headline: Headline of the verdict 'estimate'. If `headline` is None, the headline says that
-            an estimate is not a proof. The verdict 'doubtful' has a headline of its own.
+        headline: Headline for the verdict 'estimate', or None for the default headline, "An
+            estimate, not a proof". The verdict 'doubtful' has a fixed headline.
     """
     if (doubt := doubt_of(result)) is not None:
         headline = "Doubtful: the databases look dependent"
@@ -169,7 +168,7 @@ def _sections(
     meaning = _MEANING
     if result.delta_error is not None:
         meaning += (
-            " In the column of delta, the number after ± is the jackknife standard error of delta."
+            " In the delta column, the number after ± is the jackknife standard error of delta."
         )
     found = [
         Section("Privacy", (meaning,), pictures("curves"), Table(rows, head)),
@@ -193,10 +192,10 @@ def _sections(
 
 
 def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
-    """Return the section of a report about calibrated noise."""
+    """Return the report section about calibrated noise."""
     said = (
-        f"To reach epsilon = {noise.epsilon:g} with delta = 0, add to the {noise.query}: "
-        f"{noise.noise}."
+        f"To reach epsilon = {noise.epsilon:g} with delta = 0, add the following noise to the "
+        f"{noise.query}: {noise.noise}."
     )
     return Section("Noise", (said,), figures, Table(noise.rows()))
 
@@ -204,18 +203,19 @@ def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Sectio
 def write_empirical_report(
     result: Estimated, path: str | Path, noise: Calibrated | None = None
 ) -> Path:
-    """Write a report and its figures; the files appear only once all of them are complete.
+    """Write a report and its figures; no file appears before all files are complete.
 
     Args:
         result: The result to report.
-        path: Path that ends in .html (with embedded figures) or .md (with figure files next to it).
+        path: Path that ends in .html (figures are embedded) or .md (figures are separate files in
+            the same folder).
         noise: A noise calibration for the result's query, or None for a report without noise.
 
     Returns:
         The path of the report.
 
     Raises:
-        ValueError, OSError, ModuleNotFoundError: When `check_report_path` rejects the path.
+        ValueError, OSError, ModuleNotFoundError: If `check_report_path` rejects the path.
     """
     path = check_report_path(path)
     page, files = empirical_document(result, path, noise)
@@ -226,14 +226,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return a page about a result, to be written to `path`, and the files of its figures."""
+    """Return the report page to be written to `path` for a result, and the files of its figures."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return a page about calibrated noise, to be written to `path`, and its figures' files."""
+    """Return the report page to be written to `path` for noise, and the files of its figures."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (
@@ -256,15 +256,15 @@ def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str 
 def beside(
     drawn: JsonObject | None, path: Path
 ) -> tuple[dict[Path, str | bytes], dict[str, Figure] | None]:
-    """Convert figures to what a page needs: figures within the page, or files next to the page.
+    """Convert figures to SVG within the page (.html), or to PNG files next to the page (.md).
 
     Args:
         drawn: matplotlib figures by name, or None if matplotlib is not installed.
         path: Path of the page.
 
     Returns:
-        The contents of the files, by path, and the figures of the page, by name. If matplotlib is
-        not installed, there are no files, and the figures are None.
+        A dictionary from paths to file contents, and a dictionary from names to the page's figures.
+        If matplotlib is not installed, the first dictionary is empty and the second is None.
     """
     from dpjax.plotting import figure_svg
 

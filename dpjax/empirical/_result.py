@@ -37,17 +37,17 @@ class EmpiricalPrivacy(Estimated, Shown):
         epsilon_at_zero: Smallest epsilon, possibly infinite, at which no delta_i exceeds
             `tolerance`.
         tolerance: Largest delta that counts as 0 in `epsilon_at_zero`.
-        density: The chosen density, which can be passed to another call of `empirical_privacy`.
-            With an adversary, each bucket has its own density, and `density` is None.
-        log_likelihood: Mean log-likelihood of each database's results under the density that is
-            fitted to the other databases, or NaN if the likelihood was not computed.
+        density: The chosen density, which can be passed to another call of `empirical_privacy`, or
+            None if there is an adversary, because each bucket then has its own density.
+        log_likelihood: Mean log density of each database's results under a density fitted to the
+            other databases, or NaN if it was not computed.
         integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a
             closed form.
         num_databases: Number of databases.
         independence: Tests of independence, one per query.
         coverage: Summary of the number of databases in which each individual appears.
         buckets: Buckets of the adversary's knowledge, or () if there is no adversary.
-        notes: Sentences about the data and the method that a reader of the result must know.
+        notes: Important remarks about the data and the method, one sentence each.
         results: Results of d queries with all individuals present, one row per sample, [S, d].
         results_without_worst: Results without the individual with the largest delta, [S, d].
         settings: Arguments on which the results depend, and versions of the software.
@@ -57,20 +57,20 @@ class EmpiricalPrivacy(Estimated, Shown):
     """
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return strict JSON, in which non-finite floats are strings such as 'inf' and 'nan'."""
+        """Return strict JSON; non-finite floats are written as strings such as 'inf' and 'nan'."""
         return super().to_json(indent)
 
     @classmethod
     def from_json(cls, text: str) -> "EmpiricalPrivacy":
-        """Read a result that `to_json` wrote.
+        """Read a result from JSON written by `to_json`.
 
         Raises:
-            ValueError: When the text is not JSON that `to_json` wrote.
+            ValueError: If the text was not written by `to_json`.
         """
         data: object = json.loads(text)
         names = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
-            raise ValueError("text must be JSON that EmpiricalPrivacy.to_json wrote.")
+            raise ValueError("text must be JSON written by EmpiricalPrivacy.to_json.")
         arrays = ("epsilons", "deltas", "delta", "total_risk", "results", "results_without_worst")
         for name in arrays if data["delta_error"] is None else (*arrays, "delta_error"):
             data[name] = np.asarray(data[name], float)

@@ -1,7 +1,7 @@
 """delta of every individual over a grid of epsilons, computed in bounded memory.
 
-For a block of individuals, each density estimate (Laplace kernels, other kernels, 'ecdf' or joint)
-yields a function that maps epsilons to deltas.
+Individuals are processed in blocks. For each block, the density estimate (Laplace kernels, other
+kernels, 'ecdf' or joint) yields a function that maps epsilons to deltas.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,12 +20,12 @@ from dpjax.empirical._samples import Progress, QuerySamples
 _BLOCK_SIZE = 2**20
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Function that maps epsilons [E] to deltas [rows, E] and to the error of the deltas."""
+"""Function that accepts epsilons, [E], and returns deltas, [rows, E], and their error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """Privacy risk of every individual that one query causes.
+    """Privacy risk that a query causes for every individual.
 
     Attributes:
         deltas: Failure probability of each individual, [individuals, E].
@@ -51,15 +51,17 @@ def individual_risk(
 
     Args:
         samples: Results of the query.
-        density: Kernel and bandwidth of the densities with and without an individual.
+        density: Kernel and bandwidth with which densities with and without an individual are
+            estimated.
         epsilons: Privacy levels [E], from 0 to 500.
-        tolerance: Largest delta that counts as 0 in `epsilon_at_zero`. If `tolerance` is None,
-            `epsilon_at_zero` is NaN.
-        progress: Callback (individuals done, individuals).
+        tolerance: Largest delta that counts as 0 in `epsilon_at_zero`, or None to set
+            `epsilon_at_zero` to NaN.
+        progress: Callback `(individuals done, total number of individuals)`.
 
     Returns:
         The risk. If the removal of an individual changes no result, that individual has delta 0. If
-        the removal leaves the query undefined in every database, the individual has delta 1.
+        the removal of an individual leaves the query undefined in every database, that individual
+        has delta 1.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Algorithms 1 and 2.
@@ -89,8 +91,8 @@ def _blocks(
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
     """Yield blocks of individuals, each with the function that computes their deltas.
 
-    A block has several individuals if delta has a closed form: the kernel is Laplace with a fixed
-    bandwidth, and the query is not joint. If delta has no closed form, a block has one individual.
+    For a Laplace kernel with a fixed bandwidth and a query that returns one number, a block has
+    many individuals. In all other cases, a block has one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

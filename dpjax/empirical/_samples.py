@@ -1,6 +1,6 @@
 """Samples of query results, with all individuals present and without each individual in turn.
 
-A query may be built in, written in JAX or in plain Python, or a tuple of several queries.
+A query may be a built-in query, a function in JAX or plain Python, or a tuple of queries.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
 Progress = Callable[[int, int], None]
-"""Callback (number of items done, total number of items)."""
+"""Callback `(number of items done, total number of items)`."""
 
 
 class Query(Protocol):
-    """A query, which is evaluated on the databases of a panel."""
+    """A query that can be evaluated on the databases of a panel."""
 
     @property
     def name(self) -> str:
@@ -29,7 +29,7 @@ class Query(Protocol):
         ...
 
     def answers(self, panel: Panel, key: int, progress: Progress | None) -> np.ndarray:
-        """Return answers of d numbers each, as an array [databases, draws, 1 + individuals, d].
+        """Return answers of d numbers each, [databases, draws, 1 + individuals, d].
 
         On the third axis, entry 0 is the answer with all individuals, and entry i + 1 is the answer
         without individual i.
@@ -39,13 +39,15 @@ class Query(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class QuerySamples:
-    """Samples of the results of a query of d numbers; n databases give S = n * num_draws samples.
+    """Samples of a query's results, which consist of d numbers each.
+
+    For n databases, the number of samples is S = n * num_draws.
 
     Attributes:
-        names: Descriptions of the d queries.
-        full: Results with all individuals present, [S, d], which are all finite.
-        without: Results without each individual in turn, [individuals, S, d]; an undefined result
-            is NaN.
+        names: Descriptions of the d numbers.
+        full: Results with all individuals present, [S, d], all finite.
+        without: Results without each individual in turn, [individuals, S, d]; undefined results are
+            NaN.
         database: Index of the database of each sample, [S].
         notes: Sentences about the results, for a report.
     """
@@ -57,7 +59,7 @@ class QuerySamples:
     notes: tuple[str, ...] = ()
 
     def select(self, databases: np.ndarray) -> "QuerySamples":
-        """Return the samples of some of the databases."""
+        """Return the samples that belong to the given databases."""
         keep = np.isin(self.database, databases)
         return QuerySamples(
             self.names, self.full[keep], self.without[:, keep], self.database[keep], self.notes
@@ -65,7 +67,7 @@ class QuerySamples:
 
 
 class UserQuery:
-    """Base class of users' queries, which are evaluated on one database after the other."""
+    """Base class of user-defined queries, which are evaluated on one database at a time."""
 
     num_draws: int | None = None
 
@@ -74,7 +76,7 @@ class UserQuery:
             validate.positive_int(num_draws=self.num_draws)
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
-        """Return answers as `Query.answers` does; all answers from one draw have the same key."""
+        """Return answers in the format of `Query.answers`; all answers in a draw share a key."""
         answer, tables = self._answering(panel, key), []
         for d in range(panel.num_databases):
             tables.append(np.stack([answer(d, draw) for draw in range(self.num_draws or 1)]))
@@ -83,7 +85,7 @@ class UserQuery:
         return np.stack(tables)
 
     def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
-        """Return a function from (database, draw) to answers [1 + individuals, d]."""
+        """Return a function that maps a database and a draw to answers, [1 + individuals, d]."""
         raise NotImplementedError
 
 
@@ -94,10 +96,10 @@ class JaxQuery(UserQuery):
     Attributes:
         function: `(values, present) -> result`, or `(key, values, present) -> result` if the
             function is random. The argument `values` has shape [individuals, records, columns].
-            `present` has shape [individuals, records] and tells which records exist; the values of
-            records that do not exist are 0. The returned `result` is a scalar, or has shape [d].
+            `present` has shape [individuals, records] and is True for records that exist; the
+            values of other records are 0. The returned `result` is a scalar, or has shape [d].
         name: Description of the query.
-        num_draws: Number of draws per database, or None if the function takes no key.
+        num_draws: Number of draws per database, or None if the function accepts no key.
         batch_size: Number of individuals evaluated together; a smaller number needs less memory.
     """
 
@@ -121,7 +123,7 @@ class JaxQuery(UserQuery):
                 rest = jnp.where(gone[:, None, None], 0, values), present & ~gone[:, None]
                 return self.function(*first, *rest)
 
-            # Index -1 removes nobody. The answer with all individuals is computed in the same way
+            # Index -1 removes nobody. The answer with all individuals is computed by the same code
             # as the answers without an individual, so that all answers are rounded alike.
             gone = jnp.arange(-1, panel.num_individuals)
             answers = jax.lax.map(without, gone, batch_size=self.batch_size)
@@ -149,7 +151,7 @@ class HostQuery(UserQuery):
             and has shape [records, columns], or [records] if there is only one column. The returned
             `result` is a number, or has shape [d].
         name: Description of the query.
-        num_draws: Number of draws per database, or None if the function takes no generator.
+        num_draws: Number of draws per database, or None if the function accepts no generator.
     """
 
     function: Callable[..., object]
@@ -179,21 +181,22 @@ class HostQuery(UserQuery):
 def sample_query(
     query: object, panel: Panel, *, key: int = 0, progress: Progress | None = None
 ) -> QuerySamples:
-    """Evaluate a query on every database, with everybody and without each individual.
+    """Evaluate a query on every database, with all individuals and without each one in turn.
 
     Args:
         query: A built-in query or its short form ('mean'), a `JaxQuery`, a `HostQuery`, any Python
             function (which becomes a `HostQuery`), or a tuple of queries for a joint query.
         panel: The databases.
-        key: Seed of random queries.
-        progress: Callback (databases done, total), called by queries that loop over databases.
+        key: Seed for random queries.
+        progress: Callback `(databases done, total number of databases)`, called by queries that
+            loop over databases.
 
     Returns:
         The samples.
 
     Raises:
-        TypeError: When the query has the wrong type, or when the key is not an integer.
-        ValueError: When a result with all individuals present is not finite, or when a joint query
+        TypeError: If the query has the wrong type, or if the key is not an integer.
+        ValueError: If a result with all individuals present is not finite, or if a joint query
             contains random queries with different numbers of draws.
     """
     validate.positive_int(key=key, at_least=0)
@@ -210,7 +213,7 @@ def sample_query(
     if set(draws) - {1, num_draws}:
         raise ValueError(f"num_draws must be the same in all random queries, but was {draws}.")
     table = np.concatenate([np.repeat(t, num_draws // t.shape[1], axis=1) for t in tables], axis=-1)
-    # The removal of an absent individual must change nothing, not even by rounding.
+    # Removing an absent individual must not change the result at all, not even by rounding.
     absent = (panel.total() == 0)[:, None, :, None]
     table[:, :, 1:] = np.where(absent, table[:, :, :1], table[:, :, 1:])
     table = table.reshape(-1, *table.shape[2:])
@@ -250,7 +253,7 @@ def _as_query(query: Any) -> Query:
 
 
 def _record_slots(panel: Panel) -> np.ndarray:
-    """Return the index of each record among its owner's records in a database, [records]."""
+    """Return each record's index among its individual's records in the same database, [records]."""
     owner = panel.database * panel.num_individuals + panel.individual
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], owner[order])

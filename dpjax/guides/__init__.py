@@ -26,17 +26,17 @@ NAMES = (
     "citing",
     "changelog",
 )
-"""Names of all guides, in the order in which a newcomer reads them."""
+"""Names of all guides, in the recommended order of reading."""
 
 
 def read_guide(name: str) -> str:
-    """Return the text of a guide, in Markdown; its first line is its title.
+    """Return the text of a guide in Markdown; the first line of the text is the title.
 
     Args:
         name: One of `NAMES`.
 
     Raises:
-        ValueError: When no guide has this name; the message offers the nearest.
+        ValueError: If no guide has this name; the message suggests the most similar name.
     """
     if name not in NAMES:
         raise ValueError(f"guide {name!r} is not known; {nearest(name, list(NAMES))}")
@@ -47,11 +47,11 @@ def title_of(name: str) -> str:
     """Return the title of a guide.
 
     Raises:
-        ValueError: When no guide has this name.
+        ValueError: If no guide has this name.
     """
     return read_guide(name).partition("\n")[0].removeprefix("# ")
 
 
 def citation() -> str:
-    """How to cite dpjax, in the Citation File Format that tools read."""
+    """Return the citation of dpjax in the Citation File Format, which tools can read."""
     return (files("dpjax") / "CITATION.cff").read_text(encoding="utf-8")

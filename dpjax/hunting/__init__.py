@@ -1,4 +1,4 @@
-"""Hunts: audits of released packages, where each release draws in an environment of its own."""
+"""Hunts: audits of released packages, where each release is installed in its own environment."""
 
 from dpjax.hunting._bisect import Bisection as Bisection
 from dpjax.hunting._bisect import bisect as bisect

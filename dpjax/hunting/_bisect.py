@@ -1,4 +1,4 @@
-"""Bisection over the versions of a package, to find where the verdict of an audit changes."""
+"""Bisection over the versions of a package to find where the verdict of an audit changes."""
 
 import subprocess
 import sys
@@ -13,13 +13,13 @@ _LISTED = "Available versions: "
 
 @dataclass(frozen=True)
 class Bisection:
-    """The outcome of a bisection over the versions of a package, each given by its index.
+    """The outcome of a bisection over the versions of a package; versions are given by index.
 
     Attributes:
         before: Last version before the change, or None if no change was found.
         after: First version after the change, or None if no change was found.
-        refuted: Whether the claim is refuted in `before`, or in the newest version if no change was
-            found, or None if fewer than two versions could be audited.
+        refuted: Whether the claim is refuted in `before` or, if no change was found, in the newest
+            version; None if fewer than two versions could be audited.
         skipped: Versions between `before` and `after` that could not be audited.
     """
 
@@ -29,7 +29,7 @@ class Bisection:
     skipped: tuple[int, ...] = ()
 
     def words(self, versions: Sequence[str]) -> str:
-        """Return a sentence on the versions between which the verdict changed.
+        """Return a sentence that names the versions between which the verdict changes.
 
         Args:
             versions: All versions, from oldest to newest.
@@ -51,20 +51,20 @@ class Bisection:
 
 
 def bisect(count: int, refuted: Callable[[int], bool | None]) -> Bisection:
-    """Find two versions between which the verdict changes, with about log2(count) + 1 audits.
+    """Find two versions between which the verdict changes, using about log2(count) + 1 audits.
 
-    If the verdict changes several times, one of the changes is found.
+    If the verdict changes more than once, the function finds one of the changes.
 
     Args:
         count: Number of versions, at least 2.
-        refuted: Function from the index of a version, where 0 is the oldest version, to whether the
-            claim is refuted, or to None if the version cannot be audited. The function is called at
-            most once for each version.
+        refuted: Function that audits a version, given its index, where 0 is the oldest version. The
+            function returns whether the claim is refuted, or None if the version cannot be audited,
+            and is called at most once for each version.
     """
     known: dict[int, bool | None] = {}
 
     def first_of(order: Sequence[int]) -> int | None:
-        """Return the first version that can be audited."""
+        """Return the first version in `order` that can be audited."""
         for index in order:
             if index not in known:
                 known[index] = refuted(index)
@@ -80,7 +80,8 @@ def bisect(count: int, refuted: Callable[[int], bool | None]) -> Bisection:
         return Bisection(None, None, known[high])
     while True:
         middle = (low + high) / 2
-        # A version that cannot be audited is replaced by the version nearest to the middle.
+        # If the middle version cannot be audited, try the other versions, nearest to the middle
+        # first.
         inner = sorted(range(low + 1, high), key=lambda index: abs(index - middle))
         found = first_of(inner)
         if found is None:
@@ -95,7 +96,7 @@ def versions_of(package: str) -> list[str]:
     """Return all released versions of a package, from oldest to newest.
 
     Raises:
-        ValueError: When the name is malformed, or when the package index does not list the
+        ValueError: If the name is malformed, or if the package index does not list the
             package's versions.
     """
     refuse_unsafe(package)

@@ -1,4 +1,4 @@
-"""Cases of a hunt, each with a library's function, its claim, and its neighboring databases."""
+"""Cases of a hunt, each with a library function, its claim, and neighboring databases."""
 
 import runpy
 import sys
@@ -20,7 +20,7 @@ _KNOWN = ("package", "releases", "claim", "draw", "like", "pairs", "relation", "
 
 @dataclass(frozen=True)
 class Case:
-    """A case of a hunt, which a Python file defines.
+    """A case of a hunt, defined by a Python file.
 
     Attributes:
         path: Path of the file.
@@ -28,14 +28,14 @@ class Case:
         package: Name of the package on the package index, without a version.
         claim: Epsilon that the library claims.
         delta: Delta that the library claims.
-        pairs: Space of neighboring databases, or a list of pairs.
-        releases: Versions to audit if the user names no release.
-        requires: Requirements that are installed in addition to the package.
-        dependencies: Whether the package's declared dependencies are installed, too.
-        draws: Maximum number of samples per side, over all pairs together.
-        bits: The option `bits` of `dpjax.HostMechanism`.
-        reported: Reference to a report of the fault, or "" if the fault was not reported.
-        documented: Whether the library documents the fault.
+        pairs: Space of neighboring databases, or list of pairs.
+        releases: Versions to audit if the user names no releases.
+        requires: Requirements to install in addition to the package.
+        dependencies: Whether to install the package's declared dependencies, too.
+        draws: Maximum number of draws per side, summed over all pairs.
+        bits: Option `bits` of `dpjax.HostMechanism`.
+        reported: Reference to a report of the bug, or "" if the bug was not reported.
+        documented: Whether the library documents the bug.
     """
 
     path: Path
@@ -54,19 +54,19 @@ class Case:
 
 
 def read_case(path: str | Path) -> Case:
-    """Read a case by running its Python file, without calling the file's function `draw`.
+    """Read a case by running its Python file; the file's function `draw` is not called.
 
     The file sets `package`, `claim`, and either `pairs`, a list of (database, neighbor), or `like`,
     an example database. If the file sets `like`, it may also set `domain`, the arguments of
     `dpjax.Domain`, and `relation`: "add-remove" or "change-one", or a name with a distance, such as
     ("add-remove", 2) or ("within", 1.0). The file's function `draw(database)` imports the library
     and returns one output. Databases must be JSON values. The file may import modules from its own
-    folder, which several cases may share.
+    folder, which multiple cases may share.
 
     Raises:
-        ValueError: When the file cannot be run, or when a value that the file sets is missing,
+        ValueError: If the file cannot be run, or if a value that the file sets is missing,
             unknown or out of range.
-        TypeError: When a value that the file sets has the wrong type.
+        TypeError: If a value that the file sets has the wrong type.
     """
     path = Path(path)
     if not path.is_file():
@@ -88,7 +88,7 @@ def read_case(path: str | Path) -> Case:
     made = {name: known.pop(name, None) for name in ("pairs", "like", "relation", "domain")}
     for name in ("releases", "requires"):
         if isinstance(known.get(name), str):
-            raise BadType(f"cases: {name} in {path} must be a list of texts, but was a text.")
+            raise BadType(f"cases: {name} in {path} must be a list of strings, but was a string.")
         known[name] = tuple(known.get(name, ()))
     known.setdefault("delta", 0.0)
     title = (content.get("__doc__") or path.stem).strip().partition("\n")[0]
@@ -97,7 +97,7 @@ def read_case(path: str | Path) -> Case:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[None]:
-    """Within the context, let a case's file import modules from its own folder."""
+    """Within the context, permit the file of a case to import modules from its own folder."""
     folder = str(path.resolve().parent)
     sys.path.append(folder)
     try:

@@ -1,4 +1,4 @@
-"""Draw the outputs of a case in the environment of a release, or replay them from a record."""
+"""Draw outputs of a case in the environment of a release, or replay recorded outputs."""
 
 import gzip
 import json
@@ -18,25 +18,24 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum times to wait for an output and for a process's first output, in seconds.
+"""Maximum waiting times in seconds for an output, and for the first output of a process.
 
-The first output of a process takes longer, because its call imports the library and may compile
-functions.
+The first output takes longer, because the library must be imported and may compile functions.
 """
 
 _LONGEST = 2**24
 
 Draw = Callable[[object], object]
-"""Function from a database to one output."""
+"""Function that maps a database to one output."""
 
 
 class Draws(NamedTuple):
-    """Functions that draw the outputs of a case, or read them from a record in the same order.
+    """Functions that draw outputs of a case, or read recorded outputs in the same order.
 
     Attributes:
-        draw: Function that draws from the process of the audit.
-        restarted: Function that returns a context, which starts a new process and whose value is a
-            function that draws from the new process.
+        draw: Function that draws an output in the process of the audit.
+        restarted: Function that returns a context manager. The context starts a new process, and
+            its value is a function that draws an output in the new process.
     """
 
     draw: Draw
@@ -44,7 +43,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws a case's outputs from a process in the environment of a release."""
+    """A function that draws outputs of a case in a process in the environment of a release."""
 
     def __init__(self, process: "subprocess.Popen[str]"):
         self._process = process
@@ -56,7 +55,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Return the process's answer to a database; set `failure` and raise without answer."""
+        """Send a database to the process and return the answer; raise if there is no answer."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # If a call hangs, kill its process.
@@ -73,9 +72,9 @@ class Server:
         if not line:
             self.failure = self.failure or (
                 "the process of the release ended, or gave no output within "
-                f"{self._longest:g} s, at the database {request[:80]}"
+                f"{self._longest:g} s, for the database {request[:80]}"
             )
-            # Raise KeyboardInterrupt, because any other exception would count as an output.
+            # Any exception other than KeyboardInterrupt would count as an output.
             raise KeyboardInterrupt(self.failure)
         self._longest = _ONE_CALL
         return line
@@ -83,10 +82,10 @@ class Server:
 
 @contextmanager
 def serving(case: Case, environment: Environment) -> Iterator[Server]:
-    """Start a server of a case, which runs until the end of the context.
+    """Within the context, run a server that draws outputs of a case.
 
     Raises:
-        ValueError: When the process ends too early, or when an output takes too long.
+        ValueError: If the process ends before the context does, or if an output takes too long.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
     with subprocess.Popen(
@@ -114,7 +113,7 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Record all draws that are made within a context, in a file that appears at the end."""
+    """Record all draws within the context in a file, which is created when the context ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with gzip.open(part, "wt") as file:
@@ -139,10 +138,10 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is (head, functions that replay the draws).
+    """Open a record; the context's value is (head, draws), where `draws` replays the draws.
 
     Raises:
-        ValueError: When the record is damaged, or when it has fewer draws than the audit needs, for
+        ValueError: If the record is damaged, or if it has fewer draws than the audit needs, for
             example because another version of dpjax wrote the record.
     """
     failures: list[str] = []
@@ -158,7 +157,8 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
             try:
                 return _output(next_line())
             except Exception as error:
-                # Any other exception would count as an output of the mechanism.
+                # Any exception other than KeyboardInterrupt would count as an output of the
+                # mechanism.
                 failures.append(
                     f"the record {path.name} is damaged or belongs to another audit ({error}): "
                     "draw again."

@@ -1,4 +1,4 @@
-"""Environments of releases; because releases may conflict, each has an environment of its own."""
+"""Environments for releases; because releases may conflict, each has its own environment."""
 
 import json
 import os
@@ -33,16 +33,16 @@ class Environment:
 def environment_of(
     spec: str, requires: Sequence[str], folder: Path, *, dependencies: bool = True
 ) -> Environment:
-    """Return the environment of a release, after creating it if it does not exist.
+    """Return the environment of a release; create the environment if it does not exist.
 
     Args:
         spec: Specification of the release, as PACKAGE==VERSION.
-        requires: Requirements that are installed in addition to the release.
+        requires: Requirements to install in addition to the release.
         folder: Folder of all environments.
-        dependencies: Whether the release's declared dependencies are installed, too.
+        dependencies: Whether to install the release's declared dependencies, too.
 
     Raises:
-        ValueError: When a specification is malformed, or when the release cannot be installed.
+        ValueError: If a specification is malformed, or if the release cannot be installed.
     """
     for each in (spec, *requires):
         refuse_unsafe(each)
@@ -66,7 +66,7 @@ def environment_of(
 
 
 def refuse_unsafe(requirement: str) -> None:
-    """Raise a ValueError if a requirement is an option of pip, a URL or a path."""
+    """Raise a ValueError if a requirement is a pip option, a URL or a path."""
     if not re.match(r"[A-Za-z0-9]", requirement) or "/" in requirement or "@" in requirement:
         raise BadValue(f"packages must be PACKAGE==VERSION, but one was {requirement!r}.")
 

@@ -1,4 +1,4 @@
-"""Hunts over cases and releases, where each release draws in an environment of its own."""
+"""Hunts: audits of cases in releases, where each release has its own environment."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,26 +20,27 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits on the measurement of a mechanism's pace: a share of the time, and a number of draws."""
+"""Limits when timing a draw: share of the time for drawing, and number of draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""A process is restarted for one in `_RESTARTED` draws, and for at most `_MOST_RESTARTED` draws."""
+"""Limits on the draws per side that a new process makes to detect noise that repeats: one draw for
+every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED` draws."""
 
 _RECORD = ".jsonl.gz"
 
 _AUDITED, _LEAST = 0.5, 60
-"""The audit's share of the time limit, and its minimum number of samples per side and pair."""
+"""The audit's share of the time limit, and its minimum number of draws per side and pair."""
 
 
 @dataclass(frozen=True)
 class Caught:
-    """The outcome of the audit of one case in one release.
+    """The outcome of auditing a case in a release.
 
     Attributes:
         case: The case.
         spec: Specification of the release.
         result: Result of the audit, or None if the audit failed.
-        failure: Reason of the failure, or "" if the audit did not fail.
+        failure: Reason for the failure, or "" if the audit did not fail.
         seconds: Time that drawing and auditing took, in seconds.
     """
 
@@ -51,7 +52,7 @@ class Caught:
 
     @property
     def row(self) -> JsonObject:
-        """Values of the outcome's row in a table, by name."""
+        """The outcome as a table row, with values by column name."""
         found = self.result
         bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {
@@ -82,17 +83,17 @@ def hunt(
 
     Args:
         cases: Cases to audit.
-        environments: Function from a case to the environments of its releases, which is not called
-            if `again` is True.
-        folder: Folder of the records of draws, one for each case and release.
+        environments: Function that maps a case to the environments of its releases; not called if
+            `again` is True.
+        folder: Folder for the records of draws, one per case and release.
         again: If True, draw nothing, and audit the recorded draws of every release that has a
             record.
         confidence: Confidence of each bound.
-        key: Seed of all random choices of the audit. Released libraries use their own randomness.
-        seconds: Time for drawing, in seconds, for each case and release.
+        key: Seed for all random choices of the audit. Released libraries use their own randomness.
+        seconds: Time for drawing, in seconds per case and release.
 
     Yields:
-        The outcome of each case in each release, even a failure, as soon as it is known.
+        The outcome of each case in each release, as soon as the audit has ended or failed.
     """
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
@@ -131,14 +132,14 @@ def _runs(
 def _drawn(
     case: Case, environment: Environment, path: Path, seconds: float, confidence: float, key: int
 ) -> AuditResult:
-    """Search for pairs in a part of the time; then run an audit and record the audit's draws."""
+    """Search for pairs, then run an audit, and record the draws of the audit."""
     with serving(case, environment) as server:
         source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
         found, _ = pairs_to_audit(source, case.pairs, terms)
         pairs = AnyPairs.of(found)
         sides = [side for pair in zip(*pairs.sides, strict=True) for side in pair]
-        # The first draw is not measured, so that the pace excludes the import of the library.
+        # The first draw is not timed, because its time includes the import of the library.
         server(sides[0])
         pace = max(_pace(server, side, _PROBE * seconds / len(sides)) for side in sides)
         draws = min(max(int(_AUDITED * seconds / (2 * pace)), _LEAST * len(pairs)), case.draws)
@@ -153,7 +154,7 @@ def _drawn(
 
 
 def _pace(server: Server, database: object, seconds: float) -> float:
-    """Return the mean time per output at a database, in seconds."""
+    """Return the mean time per output for a database, in seconds."""
     began, count = time.perf_counter(), 0
     while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
         server(database)
@@ -169,13 +170,13 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, which draws in a process that can be restarted."""
+    """A case in a release, as a mechanism that draws in a process that can be restarted."""
 
     served: Draws | None = None
     restarts: int = 0
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw outputs from two new processes of the release, as `OnHost` specifies."""
+        """Draw outputs in two new processes of the release, as specified by `OnHost.restarted`."""
         if self.served is None or not self.restarts:
             return None
         runs = []

@@ -1,8 +1,8 @@
-"""A server that draws a case's outputs in the environment of a release.
+"""A server that draws outputs of a case in the environment of a release.
 
 The server imports only the standard library, because dpjax is not installed in the environment.
-Each line of input is a database in JSON. The server answers each line by a line of JSON, which is
-one output, or {"error": TYPE} if the draw raises an exception of that type.
+Each line of input is a database in JSON. The server answers each line with a line of JSON: an
+output, or {"error": TYPE} if the draw raises an exception of the type TYPE.
 """
 
 import json
@@ -26,7 +26,7 @@ def plain(value):
 
 
 def one(draw, line):
-    """Draw one output from a fresh copy of the database in a line of JSON."""
+    """Draw one output for the database that a line of JSON contains."""
     database = json.loads(line)
     try:
         return plain(draw(database))
@@ -35,12 +35,12 @@ def one(draw, line):
 
 
 def main():
-    """Answer the lines of standard input until standard input ends."""
-    # Standard output is redirected, so that text that the library prints is not read as an answer.
+    """Answer each line of standard input until standard input ends."""
+    # Redirect standard output so that text printed by the library is not read as an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    # Cases may import modules from their folder.
+    # A case may import modules from its folder.
     sys.path.append(os.path.dirname(sys.argv[1]))
     draw = runpy.run_path(sys.argv[1], run_name="dpjax_case")["draw"]
     for line in sys.stdin:

@@ -1,8 +1,9 @@
-"""Allocation of a sequential audit's next draws, given earlier counts and fresh random bits.
+"""Allocation of a sequential audit's next draws to pairs of databases.
 
-The bound is valid for every allocation that depends only on earlier blocks. A good allocation
-spends most draws on the pair whose bets grow fastest. Pairs are compared on a few coarse groups of
-cells, since scores of many fine cells are mostly noise.
+The audit's bound is valid if the allocation depends only on earlier blocks of draws and on random
+numbers that are independent of the draws. A good allocation assigns most draws to the pair whose
+bets make the wealth grow fastest. To compare pairs, the cells are merged into a few groups because
+scores computed from many small cells are mostly noise.
 """
 
 import math
@@ -15,48 +16,67 @@ from dpjax.inference._portfolio import MOST_OUTCOMES, Floats, equal_mass, log_ra
 from dpjax.inference._wealth import Wealth
 
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
-"""The first round of an audit with several pairs has _FIRST draws per side in total, and at least
-_LEAST draws per side for each pair. If there is only one pair, or if draws are expensive, each pair
-gets _FEWEST draws per side instead."""
+"""Numbers of draws per side in the first round of an audit.
+
+If there are multiple pairs, _FIRST is the total over all pairs, and _LEAST is the minimum for each
+pair. If there is only one pair, or if draws are expensive, each pair gets _FEWEST draws per side
+instead.
+"""
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Without a claim, the number of draws of a later round is the share _GROWTH of all earlier draws.
-If draws are expensive, the share is _GROWTH_FEW, with or without a claim. Every round has at least
-_SMALLEST draws."""
+"""Size of each later round in an audit without a claim.
+
+After the first round, each round has _GROWTH times as many draws as all earlier rounds together. If
+draws are expensive, _GROWTH_FEW replaces _GROWTH, also in audits with a claim. Every round has at
+least _SMALLEST draws.
+"""
 
 _NEAR, _OPTIMISM = 0.5, 2.0
-"""With a claim, a round ends where the log wealth is predicted to reach the share _NEAR of the log
-wealth that refutes the claim. The prediction assumes that the level of the best event is _OPTIMISM
-standard errors larger than its estimate."""
+"""Target for the size of each later round in an audit with a claim.
+
+The round is made so large that the predicted log wealth at its end is _NEAR times the log wealth
+that refutes the claim. The prediction assumes that the best event's true level is _OPTIMISM
+standard errors above the estimated level.
+"""
 
 _GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 3.0
-"""With a claim, the number of draws of a later round is limited to shares of all earlier draws. The
-smallest share is _GROWTH_NEAR. If there is one pair, the largest share is _GROWTH_EARLY while there
-are fewer than _FIRST draws, and _GROWTH_FAR later."""
+"""Limits on the size of each later round in an audit with a claim.
+
+The limits are multiples of the number of all earlier draws. _GROWTH_NEAR is the lower limit. If
+there is only one pair, the upper limit is _GROWTH_EARLY until _FIRST draws have been made, and
+_GROWTH_FAR afterwards.
+"""
 
 _GROWTH_SEVERAL, _SHARE_SEVERAL = 0.2, 1 / 8
-"""If there are several pairs, the number of draws of a round is at most the larger of two limits.
-The limits are _GROWTH_SEVERAL times all earlier draws, and _SHARE_SEVERAL times the size that the
-round would have for one pair."""
+"""Upper limit on the size of each later round in an audit with a claim and multiple pairs.
+
+Let n be the number of all earlier draws. The limit is the larger of _GROWTH_SEVERAL n and
+_SHARE_SEVERAL times the size that reaches the target defined by _NEAR, but it never exceeds
+_GROWTH_FAR n.
+"""
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
 
 _OUTGROWN = 1.5
-"""Factor by which the draws of a pair must grow before its cells are constructed again."""
+"""A pair's cells are constructed again after its number of draws has grown by this factor."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
-"""_GROUPS is the number of groups of cells in which pairs are compared. _SAMPLES is the number of
-samples for Thompson sampling. The share _ANYWHERE of the draws of a round goes to pairs that are
-selected at random. The share _VISITED of all pairs is selected."""
+"""Parameters of the allocation to multiple pairs.
+
+_GROUPS is the number of groups of cells on which pairs are compared. _SAMPLES is the number of
+random scores per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is
+selected at random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
+"""
 
 
 class Leader(NamedTuple):
-    """The pair and the direction whose draws support the largest level.
+    """The pair and the direction with the best score.
 
     Attributes:
         pair: Index of the pair.
-        larger: Side at which the pair's event is likelier: 0 for the database, 1 for the neighbor.
+        larger: Side on which the pair's best event is likelier: 0 for the database, 1 for the
+            neighbor.
     """
 
     pair: int
@@ -76,13 +96,14 @@ class Phase(NamedTuple):
 
 
 def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return the draws per side of the next round, [pairs].
+    """Return the number of draws per side of each pair in the next round, int64 [pairs].
+
+    Pairs are chosen by Thompson sampling. With a claim, pairs whose bets against the claim grow
+    fast get more draws. Without a claim, pairs that support a large level get more draws.
 
     Args:
-        state: State of the audit. With a claim, pairs whose bets against the claim grow fast get
-            more draws (Thompson sampling). Without a claim, pairs that support a large level get
-            more draws.
-        random: Random generator of this function; no other code may use it.
+        state: State of the audit.
+        random: Random generator that no other function uses.
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
@@ -99,7 +120,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     share = (1 - _ANYWHERE) * wins / _SAMPLES
     visited = random.choice(pairs, math.ceil(_VISITED * pairs), replace=False)
     share[visited] += _ANYWHERE / visited.size
-    # Round by largest remainders, so that the draws add up to the total.
+    # Round with the largest remainder method, so that the rounded numbers sum to the total.
     exact = share * total
     draws = exact.astype(np.int64)
     draws[np.argsort(draws - exact, kind="stable")[: total - draws.sum()]] += 1
@@ -107,9 +128,9 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _growth(state: Wealth, excess: float) -> float:
-    """Return the draws of the next round as a share of all earlier draws.
+    """Return the next round's number of draws, divided by the number of all earlier draws.
 
-    The share depends on earlier draws alone, so the bets on the round stay valid.
+    The bets on the round remain valid because the size of the round depends only on earlier draws.
 
     Args:
         state: State of the audit.
@@ -117,8 +138,8 @@ def _growth(state: Wealth, excess: float) -> float:
     """
     if state.few or state.claim is None:
         return _GROWTH_FEW if state.few else _GROWTH
-    # The log likelihood ratio of the best event, in all draws so far, if it is better than it
-    # looks. Later draws are expected to add as much each.
+    # An optimistic estimate of the best event's log likelihood ratio in all draws so far. Each
+    # later draw is expected to add as much log wealth as the average earlier draw.
     gained = max(excess + _OPTIMISM, 0.0) ** 2 / 2
     room = -_NEAR * math.log(state.error) - state.log_at_claim
     needed = room / max(gained, 1e-9)
@@ -129,7 +150,7 @@ def _growth(state: Wealth, excess: float) -> float:
 
 
 def first_round(pairs: int, few: bool) -> int:
-    """Return the number of draws per side for each pair in the first round, before any bet.
+    """Return the number of draws per side for each pair in the first round, which has no bets.
 
     Args:
         pairs: Number of pairs.
@@ -139,24 +160,25 @@ def first_round(pairs: int, few: bool) -> int:
 
 
 def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of the pairs whose cells should be constructed again, from all draws.
+    """Return the indices of the pairs whose cells should be constructed again from all draws.
 
     Args:
-        draws: Draws per side so far, int64 [pairs].
-        laid: Draws per side from which the present cells were constructed, int64 [pairs].
+        draws: int64 [pairs], number of draws per side so far.
+        laid: int64 [pairs], number of draws per side from which the current cells were constructed.
     """
     return np.flatnonzero((draws >= _OUTGROWN * laid) & (draws <= LAYING))
 
 
 def phases(total: int, pairs: int) -> list[Phase]:
-    """Divide a fixed number of draws into phases of search and one phase of confirmation.
+    """Divide a fixed number of draws into search phases and one confirmation phase.
 
     Args:
-        total: Draws per side, summed over all pairs.
+        total: Number of draws per side, summed over all pairs.
         pairs: Number of pairs.
 
     Returns:
-        The phases, whose draws per side, over all phases and kept pairs, sum to `total`.
+        The phases. The numbers of draws per side add up to `total` over all phases and all pairs
+        kept in them.
     """
     if pairs == 1:
         search = round(0.28 * total)
@@ -168,7 +190,7 @@ def phases(total: int, pairs: int) -> list[Phase]:
 
 
 def leader(state: Wealth) -> Leader:
-    """Return the pair and direction whose level, minus two standard errors, is largest."""
+    """Return the pair and direction with the largest estimated level minus two standard errors."""
     level, error = _half_line_levels(state)
     scores = (level - 2 * error).max(axis=2)
     side, pair = np.unravel_index(int(scores.argmax()), scores.shape)
@@ -176,17 +198,21 @@ def leader(state: Wealth) -> Leader:
 
 
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
-    """Return the estimated levels of half-lines of groups of cells, and their standard errors.
+    """Return estimated levels, and their standard errors, for all half-lines of each pair.
 
-    The arrays have shape [direction, pairs, half-lines].
+    The cells of each pair are merged into groups of adjacent cells. A half-line is the event that
+    an output falls in any group on one particular side of a boundary between two groups.
+
+    Returns:
+        Two arrays, float64 [directions, pairs, half-lines].
     """
     first, second = state.known
     cells = first.shape[1]
     if not state.ordered:
-        # Sort codes, which have no order, by ratio, so that adjacent cells have similar ratios.
+        # Category codes have no order, so sort the cells by the ratio of their counts.
         order = np.argsort(log_ratio(first, second), axis=1, kind="stable")
         first, second = (np.take_along_axis(side, order, axis=1) for side in (first, second))
-    # Do not merge outcomes: a single rare one may carry all of the evidence.
+    # If there are few cells, do not merge them: one rare cell may contain all of the evidence.
     groups = cells if cells <= MOST_OUTCOMES else _GROUPS
     labels = equal_mass(first + second, groups)
     if cells <= MOST_OUTCOMES:
@@ -202,10 +228,10 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return by how much the level of each pair and direction exceeds the claim, with an error.
+    """Return how far each pair's estimated level exceeds the claim, and the standard errors.
 
-    The arrays have shape [pairs, 2 directions]. Their unit is the standard error of one draw. One
-    standard error is already subtracted from each excess.
+    Both arrays are float64 [pairs, 2 directions], in units of the standard error of one draw. Each
+    excess is reduced by one standard error.
     """
     level, error = _half_line_levels(state)
     n = np.maximum(state.draws.min(axis=1), 1)
@@ -215,9 +241,9 @@ def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
 
 
 def _level_scores(state: Wealth) -> tuple[Floats, Floats]:
-    """Predict the level that each pair and direction will support at the end, with its error.
+    """Predict each pair's lower bound on the level at the end of the audit, with a standard error.
 
-    The arrays have shape [pairs, 2 directions].
+    Both arrays are float64 [pairs, 2 directions].
     """
     level, error = _half_line_levels(state)
     n = state.draws.min(axis=1)[:, None]

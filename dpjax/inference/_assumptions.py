@@ -1,20 +1,22 @@
-"""Assumptions about a mechanism, and the intervals and inputs that they require.
+"""Assumptions about a mechanism, and the numbers of intervals and inputs that they require.
 
-No estimate has a guarantee without a lower bound on the probabilities of outputs. A
-`LipschitzOutputs` or a `FiniteOutputs` assumption implies a lower bound:
+The precision of an estimate can be guaranteed only if a positive lower bound on the probabilities
+of outputs is known. This module defines two assumptions that imply such a lower bound:
 
 - `LipschitzOutputs`: outputs lie in an interval of width W, and every density is C-Lipschitz in the
-  output, with C < 2 / W^2. If an interval of inputs is audited, densities must also be D-Lipschitz
-  in the input.
-- `FiniteOutputs`: there are finitely many outputs, each with at least a stated probability.
+  output, with C < 2 / W^2. If the inputs are an interval, every density must also be D-Lipschitz in
+  the input.
+- `FiniteOutputs`: there are finitely many outputs, and each output has at least a stated
+  probability.
 
-From a precision (and an order, for Renyi privacy), an assumption computes a `Layout`: the numbers
-of intervals and inputs, the least probability of an interval, and the tolerated error of counts.
+Each assumption's `layout` method computes a `Layout` from the required precision and, for Renyi
+privacy, from the order. The layout contains the numbers of intervals and inputs, a lower bound on
+the probability of each interval, and the tolerated error of counts.
 
 Notation: C and W are `lipschitz` and `width` of `LipschitzOutputs`; D and W_X are `lipschitz` and
-`width` of an `InputInterval`. Bounds on every density are tau from below and tau_1 from above. The
-number of intervals is m, the width of an interval is w, the number of inputs is k, the precision is
-gamma, and the order of a Renyi divergence is alpha.
+`width` of an `InputInterval`. Every density is at least tau and at most tau_1. The number of
+intervals is m, the width of an interval is w, the number of inputs is k, the precision is gamma,
+and the order of a Renyi divergence is alpha.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -30,23 +32,31 @@ from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 _LARGEST_LOG = 600.0
-"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)), so that its exponential fits in a float64."""
+"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)); its exponential is finite in float64."""
 
 
 def _given(**arguments: float | None) -> None:
-    # The shared validators accept None, for fields of traced dataclasses.
+    # Reject None here because the shared validators accept None.
     for name, value in arguments.items():
         if value is None:
             raise BadType(f"{name} must be a number > 0, but was not given.")
 
 
 def _whole(value: float) -> int:
-    """Round up, allowing for rounding errors: 6 / (0.6 / 3) is 30, not 31."""
+    """Return the value rounded up, with a tolerance for floating-point errors.
+
+    For example, the float64 value of 6 / (0.6 / 3) is slightly above 30, but the result is 30.
+    """
     return math.ceil(value * (1 - 1e-12))
 
 
 def check_order(order: float) -> None:
-    """Raise a TypeError or ValueError unless the order of a Renyi divergence is above 1."""
+    """Check that the order of a Renyi divergence is above 1.
+
+    Raises:
+        TypeError: If the order is not a number.
+        ValueError: If the order is not a finite number above 1.
+    """
     validate.finite(order=order)
     if order <= 1:
         raise BadValue(f"order must be a number > 1 (LDP has no order), but was {order!r}.")
@@ -57,16 +67,16 @@ class Layout:
     """Numbers of intervals and inputs, and tolerances, for a given precision.
 
     Attributes:
-        num_intervals: m, the number of intervals (or of outputs, if they are finitely many) at each
-            input.
+        num_intervals: m, the number of output intervals, or the number of outputs if there are
+            finitely many outputs.
         num_inputs: k, the number of inputs that are sampled.
-        least_probability: w tau, the least probability of one interval.
-        deviation: Largest error of the logarithm of a count that the paper's proof tolerates.
-        enough: Largest tolerable error of the logarithm of a count if the union bound covers every
-            count, as the bound of `all_intervals` does. It is at least `deviation`.
-        all_counts_used: Whether the union bound of the paper covers every count, as the bound for
-            Renyi levels does.
-        all_pairs: Whether more than one pair is compared.
+        least_probability: w tau, a lower bound on the probability of every interval.
+        deviation: Largest error that the paper's proof tolerates in the logarithm of a count.
+        enough: Largest tolerable error in the logarithm of a count if the union bound covers all
+            counts, as the bound returned by `all_intervals` does. This error is at least
+            `deviation`.
+        all_counts_used: Whether the paper's union bound covers all counts (True for Renyi levels).
+        all_pairs: Whether more than one pair of inputs is compared.
     """
 
     num_intervals: int
@@ -80,19 +90,19 @@ class Layout:
     def published(self) -> UnionBound:
         """Return the union bound in the paper's Theorem 2 (LDP) or Theorem 6 (Renyi), for one pair.
 
-        In Theorem 2, 4 counts must be close to their means; in Theorem 6, all 2 m counts must be
-        close to their means.
+        Theorem 2 requires 4 counts to be close to their means. Theorem 6 requires all 2 m counts to
+        be close to their means.
         """
         of_one_pair = 2 * self.num_intervals
         tails = of_one_pair if self.all_counts_used else 4
         return UnionBound(self.least_probability, self.deviation, of_one_pair, tails)
 
     def all_intervals(self) -> UnionBound:
-        """Return the union bound over every count at every input.
+        """Return the union bound over all counts for all inputs.
 
-        For one pair of inputs and LDP, the bound has 4 m terms, where the bound of the paper has 4
-        terms. One term for each of the 2 m counts would suffice, but the paper's factor of 2 is
-        kept.
+        For one pair of inputs and LDP, this bound has 4 m terms, while the paper's bound has 4
+        terms. For one pair, 2 m terms would suffice, one for each count, but this bound keeps the
+        paper's factor of 2.
         """
         counts = self.num_inputs * self.num_intervals
         tails = counts if self.all_counts_used else 2 * counts
@@ -101,15 +111,15 @@ class Layout:
 
 @dataclass(frozen=True)
 class InputInterval:
-    """All inputs of an interval, represented by the mid-points of equal parts.
+    """An interval of inputs, sampled at the midpoints of subintervals of equal length.
 
     Attributes:
         width: W_X > 0, the length of the interval.
-        lipschitz: D > 0, the Lipschitz constant of every density as a function of the input, in
-            density per unit of input.
+        lipschitz: D > 0, a common Lipschitz constant for the density at every output as a function
+            of the input, in density per unit of input.
 
     Raises:
-        TypeError, ValueError: If an argument is not a number > 0.
+        TypeError, ValueError: If an argument is not a positive number.
 
     References:
         Gorla et al., Algorithms 2 and 4.
@@ -126,16 +136,17 @@ class InputInterval:
 
 @dataclass(frozen=True)
 class LipschitzOutputs:
-    """Densities on an interval that are Lipschitz in the output, and perhaps in the input.
+    """The assumption that outputs lie in an interval and have Lipschitz-continuous densities.
 
     Attributes:
-        lipschitz: C > 0, the Lipschitz constant in density per unit of output; C < 2 / W^2.
+        lipschitz: C, the Lipschitz constant in density per unit of output, positive and below
+            2 / W^2.
         width: W > 0, the length of the output interval.
         inputs: Number of inputs that are compared (2 for one pair), or an interval of inputs.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: If an argument is out of its range, or if C is at least 2 / W^2.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is out of range; in particular, if C is at least 2 / W^2.
 
     References:
         Gorla et al., Lemma 1, eqs. (6) and (15), Algorithms 1-4.
@@ -160,18 +171,18 @@ class LipschitzOutputs:
 
     @property
     def lower_density(self) -> float:
-        """tau, a lower bound on every density (Lemma 1)."""
+        """Lower bound tau on every density (Lemma 1)."""
         return 1 / self.width - self.lipschitz * self.width / 2
 
     @property
     def upper_density(self) -> float:
-        """tau_1, an upper bound on every density (Lemma 1)."""
+        """Upper bound tau_1 on every density (Lemma 1)."""
         return 1 / self.width + self.lipschitz * self.width / 2
 
     def layout(self, precision: float, order: float | None) -> Layout:
         """Return the layout at a precision, for LDP (`order` None) or a Renyi level."""
-        # Algorithms 2 and 4 spend a third of the precision on each pair, and the rest on replacing
-        # inputs by mid-points.
+        # Algorithms 2 and 4 spend a third of the precision on the estimate for each pair, and the
+        # rest on the replacement of inputs by midpoints.
         everywhere = isinstance(self.inputs, InputInterval)
         of_pair = precision / 3 if everywhere else precision
         tau = self.lower_density
@@ -179,20 +190,21 @@ class LipschitzOutputs:
         if order is None:
             num_intervals = _whole(6 * flatness / of_pair)
             deviation = of_pair / 12
-            # The log-probability of an interval is within C w / tau <= of_pair / 6 of ln(w f) at
-            # each of its outputs, so the discretisation error of a log-ratio is at most
-            # of_pair / 3, and two counts share the rest.
+            # Let f be the density at an output. The log probability of the output's interval
+            # differs from ln(w f) by at most C w / tau <= of_pair / 6. The discretization error of
+            # a log ratio is therefore at most of_pair / 3, and two counts share the rest.
             enough = of_pair / 3
             inputs_scale = 3.0
         else:
-            # The paper's K and K' occur only in the ratio K / K', 2 (tau_1 / tau)^(2 alpha - 1).
+            # The paper's constants K and K' occur only in the ratio K / K', which equals
+            # 2 (tau_1 / tau)^(2 alpha - 1).
             loss = _renyi_ratio(self.upper_density / tau, order) * (2 * order - 1) / (order - 1)
             num_intervals = _whole(2 * flatness * loss / of_pair)
             enough = deviation = min(of_pair / (4 * loss), math.log(2) / (2 * order - 1))
             inputs_scale = 3 * loss
         inputs = self.inputs
         if isinstance(inputs, InputInterval):
-            # At least two buckets, since one leaves no pair to compare.
+            # With a single input, there would be no pair to compare.
             range_ = inputs.lipschitz * inputs.width
             num_inputs = max(2, _whole(inputs_scale * range_ / (tau * precision)))
         else:
@@ -221,20 +233,20 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 
 @dataclass(frozen=True)
 class FiniteOutputs:
-    """Finitely many outputs, each with at least a stated probability at every input.
+    """The assumption that there are finitely many outputs, each with at least a given probability.
 
-    Outputs are already discrete, so the whole precision is available for errors of counts. If the
-    error of the logarithm of every count is at most z, then the error of a log-ratio is at most 2
-    z, and the error of a Renyi divergence is at most (2 alpha - 1) z / (alpha - 1).
+    Because the outputs are discrete, there is no discretization error. If the logarithm of every
+    count has an error of at most z, then a log ratio has an error of at most 2 z, and a Renyi
+    divergence has an error of at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
         num_outputs: Number of outputs (at least 2).
-        least_probability: Lower bound on the probability of every output at every input.
+        least_probability: Lower bound on the probability of every output for every input.
         num_inputs: Number of inputs that are compared (2 for one pair).
 
     Raises:
-        TypeError: When an argument is not a number, or not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument has the wrong type.
+        ValueError: If an argument is out of range.
 
     References:
         Gorla et al., Remark 2 (without constants).

@@ -1,23 +1,30 @@
-"""A simultaneous confidence band for a chain of nested sets, which implies bounds for all notions.
+"""A simultaneous confidence band for the probabilities of a chain of nested sets.
 
-The search orders the cells, so that cells that are likelier at the database come first. The chain
-consists of initial segments of this order, E_1 < ... < E_K, with probabilities F_i at the database
-and G_i at its neighbor. Counts of fresh draws, X_i and Y_i, bound all F_i from below and all G_i
-from above:
+The band implies lower bounds on the levels of all privacy notions. The search orders the cells by
+their ratio of probabilities, database over neighbor, the largest first. The chain consists of K
+initial segments E_1, ..., E_K of this order, and each segment is contained in the next one. The set
+E_i has probability F_i under the database and G_i under its neighbor. Of N1 fresh draws from the
+database, X_i fall in E_i; of N2 fresh draws from the neighbor, Y_i fall in E_i. These counts bound
+all F_i from below and all G_i from above. With the standard normal quantile function, let
 
-    Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0)
+    Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0).
 
-satisfy Z1^2 + Z2^2 <= r^2 at all sets i simultaneously, with a probability of at least the
-confidence. For one set, the inequality fails with a probability of at most Phi(-r) + exp(-r^2 / 2)
-/ 4. This value is exact if both tail probabilities are uniform; the tail probabilities of a
-binomial law are stochastically larger than uniform ones. The counts of the sets are associated
-random variables, because whether a draw is in a set is monotone in the draw's rank along the chain.
-Therefore, the inequality holds for all sets with at least the product of the probabilities for
-single sets.
+The radius r is chosen such that, with at least the required confidence, Z1^2 + Z2^2 <= r^2 holds
+for all sets simultaneously.
 
-The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside it, the corners. Each
-corner gives a set one pair of bounds: p, a lower bound on the set's probability at the likelier
-side, and q, an upper bound on its probability at the other side.
+The radius r follows from two facts. First, for one set, the inequality fails with probability at
+most Phi(-r) + exp(-r^2 / 2) / 4. If both tail probabilities in the definitions of Z1 and Z2 were
+uniformly distributed, the inequality would fail with exactly this probability. Tail probabilities
+of binomial counts are stochastically larger than uniform random variables, so the inequality fails
+at most as often. Second, the counts of the sets are associated random variables because each draw's
+indicator of membership in a set is a monotone function of the draw's rank along the chain.
+Therefore, the probability that the inequality holds for all sets is at least the product, over the
+sets, of the probabilities that it holds for one set.
+
+The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
+corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
+the side where the set is expected to be likelier, and an upper bound q on its probability on the
+other side.
 
 References:
     Clopper, Pearson (1934); Esary, Proschan, Walkup (1967) for associated variables; Sidak (1967).
@@ -33,22 +40,22 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import one_sided_bounds
 
 _CORNERS = 128
-"""Number of corners per set; 128 corners lie at most 0.6% of r outside the quarter circle."""
+"""Number of corners per set. The corners are at most 0.6% of r outside the quarter circle."""
 
 
 class Band(NamedTuple):
     """Joint bounds on the probabilities of the sets of a chain, and of their complements.
 
-    At every set, at least one corner has valid bounds: the set's probability is at least `power` at
-    the likelier side, and at most `level` at the other side.
+    Sets are expected to be likelier under the database, and complements under the neighbor. For
+    every set and complement, both bounds of at least one corner are valid.
 
     Attributes:
-        power: Two arrays, float64 [sets, corners], of lower bounds on probabilities at the likelier
-            side: one for the sets (likelier at the database), one for their complements (likelier
-            at the neighbor).
-        level: Two arrays of the same shapes, of upper bounds on probabilities at the other side.
-        roc: Lower bounds on probabilities at the database and upper bounds at the neighbor, for all
-            sets of the chain, including sets that are not usable as events.
+        power: Lower bounds on the probabilities of the sets under the database and of the
+            complements under the neighbor, a pair of float64 [sets, corners] arrays.
+        level: Upper bounds on the probabilities of the sets under the neighbor and of the
+            complements under the database, a pair of float64 [sets, corners] arrays.
+        roc: Lower bounds on probabilities under the database and upper bounds under the neighbor,
+            for all sets of the chain, including those that must not be used as events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -62,15 +69,21 @@ class Band(NamedTuple):
         upper: NDArray[np.float64],
         usable: tuple[int, int] | None = None,
     ) -> "Band":
-        """Make a band from lower bounds at the database and upper bounds at the neighbor."""
+        """Construct a band from the bounds of the sets.
+
+        Args:
+            lower: float64 [sets, corners], lower bounds on probabilities under the database.
+            upper: float64 [sets, corners], upper bounds on probabilities under the neighbor.
+            usable: As in `band`.
+        """
         end, start = (len(lower), 0) if usable is None else usable
         return cls((lower[:end], 1 - upper[start:]), (upper[:end], 1 - lower[start:]),
                    (lower, upper))  # fmt: skip
 
 
 def radius(num_sets: int, error: float) -> float:
-    """Return the radius r of a band of `num_sets` sets with a total error probability below 1/2."""
-    # 1 - (1 - error)^(1 / K), without cancellation.
+    """Return the radius r of a band for `num_sets` sets, given an error probability below 1/2."""
+    # Compute 1 - (1 - error)^(1 / K) without cancellation.
     goal = -math.expm1(math.log1p(-error) / num_sets)
 
     def missing(r: float) -> float:
@@ -82,7 +95,7 @@ def radius(num_sets: int, error: float) -> float:
     while high - low > 1e-9:
         middle = (low + high) / 2
         low, high = (middle, high) if missing(middle) > 0 else (low, middle)
-    # At the upper end, the error is not exceeded.
+    # At the upper end of the interval, the error probability is at most `error`.
     return high
 
 
@@ -94,15 +107,15 @@ def band(
     usable: tuple[int, int] | None = None,
     corners: int = _CORNERS,
 ) -> Band:
-    """Return the band of a chain, from counts of draws that are made after the chain is fixed.
+    """Return the band of a chain, computed from draws that are made after the chain is fixed.
 
     Args:
-        counts: Whole numbers [2, sets], draws in each set at the database and at its neighbor,
-            nondecreasing along the chain.
-        trials: N1 and N2, the numbers of draws at the database and at its neighbor.
-        error: Largest probability, below 1/2, that the band is wrong at any set.
-        usable: (end, start): sets before `end`, and complements of the sets from `start` on, are
-            usable as events. If None, all sets and complements are usable.
+        counts: Integers [2, sets], numbers of draws from the database and from its neighbor that
+            fall in each set. Both rows must be nondecreasing.
+        trials: N1 and N2, the numbers of draws from the database and from its neighbor.
+        error: Largest allowed probability that the band is wrong for at least one set, below 1/2.
+        usable: Pair (end, start). The sets before `end`, and the complements of the sets from
+            `start` on, may be used as events. If None, all sets and complements may be used.
         corners: J, the number of corners per set.
     """
     held, out = (np.asarray(side, np.float64)[:, None] for side in np.asarray(counts))
@@ -117,10 +130,14 @@ def band(
 
 
 def known_band(probabilities: ArrayLike) -> Band:
-    """Return the exact band for known probabilities of cells, [2, cells].
+    """Return the exact band for known probabilities of cells.
 
-    The chain adds the cells one by one in the order of their probability ratios. Each set has one
-    corner.
+    The sets of the chain are formed by adding the cells one by one in order of their probability
+    ratios. Each set has one corner.
+
+    Args:
+        probabilities: Float [2, cells], probabilities of the cells under the database and under its
+            neighbor.
     """
     p, q = np.asarray(probabilities, np.float64)
     happens = (p > 0) | (q > 0)
@@ -128,8 +145,8 @@ def known_band(probabilities: ArrayLike) -> Band:
     with np.errstate(divide="ignore"):
         order = np.argsort(np.log(q) - np.log(p), kind="stable")
     p, q = p[order], q[order]
-    # Sum complements separately, since 1 - F loses the digits of rare tails. Leave out the set of
-    # all cells, which is not an event.
+    # Sum the complements separately because 1 - F loses the digits of a small complement. Leave out
+    # the set of all cells, which has probability 1 under both databases.
     sums = [np.cumsum(side)[:-1, None] for side in (p, q)]
     rests = [np.cumsum(side[::-1])[-2::-1, None] for side in (p, q)]
     power, level = (sums[0], rests[1]), (sums[1], rests[0])

@@ -1,8 +1,9 @@
-"""Lower bounds on levels of privacy from a band, which all hold simultaneously.
+"""Simultaneous lower bounds on privacy levels from a band.
 
-Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). At a set's
-true probabilities, v is at least the smallest value of v at the set's corners. The largest of these
-smallest values, over all sets and both directions, is therefore a lower bound on the largest v.
+Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). If the band
+is valid, the value of v at a set's true probabilities is at least the minimum of v over the set's
+corners. Therefore, the maximum of these minima over all sets and both directions is a lower bound
+on the maximum of v over all events.
 
 References:
     Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).
@@ -17,16 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._band import Band
 
 _CURVE_POINTS = 201
-"""Default number of test levels at which a trade-off curve is bounded."""
+"""Default number of significance levels at which a trade-off curve is bounded."""
 
 
 def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
-    """Return the lower bound on the largest value over sets and both directions, at least 0.
+    """Return the lower bound on the largest value of a function over all events, at least 0.
 
     Args:
         band: Band of a chain.
-        value: Function (p, q) -> v on arrays of one shape; v must increase with p and decrease with
-            q. NaN counts as 0.
+        value: Function (p, q) -> v of two arrays of equal shape. The function must increase with p
+            and decrease with q. NaN counts as 0.
     """
     return max(max(float(found.max(initial=0.0)) for found in of_sets(band, value)), 0.0)
 
@@ -34,7 +35,12 @@ def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
 def of_sets(
     band: Band, value: Callable[[NDArray, NDArray], NDArray]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower bounds on a function's values at sets of a band and at their complements."""
+    """Return lower bounds on a function's values for all sets and for their complements.
+
+    Args:
+        band: Band of a chain.
+        value: As in `largest`.
+    """
     with np.errstate(all="ignore"):
         values = [value(p, q) for p, q in zip(band.power, band.level, strict=True)]
     first, second = (np.where(np.isnan(v), 0.0, v).min(axis=-1) for v in values)
@@ -42,34 +48,40 @@ def of_sets(
 
 
 def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
-    """Return the function (p, q) -> ln((p - delta) / q), as an argument of `largest`."""
+    """Return the function (p, q) -> ln((p - delta) / q), which can be passed to `largest`."""
     return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
 
 def gdp_of(p: NDArray, q: NDArray) -> NDArray:
-    """Return mu such that a test of N(0, 1) against N(mu, 1) with level q has power p."""
+    """Return mu such that the best test of N(0, 1) against N(mu, 1) with level q has power p."""
     return scipy.special.ndtri(p) - scipy.special.ndtri(q)
 
 
 def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
-    """Return lower bounds on delta(epsilon) of a database and its neighbor, in both directions.
+    """Return lower bounds on delta(epsilon) for a database and its neighbor, in both directions.
 
     Args:
         band: Band of a chain.
-        epsilons: Float [n], at least 0.
+        epsilons: Float [n], values of epsilon, at least 0.
 
     Returns:
-        Float64 [2, n], for the database against its neighbor and for the neighbor against the
-        database; nonincreasing in epsilon.
+        Lower bounds, float64 [2, n]. Row 0 bounds the maximum of P(E) - e^epsilon Q(E) over all
+        events E, where P and Q are the output distributions of the database and of its neighbor. In
+        row 1, P and Q are exchanged. The bounds do not increase with epsilon.
     """
     ratio = np.exp(np.asarray(epsilons, np.float64))
     return np.maximum(np.stack([margins(band, i, ratio).max(axis=0, initial=0) for i in (0, 1)]), 0)
 
 
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest p - ratio * q over the corners of each set, [sets, ratios].
+    """Return the minimum of p - ratio * q over the corners of each set, float64 [sets, ratios].
 
-    The smallest value is a concave function of the ratio.
+    The minimum is a concave function of the ratio.
+
+    Args:
+        band: Band of a chain.
+        direction: 0 for the sets, or 1 for their complements.
+        ratio: float64 [ratios], ratios of probabilities.
     """
     p, q = band.power[direction], band.level[direction]
     found = np.empty((len(p), len(ratio)))
@@ -79,19 +91,19 @@ def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[n
 
 
 def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
-    """Return upper bounds on the trade-off curve of testing the neighbor against the database.
+    """Return upper bounds on the trade-off curve for testing the neighbor against the database.
 
-    Under the null hypothesis, outputs come from the neighbor. The curve maps the level x of a test
-    to the least error of the second kind among all tests of level x. The curve for testing the
-    database against the neighbor is the inverse function.
+    In these tests, the null hypothesis is that outputs come from the neighbor. The curve maps a
+    significance level x to the smallest type II error of all tests with this level. The inverse of
+    this curve is the trade-off curve for testing the database against the neighbor.
 
     Args:
         band: Band of a chain.
-        points: Levels x, increasing from 0 to 1. If `points` is None, 201 equally spaced levels are
-            used.
+        points: Significance levels x, increasing from 0 to 1. If None, 201 equally spaced levels
+            are used.
 
-    Returns:
-        Levels [n], and convex decreasing bounds on the error of the second kind, [n].
+    Returns: The significance levels, float64 [n], and upper bounds on the type II errors, float64
+        [n]. The bounds are a convex decreasing function of the level.
     """
     x = np.linspace(0, 1, _CURVE_POINTS) if points is None else np.asarray(points, np.float64)
     power, level = band.roc
@@ -106,7 +118,7 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
 
 
 def _majorant(x: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return the least concave function that is nowhere below (x, y), at x."""
+    """Return the values at x of the smallest concave function that is at least y at all x."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:

@@ -1,23 +1,33 @@
-"""Bets against a level of privacy on one block of counts: e-values by projection.
+"""Bets against a privacy level, placed on one block of counts.
 
-The level is a pair of inequalities P(E) <= r Q(E) + d and Q(E) <= r P(E) + d for every event E.
+The level is a pair of constraints on the output distributions P and Q of a database and its
+neighbor: P(E) <= r Q(E) + d and Q(E) <= r P(E) + d for every event E.
 
-Let p and q be laws of m groups of outputs, estimated from earlier draws, and let a and b be the
-draws of the next block at the database and at its neighbor. The bet pays
-prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j for counts x and y. Its mean is at most 1 if the
-level holds and if
+The outputs are divided into m groups. Let p and q be estimates of the groups' probabilities under P
+and Q, computed from earlier draws. The next block consists of a draws from the database, with
+counts x_j in the groups j, and of b draws from the neighbor, with counts y_j. A bet is defined by
+positive weights w_j and v_j for the groups and by a fraction c in [0, 1]. The bet pays
 
-    a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all laws P, Q that have the level,      (*)
+    prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j.
 
-by the inequality of arithmetic and geometric means. The payoff that grows fastest is w = p / p0,
-v = q / q0, where (p0, q0) minimizes a KL(p | p0) + b KL(q | q0) over the laws with the level.
+By the inequality of arithmetic and geometric means, the expected payoff is at most 1 if the level
+holds and if
 
-The minimizer is found only approximately, so weights are computed from its Lagrange multipliers: s
-and t for the sums of P and of Q, `above` for P(up) <= r Q(up) + d on a set `up`, and `below` for
-the mirrored constraint on a set `down`. The weights are the largest with a w_j P_j + b v_j Q_j <= s
-P_j + t Q_j + (the terms of `above` and `below`). They satisfy (*) whenever s + t + d (above +
-below) = a + b. Bets are therefore valid, up to rounding, even if the search for the multipliers did
-not converge. Errors of the multipliers lower the growth of the bet only to second order.
+    a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all P and Q that satisfy the level.     (*)
+
+Let (p0, q0) be the distributions that minimize a KL(p | p0) + b KL(q | q0) among all pairs of
+distributions that satisfy the level. The expected logarithm of the payoff is largest for w = p / p0
+and v = q / q0.
+
+The minimizer is found only approximately, so the weights are computed from approximate Lagrange
+multipliers. The multipliers s and t belong to the constraints that P and Q sum to 1. The multiplier
+`above` belongs to the constraint P(up) <= r Q(up) + d for one set `up` of groups, and the
+multiplier `below` belongs to the constraint Q(down) <= r P(down) + d for one set `down` of groups.
+The weights are the largest numbers that satisfy a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the terms
+of `above` and `below`). Such weights satisfy (*) whenever s + t + d (above + below) = a + b. Bets
+are therefore valid, apart from rounding errors, even if the search for the multipliers does not
+converge. Errors in the multipliers reduce the expected logarithm of the payoff only to second
+order.
 """
 
 from typing import NamedTuple
@@ -31,62 +41,79 @@ _HALVINGS = 22
 """Number of bisection steps in the search for Lagrange multipliers."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
-"""_NEWTON_STEPS is the maximum number of Newton steps for two constraints. _SHORTER is the maximum
-number of halvings of a step. _ROUNDING is the relative rounding error of the objective."""
+"""Parameters of Newton's method with two constraints.
+
+_NEWTON_STEPS is the maximum number of steps. _SHORTER is the maximum number of halvings of a step.
+_ROUNDING is the relative rounding error of the objective.
+"""
 
 _ENOUGH = 0.99
-"""A bet for delta > 0 is not improved further if its growth is at least this share of the growth of
-the best bet for delta = 0. No bet for delta > 0 grows faster than the best bet for delta = 0."""
+"""Smallest growth of a sufficiently good bet for delta > 0, as a fraction of an upper limit.
+
+The growth is the expected log payoff. The upper limit is the growth of the best bet for delta = 0,
+which no bet for delta > 0 exceeds.
+"""
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
-"""One Newton step covers at most the part _BOUNDARY of the distance to the boundary. _LEAST is the
-smallest weight, and the smallest total probability of the groups outside both events."""
+"""Limits that keep probabilities and weights above 0.
+
+A Newton step covers at most the fraction _BOUNDARY of the distance to the boundary of the feasible
+set. _LEAST is the smallest allowed weight; it is also the smallest allowed total probability of the
+groups that are outside both events.
+"""
 
 
 class Weights(NamedTuple):
     """Positive weights of a bet.
 
     Attributes:
-        first: Weights w for counts at the database, [N, groups].
-        second: Weights v for counts at the neighbor, [N, groups].
+        first: float64 [N, groups], weights w for counts of draws from the database.
+        second: float64 [N, groups], weights v for counts of draws from the neighbor.
     """
 
     first: Floats
     second: Floats
 
     def log_payoff(self, x: NDArray, y: NDArray, fraction: Floats) -> Floats:
-        """Return the log payoffs of counts [N, groups], for bet fractions c [..., N]."""
+        """Return the log payoffs of N bets, float64 [..., N].
+
+        Args:
+            x: float64 [N, groups], counts of draws from the database.
+            y: float64 [N, groups], counts of draws from the neighbor.
+            fraction: float64 [..., N], fractions c of the bets.
+        """
         share = fraction[..., None]
         gained = x * np.log1p(share * (self.first - 1))
         gained += y * np.log1p(share * (self.second - 1))
         return gained.sum(axis=-1)
 
     def at(self, rows: NDArray) -> "Weights":
-        """Return only the given rows of the weights."""
+        """Return the weights of the bets selected by an index or a mask."""
         return Weights(self.first[rows], self.second[rows])
 
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
-    """Return weights of a bet against a level, chosen to grow fast under the estimated laws.
+    """Return weights of N bets with large expected log payoffs under the estimated distributions.
 
     Args:
-        p: [N, groups], estimated law at the database, above 0.
-        q: [N, groups], estimated law at the neighbor, above 0.
-        draws: [N, 2], numbers of draws a and b, above 0.
-        slope: [N], the slope r = e^epsilon >= 1 of each level to bet against.
-        start: [N], the intercept d = delta >= 0 of each level to bet against.
+        p: float64 [N, groups], positive estimated probabilities under the database.
+        q: float64 [N, groups], positive estimated probabilities under the neighbor.
+        draws: float64 [N, 2], positive numbers of draws a and b.
+        slope: Float [N], slope r = e^epsilon >= 1 of the level that each bet opposes.
+        start: Float [N], intercept d = delta >= 0 of the level that each bet opposes.
 
     Returns:
-        Weights that satisfy (*) of the module's docstring; the weights are 1 where the laws p and q
-        already have the level. For d > 0, the result is the better of two bets: the best bet on two
-        events, and the best bet for d = 0 with its weights scaled down until they satisfy (*).
+        Weights that satisfy the condition (*) in the module's docstring. If the estimates p and q
+        of a bet satisfy the level that it opposes, all weights of the bet are 1. For d > 0, the
+        function returns the better of two bets: the best bet on two events, or the best bet for
+        d = 0 with all weights scaled down until they satisfy (*).
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     without, s = _cells(p, q, draws, bound)
     if not delta.any():
         return without
     found = _taxed(without, s, draws, delta)
-    # No bet grows faster than the best one at d = 0; nearly that growth is enough.
+    # No bet grows faster than the best bet for d = 0, so almost the same growth is sufficient.
     growth = _growth(found, p, q, draws)
     most = _growth(without, p, q, draws)
     (rows,) = np.nonzero((growth < _ENOUGH * most) & (delta[:, 0] > 0))
@@ -97,14 +124,14 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
 
 
 def _growth(bet: Weights, p: Floats, q: Floats, draws: Floats) -> Floats:
-    """Return the expected logarithm of the payoff, [N]."""
+    """Return the expected logarithm of each bet's payoff, float64 [N]."""
     with np.errstate(divide="ignore"):
         gained = draws[:, :1] * p * np.log(bet.first) + draws[:, 1:] * q * np.log(bet.second)
     return gained.sum(axis=1)
 
 
 def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights, Floats]:
-    """Return the best weights for delta = 0, and the multiplier s of shape [N, 1]."""
+    """Return the best weights for delta = 0, and the multiplier s, float64 [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
     low, high = np.zeros_like(total), np.ones_like(total)
@@ -118,7 +145,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
     is_inside = np.all((p <= bound * q) & (q <= bound * p), axis=1, keepdims=True)
     s = np.where(is_inside, draws[:, :1], total * (low + high) / 2)
     t = total - s
-    # In groups where a constraint binds, it joins s and t to one multiplier of both weights.
+    # In groups where a constraint binds, both weights follow from one combination of s and t.
     up, down = ap * t > bound * bq * s, bq * s > bound * ap * t
     share_p, share_q = ap / both, bq / both
     first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
@@ -127,7 +154,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
 
 
 def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
-    """Scale weights for delta = 0 down, so that the bet is valid for a positive delta."""
+    """Scale down the weights of a bet for delta = 0 until the bet is valid for a positive delta."""
     a, b = draws[:, :1], draws[:, 1:]
     above = np.max(a * bet.first - s, axis=1, keepdims=True)
     below = np.max(b * bet.second - (a + b - s), axis=1, keepdims=True)
@@ -139,10 +166,11 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
     """Return the weights of a bet on two events, for delta > 0."""
     up, down = p > e[:, None] * q, q > e[:, None] * p
     a, b = draws.T
-    # Probabilities of up, down and the rest at both sides, then expected draws in them.
+    # Compute the probabilities of `up`, `down` and the rest on both sides, and from them the
+    # expected numbers of draws.
     sums = [[(law * part).sum(axis=1) for part in (up, down, ~(up | down))] for law in (p, q)]
     first, second = a * np.stack(sums[0]), b * np.stack(sums[1])
-    # The multipliers are computed from the rest, so it must not be empty.
+    # The rest must have a positive probability because the multipliers are computed from the rest.
     first[2], second[2] = np.maximum(first[2], _LEAST * a), np.maximum(second[2], _LEAST * b)
     first, second = first * (a / first.sum(axis=0)), second * (b / second.sum(axis=0))
     s, t, above, below = a.copy(), b.copy(), np.zeros_like(a), np.zeros_like(a)
@@ -160,7 +188,8 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
             e[rows],
             delta[rows],
         )
-        # In the projected laws, the other event keeps its share of the complement.
+        # The projection does not change the conditional probability of the other event, given the
+        # complement of this event.
         n_one, n_other = (a, b) if side == 0 else (b, a)
         rest_one = (1 - large) * one[1 - side, rows] / (n_one[rows] - one[side, rows])
         rest_other = (1 - small) * other[1 - side, rows] / (n_other[rows] - other[side, rows])
@@ -179,8 +208,8 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
         t[rows] = second[2, rows] / (1 - u - r * z - d)
         above[rows] = first[0, rows] / (r * u + d) - s[rows]
         below[rows] = second[1, rows] / (r * z + d) - t[rows]
-    # A bet is valid if the multipliers have the right signs and sum, which is enforced here.
-    most = 1 - _LEAST  # A weight of 0 could lose everything, and gives NaN for 0 draws.
+    # Force the multipliers to have signs and a sum that make the bet valid.
+    most = 1 - _LEAST  # A weight of 0 could lose all wealth, and leads to NaN for 0 draws.
     above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
     scale = (a + b) / (s + t + delta * (above + below))
     s, t, above, below = (scale * x for x in (s, t, above, below))
@@ -194,18 +223,18 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
 def _one_event(
     large: Floats, small: Floats, a: Floats, b: Floats, e: Floats, delta: Floats
 ) -> tuple[Floats, Floats]:
-    """Project the probabilities of one event onto p = r q + d.
+    """Project the probabilities of one event onto the line p = r q + d.
 
     Args:
-        large: Expected number of draws in the event at its likelier side.
-        small: Expected number of draws in the event at its less likely side.
-        a: Number of draws at the likelier side.
-        b: Number of draws at the less likely side.
-        e: Slope r of the constraint.
-        delta: Intercept d of the constraint.
+        large: float64 [N], expected number of draws in the event on its likelier side.
+        small: float64 [N], expected number of draws in the event on its less likely side.
+        a: float64 [N], number of draws on the likelier side.
+        b: float64 [N], number of draws on the less likely side.
+        e: float64 [N], slope r of the constraint.
+        delta: float64 [N], intercept d of the constraint.
 
     Returns:
-        The projected probabilities p and q of the event at both sides.
+        The projected probabilities p and q of the event on its likelier and less likely sides.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
     for _ in range(2 * _HALVINGS):
@@ -221,14 +250,20 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
     """Project the probabilities of two events onto both constraints by Newton's method.
 
     Args:
-        first: [3, N], expected draws at the database in `up`, in `down` and in all other cells.
-        second: [3, N], expected draws at the neighbor in `up`, in `down` and in all other cells.
-        e: [N], slopes r of the constraints.
-        delta: [N], intercepts d of the constraints.
+        first: float64 [3, N], expected numbers of draws from the database in the event `up`, in the
+            event `down` and in all other groups.
+        second: float64 [3, N], expected numbers of draws from the neighbor in `up`, in `down` and
+            in all other groups.
+        e: float64 [N], slopes r of the constraints.
+        delta: float64 [N], intercepts d of the constraints.
+
+    Returns:
+        u, the projected probability of `up` under the neighbor, and z, the projected probability of
+        `down` under the database.
     """
     mass = np.stack([first[0], second[0], first[1], second[1], first[2], second[2]])
     one, none, rest = np.ones_like(e), np.zeros_like(e), 1 - delta
-    # The six probabilities are linear in u (q of `up`) and z (p of `down`).
+    # The six probabilities are linear functions of u and z.
     by_u = np.stack([e, one, none, none, -e, -one])
     by_z = np.stack([none, none, one, e, -one, -e])
     constant = np.stack([delta, none, none, delta, rest, rest])
@@ -253,7 +288,7 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
         room = np.where(change < 0, laws / np.where(change < 0, -change, 1.0), np.inf).min(axis=0)
         step = np.minimum(1.0, _BOUNDARY * room)
         for _ in range(_SHORTER):
-            # Tolerate rounding errors, which would otherwise halve the last steps for nothing.
+            # Without a tolerance, rounding errors would cause needless halvings of the last steps.
             worse = value(laws + step * change) < reached - _ROUNDING * np.abs(reached)
             if not worse.any():
                 break
@@ -267,15 +302,16 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
 
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return the expected log payoff, per draw and side, of the best bet on known laws.
+    """Return the best bet's expected log payoff per draw on each side, for known distributions.
 
-    A test that refutes a true level with probability at most `error`, and ends with certainty,
-    needs at least ln(1 / error) / growth draws per side on average (Wald, 1945).
+    Let `growth` be the result. Every sequential test that refutes a true level with probability at
+    most `error`, and that refutes the level with probability 1 under the given distributions, needs
+    at least ln(1 / error) / growth draws per side on average (Wald, 1945).
 
     Args:
-        p: [groups], the law at the database, above 0.
-        q: [groups], the law at the neighbor, above 0.
-        epsilon: Epsilon of the level to bet against; its delta is 0.
+        p: Float [groups], positive probabilities under the database.
+        q: Float [groups], positive probabilities under the neighbor.
+        epsilon: Epsilon of the level that the bet opposes. The delta of this level is 0.
     """
     first, second = np.asarray(p, np.float64)[None], np.asarray(q, np.float64)[None]
     draws = np.ones((1, 2))

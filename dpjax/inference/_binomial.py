@@ -1,7 +1,8 @@
-"""Exact lower confidence bounds from the counts of one event at two databases.
+"""Exact lower confidence bounds from the counts of one event under two databases.
 
-If a mechanism has level epsilon, then P(E) <= e^epsilon P'(E) for every event E. Fresh counts of a
-fixed event give exact bounds on both probabilities (Clopper, Pearson), at any sample size.
+If a mechanism is epsilon-DP, then P(E) <= e^epsilon P'(E) for every event E. If the event is fixed
+before the draws are made, its counts give exact confidence bounds on both probabilities at any
+sample size (Clopper, Pearson).
 """
 
 import numpy as np
@@ -20,17 +21,17 @@ def clopper_pearson(
     Both bounds hold simultaneously with probability at least 2 confidence - 1.
 
     Args:
-        counts: Successes, whole numbers in [0, num_samples].
+        counts: Numbers of successes, integers in [0, num_samples].
         num_samples: Number of trials.
         confidence: Confidence of each bound, at least 0.5 and below 1: one number, or one number
             per count.
 
     Returns:
-        Lower and upper bounds, float64 of the shape of counts.
+        Lower and upper bounds, float64 arrays with the shape of `counts`.
 
     Raises:
-        TypeError: When an argument is not a number, or `num_samples` not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number, or if `num_samples` is not an integer.
+        ValueError: If an argument is out of range.
 
     References:
         Clopper, Pearson (1934).
@@ -50,9 +51,13 @@ def clopper_pearson(
 def one_sided_bounds(
     counts: ArrayLike, num_samples: int, significance: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the bounds of `clopper_pearson` from the significance, without validation.
+    """Return the bounds of `clopper_pearson` without validation of the arguments.
 
-    A small significance would lose digits if it were passed as 1 minus a confidence.
+    Args:
+        counts: As in `clopper_pearson`.
+        num_samples: As in `clopper_pearson`.
+        significance: 1 minus the confidence of each bound. The function does not accept the
+            confidence because 1 - confidence would lose digits of a small significance.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
@@ -64,24 +69,24 @@ def one_sided_bounds(
 def binomial_lower_bound(
     larger: ArrayLike, smaller: ArrayLike, num_samples: int, confidence: float
 ) -> NDArray[np.float64]:
-    """Return an exact lower bound on ln(P(E) / P'(E)) from counts of an event at both sides.
+    """Return an exact lower bound on ln(P(E) / P'(E)) from counts of an event E on both sides.
 
     The error probability 1 - confidence is split evenly between the two sides. The choice of the
     likelier side must not depend on the counts.
 
     Args:
-        larger: Counts of the event at the side where it is expected to be likelier.
-        smaller: Counts of the event at the other side.
-        num_samples: Draws at each side.
-        confidence: Least probability that the bound is at most the true value.
+        larger: Counts of the event on the side where the event is expected to be likelier.
+        smaller: Counts of the event on the other side.
+        num_samples: Number of draws on each side.
+        confidence: Guaranteed probability that the bound is at most the true value.
 
     Returns:
-        Float64 of the shape of the counts, at least 0.
+        Lower bounds, at least 0, a float64 array with the shape of the counts.
 
     Raises:
-        TypeError: When an argument is not a number, or `num_samples` not an integer.
-        ValueError: When the confidence is not strictly between 0 and 1, or a count is not between 0
-            and `num_samples`.
+        TypeError: If an argument is not a number, or if `num_samples` is not an integer.
+        ValueError: If the confidence is not strictly between 0 and 1, or if a count is not between
+            0 and `num_samples`.
     """
     validate.open_unit(confidence=confidence)
     validate.positive_int(num_samples=num_samples)

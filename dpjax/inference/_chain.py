@@ -1,7 +1,7 @@
-"""The chain of nested sets that a search fixes, and predictions of its band.
+"""Construction of a chain of nested sets from a search set, and predictions of the chain's band.
 
 References:
-    Neyman, Pearson (1933): sets of large likelihood ratios give the most powerful tests.
+    Neyman, Pearson (1933), for the optimality of sets with large likelihood ratios.
 """
 
 from typing import NamedTuple
@@ -13,27 +13,34 @@ from dpjax.inference._band import Band, radius
 from dpjax.inference._events import wilson
 
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
-"""The sets of a chain divide the draws into _PARTS equal shares. In addition, there are _TAIL_SETS
-smaller sets at each end of the chain. The smallest set has _FEWEST expected draws in the
-confirmation set."""
+"""Sizes of the sets of a chain.
+
+The target sizes of the sets, as fractions of the draws, are the multiples of 1 / _PARTS. In
+addition, there are _TAIL_SETS target sizes below 1 / _PARTS, and _TAIL_SETS target sizes above 1 -
+1 / _PARTS. A set with the smallest target size is expected to contain _FEWEST draws of the
+confirmation set.
+"""
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
-"""Maximum number of sets of a chain."""
+"""Maximum number of sets in a chain."""
 
 _PESSIMISM, _FEW_CORNERS = 1.5, 16
-"""_PESSIMISM is the number of standard errors between the estimated and the pessimistic probability
-of a set. _FEW_CORNERS is the number of corners of a predicted band."""
+"""Parameters of predicted bands.
+
+_PESSIMISM is the number of standard errors between the estimated and the pessimistic probability of
+a set. _FEW_CORNERS is the number of corners per set.
+"""
 
 
 class Chain(NamedTuple):
     """A chain of nested sets: initial segments of the cells in a chosen order.
 
     Attributes:
-        place: int64 [cells], the index of the first set that contains each cell; `num_sets` for
+        place: int64 [cells], index of the first set that contains each cell, or `num_sets` for
             cells that are in no set.
         num_sets: K, the number of sets.
-        usable: (end, start): sets before `end`, and complements of the sets from `start` on,
-            contain only cells that are allowed in events.
+        usable: Pair (end, start). The sets before `end`, and the complements of the sets from
+            `start` on, contain only cells that are allowed in events.
     """
 
     place: NDArray[np.int64]
@@ -41,17 +48,27 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return counts of nested sets from counts of the cells that each set adds."""
+        """Return the count of each set, int64 [..., sets], by cumulative sums.
+
+        Args:
+            counts: int64 [..., sets + 1], total count of the cells that each set adds to the
+                previous set. The last entry is the count of all cells that are in no set.
+        """
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return counts of the sets, [2, sets], from counts of the cells, [2, cells]."""
+        """Return the counts of the sets, [2, sets], from the counts of the cells, [2, cells]."""
         return self.inside(
             np.stack([np.bincount(self.place, c, self.num_sets + 1) for c in counts])
         )
 
     def event(self, number: int, larger: int) -> NDArray[np.bool_]:
-        """Return the cells of a set, or of its complement if `larger` is 1, bool [cells]."""
+        """Return whether each cell is in an event, bool [cells].
+
+        Args:
+            number: Index of a set.
+            larger: 0 if the event is the set, or 1 if the event is the complement of the set.
+        """
         return self.place <= number if larger == 0 else self.place > number
 
 
@@ -59,10 +76,11 @@ class Way(NamedTuple):
     """A way to order cells.
 
     Attributes:
-        groups: int64 [cells], the group of each cell. Cells are ordered by the ratio of their
-            group. If `groups` is None, cells are ordered by their own ratio.
-        line: [cells], positions that order the cells, NaN for cells without a position. If `line`
-            is None, cells are ordered by ratios.
+        groups: int64 [cells], the group of each cell. Cells are ordered by the ratios of the counts
+            in their groups. If `groups` is None, cells are ordered by the ratios of their
+            individual counts.
+        line: float64 [cells], positions by which the cells are ordered; NaN denotes a cell without
+            a position. If `line` is None, cells are ordered by ratios.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -75,25 +93,25 @@ def chain_of(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> Chain:
-    """Make a chain of sets from the counts of a search set.
+    """Construct a chain of sets from the counts of a search set.
 
     Args:
-        counts: int64 [2, cells], draws of the search set in each cell at the database and at its
-            neighbor, with at least one draw at each side.
+        counts: int64 [2, cells], number of draws from the database and from its neighbor in each
+            cell, with at least one draw on each side.
         num_confirm: N, the number of fresh draws per side that will be counted.
-        allowed: bool [cells], cells that are allowed in events. If `allowed` is None, all cells are
-            allowed. Cells that are not allowed are placed in the middle of the chain.
+        allowed: bool [cells], whether each cell is allowed in events. If `allowed` is None, all
+            cells are allowed. Cells that are not allowed are placed in the middle of the chain.
         way: Order of the cells.
     """
     cells, draws = counts.shape[-1], counts.sum(axis=-1)
     score = _by_ratio(counts, way.groups) if way.line is None else _by_line(counts, way.line)
     amid = np.zeros(cells, bool) if allowed is None else ~allowed
-    # Cells that are not allowed follow the allowed cells of score 0.
+    # Place the cells that are not allowed after the allowed cells whose score is 0 or more.
     order = np.lexsort((amid, -np.where(amid, 0.0, score)))
     share = np.cumsum(counts.sum(axis=0)[order]) / draws.sum()
     tails = np.geomspace(min(_FEWEST / num_confirm, 1 / _PARTS), 1 / _PARTS, _TAIL_SETS + 1)[:-1]
     goals = np.concatenate([np.arange(1, _PARTS) / _PARTS, tails, 1 - tails])
-    # Lengths of the first sets that reach each share, up to rounding.
+    # Compute the number of cells in the shortest initial segment with at least each share.
     lengths = np.unique(np.searchsorted(share, goals - 1e-12) + 1)
     lengths = np.unique(np.minimum(lengths, cells - 1))
     place = np.empty(cells, np.int64)
@@ -109,19 +127,24 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return log ratios of cells, or of groups of cells, with one draw added at each side."""
+    """Return each cell's or group's log ratio of counts, after 1 is added to each count."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
-    # Do not shrink, since uncertain cells would then keep the order of their indices: for a sparse
-    # vector with 11 outcomes and 1,000 confirmation draws, the bound would be 0.28, not 0.32.
+    # Do not shrink the ratios. Shrinkage gives many uncertain cells the same ratio, and these cells
+    # would keep the order of their indices. For a sparse vector mechanism with 11 outcomes and
+    # 1,000 confirmation draws, shrinkage lowers the bound from 0.32 to 0.28.
     score = np.log((counts[0] + 1) / (counts[1] + 1)) - np.log(draws[0] / draws[1])
     return score if groups is None else score[groups]
 
 
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ranks of cells on a line, > 0 where outputs are likelier at the database."""
-    # Sorting puts NaN at the end.
+    """Return the ranks of cells on a line.
+
+    Cells at the end of the line where outputs are likelier under the database have positive ranks.
+    Cells without a position have rank 0.
+    """
+    # The sort puts NaN last.
     order = np.argsort(line, kind="stable")
     (placed,) = np.nonzero(np.isfinite(line[order]))
     gap = np.cumsum(np.diff(counts[::-1] / counts.sum(axis=-1)[::-1, None], axis=0)[0][order])
@@ -138,14 +161,14 @@ def expected_bands(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> list[Band]:
-    """Predict two bands, one for the chain made from each half of the search set.
+    """Predict two bands, one for the chain constructed from each half of the search set.
 
-    If a chain is made from one half, the probabilities of its sets are estimated from the other
-    half.
+    For each chain, the probabilities of its sets are estimated from the other half of the search
+    set. A half that has no draws on one side is skipped.
 
     Args:
-        halves: int64 [half, side, cells], counts of both halves of the search set at both sides.
-        num_confirm: N, fresh draws per side.
+        halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
+        num_confirm: N, the number of fresh draws per side.
         error: Error probability of the band.
         allowed: As in `chain_of`.
         way: As in `chain_of`.
@@ -164,7 +187,10 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Return two chains, each with pessimistic probabilities of its sets, [2, sets]."""
+    """Return two chains, each with pessimistic probabilities of its sets, float64 [2, sets].
+
+    See `expected_bands` for the arguments. A half that has no draws on one side is skipped.
+    """
     found = []
     for maker, judge in ((0, 1), (1, 0)):
         if not halves[maker].sum(axis=-1).all():

@@ -1,14 +1,15 @@
-"""Chernoff bounds on tails of counts, and union bounds for histogram estimators.
+"""Chernoff bounds on tail probabilities of counts, and union bounds for histogram estimators.
 
-An estimator with m intervals counts n outputs at each of k inputs. The answer of the estimator is
-right if no required interval is empty, and if the counts that determine the answer are close to
-their means. A `UnionBound` holds the number of failure events of each kind; its `shortfall` bounds
-their total probability, which must be at most 1 - confidence.
+An estimator with m intervals counts n outputs for each of k inputs. The estimate has the required
+precision if two conditions hold: certain intervals are not empty, and the counts that determine the
+estimate are close to their means. A `UnionBound` contains the number of events that violate each
+condition. Its `shortfall` method bounds the total probability of these events, and this bound must
+be at most 1 - confidence.
 
-All computations use logarithms, because terms such as (1 - p)^n underflow for n = 1e13.
+All computations use logarithms because terms such as (1 - p)^n underflow for n = 1e13.
 
-Notation: n is the number of samples, p is the probability of one interval, S is the count of its
-samples, and z is the deviation of ln(S / (n p)) from 0.
+Notation: n is the number of samples, p is the probability of one interval, S is the number of
+samples in the interval, and z is a bound on |ln(S / (n p))|.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -30,15 +31,14 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
     above 0 is a vacuous bound.
 
     Args:
-        num_samples: n >= 1, of any size (1e13 and more).
+        num_samples: n >= 1, the number of samples. Values of 1e13 and larger are accepted.
         probability: p, strictly between 0 and 1.
-        deviation: z > 0, the deviation of ln(S / (n p)) from 0.
+        deviation: z > 0, the bound on |ln(S / (n p))|.
 
-    Returns:
-        ln f(n, p, z) in float64.
+    Returns: The natural logarithm of the bound that the paper denotes by f(n, p, z).
 
     Raises:
-        ValueError: When an argument is out of its range.
+        ValueError: If an argument is out of range.
 
     References:
         Gorla et al., Lemma 2 and eq. (8).
@@ -50,26 +50,26 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
 
 
 def _log_tail(n: float, p: float, z: float) -> float:
-    # (e^z - 1)^2 / (1 + e^z) is expm1(z) tanh(z/2), which avoids cancellation.
+    # Compute (e^z - 1)^2 / (1 + e^z) as expm1(z) tanh(z/2), which avoids cancellation.
     above = -n * p * math.expm1(z) * math.tanh(z / 2)
     below = -n * p * math.expm1(-z) ** 2 / 2
     return float(np.logaddexp(above, below)) - _log_seen(n, p)
 
 
 def _log_seen(n: float, p: float) -> float:
-    """Return ln(1 - (1 - p)^n), the log-probability that the count is not 0."""
+    """Return ln(1 - (1 - p)^n), the log probability that the count is not 0."""
     return math.log(-math.expm1(n * math.log1p(-p)))
 
 
 @dataclass(frozen=True)
 class UnionBound:
-    """A union bound over the events at which a histogram estimator fails.
+    """A union bound over the events in which a histogram estimator fails or is imprecise.
 
     Attributes:
-        probability: The least probability of an interval (w tau).
-        deviation: The tolerated deviation z of the logarithm of a count.
+        probability: Smallest probability of an interval.
+        deviation: z, the largest tolerated value of |ln(S / (n p))|.
         num_empty: Number of counts that must not be 0.
-        num_tails: Number of counts whose logarithm must lie within the deviation.
+        num_tails: Number of counts S for which |ln(S / (n p))| must be at most z.
 
     References:
         Gorla et al., eqs. (7) and (16).
@@ -81,20 +81,21 @@ class UnionBound:
     num_tails: int
 
     def shortfall(self, num_samples: int) -> float:
-        """Return a bound on the probability that the estimator fails or misses its precision.
+        """Return a bound on the probability that the estimator fails or is not precise enough.
 
         The bound may exceed 1. The bound decreases as `num_samples` grows.
         """
         n = float(num_samples)
         empty = self.num_empty * math.exp(n * math.log1p(-self.probability))
         log_tail = _log_tail(n, self.probability, self.deviation)
-        # Above 700 the bound is vacuous, and exp would overflow.
+        # A log tail above 700 is vacuous, and its exponential would overflow.
         return math.inf if log_tail > 700 else empty + self.num_tails * math.exp(log_tail)
 
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
-        """Return the smallest n with a shortfall of at most `allowed`; None if above `at_most`.
+        """Return the smallest number of samples for which the shortfall is at most `allowed`.
 
-        The number n is doubled until the shortfall is small enough, and then bisected.
+        The result is None if this number is above `at_most`. The search doubles the number of
+        samples until the shortfall is small enough, and then bisects.
         """
         enough = 1
         while self.shortfall(enough) > allowed:

@@ -8,6 +8,7 @@ a smooth estimate of the privacy loss, unless their counts predict a much larger
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.core import validate
 from dpjax.inference._events import Event, best_ratio, expected_bound, shrunk
 from dpjax.inference._hypotheses import Hypothesis, Ratio
+from dpjax.inference._judged import Sets, cells_of, judged
 from dpjax.inference._orders import ByPosition, ByRatio, Candidates
 from dpjax.inference._sizes import Rivals, Shared
 from dpjax.inference._smooth import Smooth
@@ -66,13 +68,6 @@ predicted from counts must be at least this many times as large.
 Without this rule, the mean expected bound of Laplace noise with a leak of probability 0.1% in a
 tail would fall by 0.025. The value 1.5 would halve the gain from smooth losses for Laplace noise.
 """
-
-_MASSES = np.geomspace(1e-5, 0.99, 56)
-"""Sizes of candidate sets, as shares of the draws."""
-
-_MOST_ENTRIES = 1 << 15
-"""Maximum number of entries of a table of ordered cells, so that several tables fit in a
-processor's cache."""
 
 
 def choose_event(
@@ -128,6 +123,80 @@ def choose_event(
     References:
         Neyman, Pearson (1933): sets of large likelihood ratios give the most powerful tests.
     """
+    found = _judged(
+        counts,
+        num_confirm,
+        confidence,
+        allowed=allowed,
+        hypothesis=hypothesis,
+        judge=judge,
+        coarser=coarser,
+        positions=positions,
+        ordered=ordered,
+        rivals=rivals,
+    )
+    sets, candidates = found.sets, found.candidates
+    best = sets.best(found.bound)
+    candidate = sets.candidate[best]
+    inside = cells_of(found.total, found.ways, candidates.order[candidate], sets.end[best])
+    predicted = found.bound[best]
+    some = predicted > 0
+    ratio = np.ones(best.size)
+    if isinstance(num_confirm, Shared):
+        p, q = (share[best] for share in found.shares)
+        of_best = best_ratio(p, q, num_confirm, confidence, hypothesis)
+        ratio = np.where(some, of_best, 1.0)
+    batch = found.batch
+    return Event(
+        cells=(inside & some[:, None]).reshape(*batch, inside.shape[-1]),
+        larger=np.where(some, candidates.direction[candidate], 0).reshape(batch),
+        predicted=predicted.reshape(batch),
+        ratio=ratio.reshape(batch),
+    )
+
+
+def largest_bound(counts: ArrayLike, *arguments: Any, **options: Any) -> NDArray[np.float64]:
+    """Return the expected bound of the event that `choose_event` chooses for the same arguments."""
+    found = _judged(counts, *arguments, **options)
+    return found.sets.largest(found.bound).reshape(found.batch)
+
+
+class _Judged(NamedTuple):
+    """Candidate sets of all runs, and their expected bounds.
+
+    Attributes:
+        batch: Shape of the leading axes of the counts, which are flattened into one axis of runs.
+        total: Counts of all draws, [runs, 2, cells].
+        ways: Ways of making orders.
+        candidates: Orders of the sets.
+        sets: The candidate sets.
+        shares: Estimated probabilities of each set at its likelier side and at the other side.
+        bound: Expected bound of each set.
+    """
+
+    batch: tuple[int, ...]
+    total: NDArray[np.int64]
+    ways: list[ByRatio | ByPosition]
+    candidates: Candidates
+    sets: Sets
+    shares: tuple[NDArray[np.float64], NDArray[np.float64]]
+    bound: NDArray[np.float64]
+
+
+def _judged(
+    counts: ArrayLike,
+    num_confirm: int | Shared,
+    confidence: float,
+    *,
+    allowed: ArrayLike | None = None,
+    hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
+    judge: ArrayLike | None = None,
+    coarser: Sequence[ArrayLike] = (),
+    positions: Sequence[ArrayLike] = (),
+    ordered: bool = True,
+    rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
+) -> _Judged:
+    """Evaluate all candidate sets; see `choose_event` for the arguments."""
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
     validate.positive_int(num_confirm=mean, pairs=rivals.pairs, partitions=rivals.partitions)
@@ -144,64 +213,49 @@ def choose_event(
     ]
     ways += [ByPosition.of(may, line) for line in positions]
     candidates = Candidates.of(ways)
-    rows = max(_MOST_ENTRIES // (4 * len(ways) * cells), 1)
-    parts = [halves[i : i + rows] for i in range(0, len(halves), rows)]
-    inside = np.concatenate([_judged(part, ways) for part in parts], axis=1)
-    total, side = halves.sum(axis=1), candidates.direction
+    sets = Sets.of(judged(halves, ways), candidates)
+    total, is_line = halves.sum(axis=1), ~candidates.by_ratio[sets.candidate]
     compared = _RIVAL_SHRINKAGE * math.log(rivals.partitions)
-    by_ratio = errors_by_ratio(halves, ordered=ordered)[:, None] + compared
-    num_seen = np.count_nonzero(total.any(axis=1), axis=-1)[:, None]
+    by_ratio = errors_by_ratio(halves, ordered=ordered) + compared
+    num_seen = np.count_nonzero(total.any(axis=1), axis=-1)
     by_position = np.where(
         (num_seen == 2) & (rivals.pairs == 1),
         _TWO_SHRINKAGE,
         _LINE_SHRINKAGE + _RIVAL_SHRINKAGE * np.log(rivals.pairs) + compared,
     )
-    draws = total.sum(axis=-1).T
-    shares = shrunk(
-        inside[side, :, candidates.order],
-        draws[side, :, None],
-        inside[1 - side, :, candidates.order],
-        draws[1 - side, :, None],
-        np.where(candidates.by_ratio[:, None, None], by_ratio, by_position),
-    )
+    quantile = np.where(is_line, by_position[sets.run], by_ratio[sets.run])
+    draws, side = total.sum(axis=-1), candidates.direction[sets.candidate]
+    trials, others = draws[sets.run, side], draws[sets.run, 1 - side]
+    shares = shrunk(sets.larger, trials, sets.smaller, others, quantile)
     bound = expected_bound(*shares, num_confirm, confidence, hypothesis)
-    enough = draws.sum(axis=0) >= _FEWEST_TO_SMOOTH
+    enough = draws.sum(axis=1) >= _FEWEST_TO_SMOOTH
     if ordered and enough.any():
-        line = ~candidates.by_ratio
-        smooth, gain = _smoothed(total, inside, ways, candidates, by_position)
-        by_fit = expected_bound(*smooth, num_confirm, confidence, hypothesis)
-        own, fitted = (found.max(axis=(0, 2)) for found in (bound[line], by_fit))
-        seen = _unshrunk(bound, inside, draws, candidates)
-        hoped = expected_bound(*seen, num_confirm, confidence, hypothesis)
+        (line,) = np.nonzero(is_line)
+        smooth, gain = _smoothed(total, sets, ways, candidates, by_position)
+        of_lines = [share[line] for share in smooth]
+        by_fit = expected_bound(*of_lines, num_confirm, confidence, hypothesis)
+        hopeless = np.full(len(bound), -np.inf)
+        of_line, of_fit = hopeless.copy(), hopeless
+        of_line[line], of_fit[line] = bound[line], by_fit
+        own, fitted = sets.largest(of_line), sets.largest(of_fit)
+        seen = sets.best(of_line)
+        hoped = expected_bound(
+            (sets.larger[seen] + 0.5) / (trials[seen] + 1),
+            (sets.smaller[seen] + 0.5) / (others[seen] + 1),
+            num_confirm,
+            confidence,
+            hypothesis,
+        )
         rare = (own >= fitted) & (hoped >= _FAR_BETTER * fitted)
         better = enough & (gain >= _LEAST_GAIN) & (fitted >= _SMOOTH_WORTH * own) & ~rare
-        better = better[:, None]
         # The largest of many noisy bounds is too large, in every order and pair. Half-lines would
         # lose to those if the bounds of half-lines alone were less noisy and therefore lower.
-        by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[:, None]
-        bound[line] = np.where(better, by_fit, bound[line])
+        by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[sets.run[line]]
+        is_better = better[sets.run[line]]
+        bound[line] = np.where(is_better, by_fit, bound[line])
         for share, smoothed in zip(shares, smooth, strict=True):
-            share[line] = np.where(better, smoothed, share[line])
-    bound = bound.transpose(1, 0, 2).reshape(len(halves), -1)
-    best = np.argmax(bound, axis=-1)
-    candidate, end = np.divmod(best, _MASSES.size)
-    inside = _cells(total, ways, candidates.order[candidate], end)
-    predicted = bound[np.arange(best.size), best]
-    some = predicted > 0
-    ratio = np.ones(best.size)
-    if isinstance(num_confirm, Shared):
-        p, q = (
-            share.transpose(1, 0, 2).reshape(len(halves), -1)[np.arange(best.size), best]
-            for share in shares
-        )
-        found = best_ratio(p, q, num_confirm, confidence, hypothesis)
-        ratio = np.where(some, found, 1.0)
-    return Event(
-        cells=(inside & some[:, None]).reshape(*batch, cells),
-        larger=np.where(some, candidates.direction[candidate], 0).reshape(batch),
-        predicted=predicted.reshape(batch),
-        ratio=ratio.reshape(batch),
-    )
+            share[line] = np.where(is_better, smoothed, share[line])
+    return _Judged(batch, total, ways, candidates, sets, shares, bound)
 
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
@@ -232,135 +286,43 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
 
 def _smoothed(
     total: NDArray[np.int64],
-    inside: NDArray[np.int64],
+    sets: Sets,
     ways: list[ByRatio | ByPosition],
     candidates: Candidates,
     quantile: NDArray[np.float64],
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Estimate probabilities of half-lines by a smooth privacy loss, and shrink their ratios.
 
-    The function returns two arrays of probabilities, [half-lines, runs, sets], and the largest
-    likelihood-ratio statistic of the fits, [runs].
+    The function returns two arrays of probabilities, [sets], which are 1 for sets that are not
+    half-lines, and the largest likelihood-ratio statistic of the fits, [runs].
 
     Args:
         total: Counts of all draws [runs, 2, cells].
-        inside: Counts of the sets, as `_judged` returns them.
+        sets: Candidate sets.
         ways: Ways of making orders.
-        candidates: Candidate sets, of which only the sets along a line are evaluated.
-        quantile: Number of standard errors by which ratios are shrunk, [runs, 1].
+        candidates: Orders of the sets.
+        quantile: Number of standard errors by which ratios are shrunk, [runs].
     """
-    draws, found, gain = total.sum(axis=-1).T[..., None], [], np.zeros(len(total))
+    draws, gain = total.sum(axis=-1), np.zeros(len(total))
+    larger, smaller = np.ones((2, len(sets.run)))
     for number, way in enumerate(ways):
         if isinstance(way, ByRatio):
             continue
         fit = Smooth.of(total[..., way.order[0, : way.most[0]]])
         gain = np.maximum(gain, fit.gain)
-        for of_way in np.flatnonzero(candidates.order // 2 == number):
-            order, side = candidates.order[of_way], candidates.direction[of_way]
-            counts, worth = fit.half_lines(
-                inside[:, :, order].sum(axis=0), from_end=bool(order % 2)
-            )
-            counts, trials = worth * counts, worth * draws
-            found.append(
-                shrunk(counts[side], trials[side], counts[1 - side], trials[1 - side], quantile)
-            )
-    larger, smaller = zip(*found, strict=True)
-    return (np.stack(larger), np.stack(smaller)), gain
-
-
-def _unshrunk(
-    bound: NDArray[np.float64],
-    inside: NDArray[np.int64],
-    draws: NDArray[np.int64],
-    candidates: Candidates,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the observed shares of draws in the half-line with the largest bound, [runs]."""
-    lines, runs = np.flatnonzero(~candidates.by_ratio), np.arange(bound.shape[1])
-    best = np.argmax(bound[lines].transpose(1, 0, 2).reshape(len(runs), -1), axis=-1)
-    place, end = np.divmod(best, bound.shape[-1])
-    side, order = candidates.direction[lines[place]], candidates.order[lines[place]]
-    larger, smaller = (
-        (inside[at, runs, order, end] + 0.5) / (draws[at, runs] + 1) for at in (side, 1 - side)
-    )
-    return larger, smaller
-
-
-def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
-    """Count each half's draws in sets made from the other half, [side, runs, orders, sets].
-
-    The counts of both halves are added. `halves` are counts [runs, half, side, cells].
-    """
-    made = [way.orders(halves) for way in ways]
-    order = np.concatenate([way.order for way in made], axis=-2)
-    most = np.concatenate([way.most for way in made], axis=-1)
-    ends = np.concatenate([way.ends for way in made], axis=-2)
-    held = halves[:, ::-1].transpose(2, 0, 1, 3)
-    counts = np.concatenate([held, halves.sum(axis=2)[None]])
-    order += _rows(order.shape[:2], counts.shape[-1])[..., None, None]
-    running = counts.reshape(3, -1).take(order, axis=1)
-    np.cumsum(running, axis=-1, out=running)
-    end = _sizes(running[2], most, ends) - 1
-    end += _rows(end.shape[:3], counts.shape[-1])[..., None]
-    return running[:2].reshape(2, -1).take(end, axis=1).sum(axis=2)
-
-
-def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Return the index at which each row begins in a flat table, given the length of all rows."""
-    return length * np.arange(math.prod(shape)).reshape(shape)
-
-
-def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of cells in the smallest set that covers each share of the draws.
-
-    Args:
-        mass: [..., cells], cumulative draws.
-        most: [...], largest number of cells allowed in a set; a set never has all cells.
-        ends: [..., cells], position of the last cell that is tied with the cell at each position.
-
-    Returns:
-        int64 [..., sets], one set for each share in `_MASSES`.
-    """
-    rows, cells = mass.reshape(-1, mass.shape[-1]), mass.shape[-1]
-    with np.errstate(divide="ignore"):
-        place = np.log(rows / (_MASSES[0] * np.maximum(rows[:, -1:], 1)))
-    # Index of the first share above each cumulative mass, with a tolerance for rounding.
-    place *= 1 / np.log(_MASSES[1] / _MASSES[0])
-    place += 1 + 1e-9
-    bins = _MASSES.size + 1
-    np.clip(place, 0, bins - 1, out=place)
-    first = place.astype(np.int64)
-    first += bins * np.arange(len(rows))[:, None]
-    counts = np.bincount(first.ravel(), minlength=bins * len(rows)).reshape(-1, bins)
-    below = np.cumsum(counts, axis=-1)[:, :-1].reshape(*mass.shape[:-1], -1)
-    size = np.take_along_axis(ends, np.minimum(below, cells - 1), axis=-1) + 1
-    return np.minimum(size, np.clip(most, 1, cells - 1)[..., None])
-
-
-def _cells(
-    counts: NDArray,
-    ways: list[ByRatio | ByPosition],
-    chosen: NDArray[np.int64],
-    end: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Return the chosen set of each run, made from all draws, bool [runs, cells].
-
-    Args:
-        counts: Counts of all draws, [runs, 2, cells].
-        ways: Ways of making orders.
-        chosen: [runs], index of the chosen order among the orders of all ways.
-        end: [runs], index of the chosen size in `_MASSES`.
-    """
-    inside = np.zeros(counts[:, 0].shape, bool)
-    for number in np.unique(chosen):
-        (rows,) = np.nonzero(chosen == number)
-        order, most, ends = (x[:, number % 2] for x in ways[number // 2].orders(counts[rows]))
-        mass = np.cumsum(np.take_along_axis(counts[rows].sum(axis=1), order, axis=-1), axis=-1)
-        size = np.take_along_axis(_sizes(mass, most, ends), end[rows, None], axis=-1)
-        np.put_along_axis(
-            held := np.zeros(order.shape, bool), order, np.arange(order.shape[-1]) < size, -1
-        )
-        inside[rows] = held
-    return inside
+        for end in (0, 1):
+            # The same sets of an order are candidates for both sides.
+            same = np.flatnonzero(candidates.order == 2 * number + end)
+            places = [np.flatnonzero(sets.candidate == candidate) for candidate in same]
+            run = sets.run[places[0]]
+            pooled = sets.larger[places[0]] + sets.smaller[places[0]]
+            counts, worth = fit.half_lines(pooled, run, from_end=bool(end))
+            counts, trials = worth * counts, worth * draws[run].T
+            for side, place in zip(candidates.direction[same], places, strict=True):
+                larger[place], smaller[place] = shrunk(
+                    counts[side], trials[side], counts[1 - side], trials[1 - side], quantile[run]
+                )
+    return (larger, smaller), gain
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:

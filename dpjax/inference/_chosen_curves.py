@@ -1,35 +1,42 @@
-"""Bounds on mu from guesses in one run, if the number of guesses depends on the output.
+"""Bounds on mu from guesses in one run, valid even if the number of guesses depends on the output.
 
-Let the output choose the number r of guesses, and let p(r, a) be the probability that r guesses are
-made and a of them are correct. Let delta(x) be the claimed profile. As in
-`dpjax.inference._guesses`, consider the event that guess i is correct and that (r, number of
-correct guesses) lies in some set. Compare the probability of this event with its probability after
-coin i is flipped, and add over i. For every x and every function phi(r, a) in [0, 1], the sum is
+There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
+if the coin shows heads. From the output of the run, an attacker guesses r of the coins. The number
+r may depend on the output. Let p(r, a) be the probability that r guesses are made and that exactly
+a of them are correct. Let delta(x) be the claimed privacy profile, that is, delta as a function of
+epsilon = x. As in `dpjax.inference._guesses`, consider the event that guess i is correct and that
+(r, number of correct guesses) lies in some set. Compare the probability of this event with its
+probability after coin i is flipped, and sum over i. For every x and every function phi(r, a) in [0,
+1], the sum satisfies
 
     sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
 
 Choose points x_1 < ... < x_K and weights s_k > 0 that do not depend on the output, and let D = n
-times the sum of s_k delta(x_k). For a given r, let c be the least number of correct guesses that
-refutes. Suppose that functions phi_k satisfy, for all numbers a of correct guesses,
+times the sum of s_k delta(x_k). For a given r, let c be the smallest number of correct guesses that
+refutes the profile. Suppose that functions phi_k satisfy, for all numbers a of correct guesses,
 
     1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
 
-Multiply (2) by p(r, a), add over a and r, and apply (1). The result is that a true profile is
-refuted with a probability of at most the error, however r depends on the output.
+If (2) is multiplied by p(r, a) and summed over a and r, then (1) implies that a true profile is
+refuted with probability at most `error`. This conclusion holds no matter how r depends on the
+output.
 
-A recursion decides whether such phi_k exist. Let v = error - D, let S be the sum of all weights,
-and let Psi(w) be the integral from 0 to w of e^(x(u)), where x(u) = x_k on the k-th of consecutive
-intervals of lengths s_k. Starting at a = r, let
+A recursion decides whether functions phi_k that satisfy (2) exist. Let v = error - D, and let S be
+the sum of all weights s_k. Divide [0, S] into consecutive intervals of lengths s_1, ..., s_K, and
+let x(u) = x_k on the k-th interval. Let Psi(w) be the integral of e^(x(u)) from 0 to w. Starting at
+a = r and proceeding downwards, let
 
     V(a) = 1[a >= c] - v + (r - a) Psi(max(V(a + 1), 0) / (a + 1)).
 
 If V(a) <= S a for all a, let s_k phi_k(a) be the length of the part of [0, V(a) / a] in the k-th
-interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwise, no functions
-satisfy (2), because these phi_k are the smallest candidates. V increases with the profile, so all
-levels below a refuted one are refuted.
+interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. If V(a) > S a for some a,
+then no functions satisfy (2) because the functions phi_k defined above are the smallest candidates.
+V increases with the profile. Therefore, if a value of mu is refuted, every smaller value is also
+refuted.
 
-For r guesses, V(a) / a runs from 1 / r down to about error / r. Therefore, the weights cover [error
-/ n, 1] evenly in log(u), and all intervals contribute about equally to D.
+For r guesses, V(a) / a decreases from 1 / r to about error / r. Therefore, the ends of the
+intervals are equally spaced on a logarithmic scale between error / n and 1. The points x_k are
+chosen such that all intervals contribute about equally to D.
 """
 
 import math
@@ -43,26 +50,31 @@ from numpy.typing import NDArray
 from dpjax.inference._guesses import LARGEST_MU, Guessed, largest_level
 
 _PER_FACTOR = 8
-"""Number of intervals of weights per factor e."""
+"""Number of intervals of weights per unit of the natural logarithm."""
 
 _PROFILE_SHARE = 0.75
-"""Largest D / error: the share of the error that the deltas of the profile may use."""
+"""Upper limit on D / error, the fraction of the error used for the deltas of the profile."""
 
 _LARGEST_X, _STEPS = 600.0, 50
-"""_LARGEST_X is the largest x, chosen so that e^x is finite in float64. _STEPS is the number of
-bisection steps for each x."""
+"""Parameters of the search for the points x_k.
+
+_LARGEST_X is the largest x that is considered; e^x is finite in float64 for this x. _STEPS is the
+number of bisection steps for each x.
+"""
 
 _TAIL, _MORE = 12, 50
-"""The recursion starts at _TAIL standard deviations plus _MORE counts above c, with an upper bound
-on V."""
+"""The recursion starts _TAIL standard deviations plus _MORE counts above c.
+
+At the starting point, V is replaced by an upper bound on V.
+"""
 
 
 class Weights(NamedTuple):
     """Weights s_k of points x_k of a profile.
 
     Attributes:
-        ends: Ends of the consecutive intervals of lengths s_k, from 0 to S; K + 1 numbers.
-        factors: e^(x_k), increasing; K numbers.
+        ends: float64 [K + 1], ends of the consecutive intervals of lengths s_k, from 0 to S.
+        factors: float64 [K], values e^(x_k) in increasing order.
         spent: D, n times the sum of s_k delta(x_k).
     """
 
@@ -72,13 +84,14 @@ class Weights(NamedTuple):
 
 
 def mu_of_chosen(guessed: Guessed, error: float) -> float:
-    """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
+    """Return the largest refuted mu of Gaussian differential privacy, rounded down.
 
-    The bound is valid even if the number of guesses depends on the output.
+    The result is 0 if no mu is refuted. The bound is valid even if the number of guesses depends on
+    the output.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
-        error: Probability that the bound is above the true value.
+        guessed: Numbers of canaries with hidden coins, of guesses, and of correct guesses.
+        error: Largest allowed probability that the bound is above the true value.
 
     References:
         Dong, Roth, Su (2022), Corollary 2.13, for the profile.
@@ -86,7 +99,7 @@ def mu_of_chosen(guessed: Guessed, error: float) -> float:
     """
     if guessed.right == 0:
         return 0.0
-    # A middle of the bisection is never 0.
+    # The bisection never evaluates mu = 0, for which `gaussian_weights` is not defined.
     return largest_level(
         lambda mu: refutes_chosen(guessed, gaussian_weights(guessed.canaries, mu, error), error),
         LARGEST_MU,
@@ -94,17 +107,18 @@ def mu_of_chosen(guessed: Guessed, error: float) -> float:
 
 
 def gaussian_weights(n: int, mu: float, error: float) -> Weights:
-    """Return the weights for the profile of mu-GDP.
+    """Return weights for the profile of mu-GDP.
 
     Args:
         n: Number of canaries with hidden coins.
-        mu: Mu, positive.
-        error: Probability of refuting a true profile.
+        mu: Mu of Gaussian differential privacy, positive.
+        error: Largest probability of refuting a true profile.
     """
     number = math.ceil(_PER_FACTOR * math.log(n / error))
     ends = np.concatenate([[0.0], np.geomspace(error / n, 1.0, number)])
     lengths = np.diff(ends)
-    # Each interval gets a part of D in proportion to its length relative to its upper end.
+    # The part of D for an interval is proportional to the interval's length divided by its upper
+    # end.
     parts = lengths / ends[1:]
     wanted = _PROFILE_SHARE * error * parts / parts.sum() / (n * lengths)
     low, high = np.zeros(number), np.full(number, _LARGEST_X)
@@ -124,12 +138,14 @@ def _gaussian_delta(mu: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def refutes_chosen(guessed: Guessed, weights: Weights, error: float) -> bool:
-    """Return whether the functions phi_k exist that refute a claimed profile.
+    """Return whether guesses refute a claimed profile.
+
+    The profile is refuted if functions phi_k exist that satisfy (2) in the module's docstring.
 
     Args:
-        guessed: Numbers of canaries, guesses and correct guesses.
-        weights: Weights, chosen independently of the output.
-        error: Probability of refuting a true profile.
+        guessed: Numbers of canaries, of guesses, and of correct guesses.
+        weights: Weights for the profile, which must not depend on the output.
+        error: Largest probability of refuting a true profile.
     """
     _, r, c = guessed
     v = error - weights.spent
@@ -146,7 +162,8 @@ def refutes_chosen(guessed: Guessed, weights: Weights, error: float) -> bool:
     a = min(r, c + math.ceil(_TAIL * math.sqrt(c * (r - c) / r)) + _MORE)
     value = 1 - v
     if a < r:
-        # If 1 - v + (r - a) Psi(w) <= a w, then V(b) <= a w for all b from a to r, by induction.
+        # If 1 - v + (r - a) Psi(w) <= a w for some w, then V(b) <= a w for all b from a to r, by
+        # induction. Use the smallest such w.
         spare = a * weights.ends - (r - a) * np.array(integrals) - value
         if not (spare >= 0).any():
             return False

@@ -1,24 +1,30 @@
-"""Bounds from guesses in one run, if the number of guesses depends on the output.
+"""Bounds from guesses in one run, valid even if the number of guesses depends on the output.
 
-If the number r of guesses depends on the output, the exact p-value of `one_run_p_value` is invalid,
-because a mechanism may spend its delta on outputs with small r. For instance, r may be chosen by
-how well the scores separate canaries whose coins were revealed. For r guesses, the p-value is a
-concave function f_r of n delta. Let pi_r be the probability of r guesses, and let a mechanism use
-delta_r if there are r guesses, so that delta = sum of pi_r delta_r. The probability of a false
-alarm is then at most the sum of pi_r f_r(n delta_r). If all p-values are replaced by lines of one
-slope s that lie above them,
+There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
+if the coin shows heads. From the output of the run, an attacker guesses r of the coins. The number
+r may depend on the output: for instance, some coins may be revealed to the attacker, who chooses a
+larger r if the scores separate the canaries with revealed coins well. If r depends on the output,
+the p-value of `one_run_p_value` is not valid because a mechanism may use its delta only for outputs
+with a small r.
 
-    p_r = max over j of (t_j - s h_j) + s n delta,
+For a fixed r, the exact p-value is a concave function f_r of n delta. Let pi_r be the probability
+that r guesses are made. Suppose that the mechanism uses delta_r if r guesses are made, where the
+values pi_r delta_r sum to delta. Then the probability of refuting a true level is at most the sum
+of pi_r f_r(n delta_r) over r. To limit this sum, each function f_r is replaced by a line above it,
+and all lines have the same slope s. With the points (h_j, t_j) that `conditional_laws` returns, the
+new p-value is
 
-then the sum is at most the error for every division of delta into delta_r, because the lines have a
-common slope. The slope may depend on n, epsilon, delta and the error, but not on the output. For
-Gaussian canaries, bounds on epsilon with the slope of `_slope` are at most 0.03 smaller than the
-exact bounds for the best fixed number of guesses (with 1,000 to a million canaries, delta = 1e-5
-and confidence 0.95).
+    p_r = max over j of (t_j - s h_j) + s n delta.
 
-A claimed profile is refuted at one of its points, whose delta depends on n and the error
-(`delta_of_curves`). For Gaussian differential privacy, `dpjax.inference._chosen_curves` uses all
-points.
+Because the lines have a common slope, the probability of refuting a true level is at most the error
+no matter how the mechanism divides delta among the values of r. The slope, which `_slope` computes,
+may depend on n, epsilon, delta and the error, but not on the output. For Gaussian canaries, the
+resulting bounds on epsilon are at most 0.03 smaller than the exact bounds for the best fixed number
+of guesses (with 1,000 to 1,000,000 canaries, delta = 1e-5 and confidence 0.95).
+
+To refute a claimed privacy profile, a single point of the profile is tested. The delta of this
+point depends on n and the error; see `delta_of_curves`. For Gaussian differential privacy,
+`dpjax.inference._chosen_curves` uses all points of the profile.
 """
 
 import math
@@ -34,17 +40,19 @@ from dpjax.inference._guesses import (
 )
 
 _CURVE_DELTA = 0.4
-"""Constant factor of the delta at which profiles are refuted; see `delta_of_curves`."""
+"""Constant factor in the formula of `delta_of_curves`."""
 
 
 def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: float) -> bool:
-    """Return whether guesses refute (epsilon, delta)-DP if their number depends on the output.
+    """Return whether guesses refute (epsilon, delta)-DP.
+
+    The number of guesses may depend on the output.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
+        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
         delta: Delta, in [0, 1).
-        error: Probability of refuting a true level.
+        error: Largest probability of refuting a true level.
     """
     if delta == 0:  # At delta = 0, the exact p-value is valid conditionally on the output.
         return p_value(guessed, epsilon, delta) <= error
@@ -56,22 +64,22 @@ def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: flo
 
 
 def _slope(n: int, epsilon: float, delta: float, error: float) -> float:
-    """Return the common slope of the lines that replace all p-values.
+    """Return the common slope s of the lines that replace the exact p-values.
 
     The term s n delta is the fraction u / (1 + u) of the error, where u = n^(3/4) delta
-    e^(-epsilon/2) / error. The fraction is small unless delta has a large effect on the bound.
+    e^(-epsilon/2) / error. The fraction is small unless delta strongly affects the bound.
     """
     scale = math.exp(-epsilon / 2) * n**-0.25
     return scale / (1 + n * delta * scale / error)
 
 
 def epsilon_of_chosen(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest refuted epsilon, rounded down; 0 if none is refuted.
+    """Return the largest refuted epsilon, rounded down, or 0 if no epsilon is refuted.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
+        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
         delta: Delta, in [0, 1).
-        error: Probability that the bound is above the true value.
+        error: Largest probability that the bound is above the true value.
     """
     if guessed.right == 0 or not refuted_by_chosen(guessed, 0.0, delta, error):
         return 0.0
@@ -82,12 +90,12 @@ def epsilon_of_chosen(guessed: Guessed, delta: float, error: float) -> float:
 
 
 def delta_of_chosen(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest refuted delta, rounded down; 0 if none is refuted.
+    """Return the largest refuted delta, rounded down, or 0 if no delta is refuted.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, of guesses and of correct guesses.
+        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
-        error: Probability that the bound is above the true value.
+        error: Largest probability that the bound is above the true value.
     """
     if not refuted_by_chosen(guessed, epsilon, 0.0, error):
         return 0.0
@@ -95,10 +103,10 @@ def delta_of_chosen(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def delta_of_curves(canaries: int, error: float) -> float:
-    """Return the delta at which claimed profiles are refuted.
+    """Return the delta of the point at which a claimed profile is tested.
 
     Args:
         canaries: Number of canaries with hidden coins.
-        error: Probability of refuting a true profile.
+        error: Largest probability of refuting a true profile.
     """
     return _CURVE_DELTA * error * canaries ** (-1 / 3)

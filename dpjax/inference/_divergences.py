@@ -1,16 +1,16 @@
 """Renyi divergences from a privacy profile, as integrals of delta(epsilon) over all epsilon.
 
-The divergences of order a > 1 and of order 1 are
+The Renyi divergences of order a > 1 and of order 1 are
 
     D_a(P || Q) = ln(1 + a (a - 1) I) / (a - 1), D_1 = I,
     I = integral over e >= 0 of exp((a - 1) e) delta_PQ(e) + exp(-a e) delta_QP(e).
 
-For each set of the band, the smallest p - g q over the set's corners, with g = exp(e), is a lower
-bound on delta(e). Between two nodes, the bound on delta(e) is concave in g, so it lies above its
-chord. The chord is integrated exactly.
+For each set of a band, let g = exp(e), and minimize p - g q over the set's corners (p, q). The
+minimum is a lower bound on delta(e) and a concave function of g. Between two nodes of the
+integration, the minimum is therefore at least its chord, and the chord is integrated exactly.
 
 References:
-    Sason, Verdu (2016), eq. (80) and Theorem 9, f-divergences as integrals of E_gamma; Mironov
+    Sason, Verdu (2016), eq. (80) and Theorem 9, for f-divergences as integrals of E_gamma; Mironov
     (2017); Bun, Steinke (2016).
 """
 
@@ -22,27 +22,33 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""_INTERVALS is the number of intervals between nodes of the integration. The nodes are
-proportional to equally spaced numbers raised to the power _BEND."""
+"""Spacing of the nodes of the integration.
+
+_INTERVALS is the number of intervals between nodes. The nodes are proportional to equally spaced
+numbers raised to the power _BEND.
+"""
 
 _TOP, _LARGEST_LOG = 30.0, 600.0
-"""_TOP is the largest epsilon of a node, _LARGEST_LOG the largest argument of an exponential."""
+"""Largest epsilon of a node, and largest argument of an exponential."""
 
 ZCDP_ORDERS = np.arange(1.0, 65.0)
-"""Orders of the Renyi divergences that bound rho; order 1 is the Kullback-Leibler divergence."""
+"""Orders of the Renyi divergences from which rho is bounded.
+
+Order 1 denotes the Kullback-Leibler divergence.
+"""
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return lower bounds on Renyi divergences, for the direction with the larger divergence.
+    """Return lower bounds on Renyi divergences, maximized over both directions.
 
     Args:
         band: Band of a chain.
-        orders: Float [orders], orders a >= 1, where 1 stands for the Kullback-Leibler divergence.
-        nodes: Epsilons at which chords begin and end, increasing from 0. If `nodes` is None,
-            epsilons up to the largest epsilon of any set of the band are used.
+        orders: Float [orders], orders a >= 1. Order 1 denotes the Kullback-Leibler divergence.
+        nodes: Float [nodes], epsilons at which chords begin and end, increasing from 0. If `nodes`
+            is None, the nodes extend to the largest epsilon of any set of the band.
 
     Returns:
-        Float64 [orders], at least 0.
+        Lower bounds, float64 [orders], at least 0.
     """
     a = np.asarray(orders, np.float64)
     e = _nodes(band, float(a.max())) if nodes is None else np.unique(np.asarray(nodes, np.float64))
@@ -63,17 +69,19 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
 
 
 def zcdp(band: Band, nodes: ArrayLike | None = None) -> float:
-    """Return the lower bound on rho of zero-concentrated differential privacy."""
+    """Return the lower bound on rho of zero-concentrated DP; see `renyi` for the arguments."""
     return float(np.max(renyi(band, ZCDP_ORDERS, nodes) / ZCDP_ORDERS))
 
 
 def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
-    """Return the Renyi divergence of (p, 1 - p) from (q, 1 - q); it increases with p for p > q.
+    """Return the Renyi divergence of the distribution (p, 1 - p) from (q, 1 - q).
+
+    The divergence increases with p for p > q.
 
     Args:
-        p: Probabilities in [0, 1], [...].
-        q: Probabilities in (0, 1), [...].
-        order: Order, at least 1, where 1 stands for the Kullback-Leibler divergence.
+        p: float64 [...], probabilities in [0, 1].
+        q: float64 [...], probabilities in (0, 1).
+        order: Order, at least 1. Order 1 denotes the Kullback-Leibler divergence.
     """
     if order == 1:
         return scipy.special.rel_entr(p, q) + scipy.special.rel_entr(1 - p, 1 - q)
@@ -84,21 +92,30 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
 
 
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
-    """Return nodes from 0 to the largest epsilon of any set."""
+    """Return nodes from 0 to the largest epsilon of any set of the band.
+
+    Args:
+        band: Band of a chain.
+        order: Largest order of the divergences.
+    """
     top = max(float(v.max(initial=0.0)) for v in of_sets(band, epsilon_of(0.0)))
-    # If epsilon is infinite, stop before powers of the exponential overflow.
+    # If epsilon is infinite, limit the nodes so that exponentials do not overflow.
     top = min(max(top, 0.0), _TOP, _LARGEST_LOG * _INTERVALS / (_BEND * (order + 1)))
     return top * (np.arange(_INTERVALS + 1) / _INTERVALS) ** _BEND
 
 
 def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
-    """Return the log of a lower bound on the integral of exp(rate e) max(values over sets).
+    """Return the logarithms of lower bounds on integrals over e, float64 [rates].
 
-    The argument `values` [sets, nodes] holds the values at the nodes `e` [nodes]. The result has
-    shape [rates].
+    For each rate, the integrand is exp(rate e) times the largest value of any set at e.
+
+    Args:
+        values: float64 [sets, nodes], values of the sets at the nodes.
+        e: float64 [nodes], nodes of the integration.
+        rates: float64 [rates], rates of the exponential.
     """
     width = np.diff(e)
-    # exp(k u) integrated over u in [0, width], for k = rate and rate + 1.
+    # Integrate exp(k u) over u in [0, width], for k = rate and for k = rate + 1.
     flat, steep = (_growth(rates + k, width) for k in (0.0, 1.0))
     second = (steep - flat) / np.expm1(width)
     first = flat - second

@@ -1,27 +1,31 @@
-"""Exact bounds from guesses which canaries were included in a single run of a mechanism.
+"""Exact bounds from guesses about which canaries were included in a single run of a mechanism.
 
-Each of n canaries is included by a fair coin of its own; from one output, r of the coins are
-guessed, and c guesses are right. (epsilon, delta)-DP limits the probability of at least c correct
-guesses.
+There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
+if the coin shows heads. From the output of the run, an attacker guesses r of the coins, and c of
+these guesses are correct. If the mechanism is (epsilon, delta)-DP, then the probability of c or
+more correct guesses is limited.
 
-Let C be the number of correct guesses, and W ~ Bin(r, e^epsilon / (1 + e^epsilon)). The largest
-P(C >= c) of all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
-envelope of the points (h_j, t_j), j = 0..c, where h_j = j P(W = j) / P(W >= j) and
-t_j = P(W >= c) / P(W >= j).
+Let C be the random number of correct guesses, and let W ~ Bin(r, e^epsilon / (1 + e^epsilon)). For
+j = 0, ..., c, let h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j). The largest value
+of P(C >= c) over all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
+envelope of the points (h_j, t_j).
 
-Derivation: let p_a = P(C = a). Consider the event that guess i is right and C lies in a set A, flip
-coin i, and add over i. This gives
+Derivation: let p_a = P(C = a). Let A be a set of numbers of correct guesses, and consider the event
+that guess i is correct and that C lies in A. Compare the probability of this event with its
+probability after coin i is flipped. Summing this comparison over all guesses i gives
 
     sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
 
-Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities then say that sum a b_a
-(u_a - u_(a-1))_+ <= n delta. Maximizing P(C >= c) under this condition is a linear program. Its
-optima are mixtures of at most two laws of W given W >= j. These laws occur: randomized response,
-given at least j right answers, has the law of W given W >= j. Therefore, no larger bound that
-depends only on c is valid for every mechanism.
+Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities hold for all sets A if
+and only if the sum of a b_a max(u_a - u_(a-1), 0) over a is at most n delta. Maximizing P(C >= c)
+under this condition is a linear program. Its optimal solutions are mixtures of at most two
+conditional distributions of W given W >= j, each with its own j. Such distributions occur: for
+randomized response conditioned on at least j correct answers, the number of correct guesses has the
+distribution of W given W >= j. Therefore, every larger lower bound that depends only on c is
+invalid for some mechanism.
 
 References:
-    Steinke, Nasr, Jagielski (2023), whose theorem has a looser term for delta.
+    Steinke, Nasr, Jagielski (2023), who prove a theorem with a larger term for delta.
     Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1, for trade-off curves.
 """
 
@@ -40,12 +44,17 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""A binomial law has negligible mass at a distance of more than _TAIL standard deviations plus
-_MORE counts from its mean."""
+"""Distance from the mean up to which binomial probabilities are evaluated.
+
+The distance is _TAIL standard deviations plus _MORE counts. The total probability of all counts at
+larger distances is negligible.
+"""
 
 _CHORDS = 60
-"""Maximum number of chords tried for an envelope. If the maximum is reached, the p-value may be too
-large, which keeps bounds valid."""
+"""Maximum number of chords in the computation of an envelope.
+
+If the maximum is reached, the p-value may be larger than necessary, but the bounds remain valid.
+"""
 
 _HALVINGS = 50
 """Number of bisection steps in the search for a bound."""
@@ -58,9 +67,9 @@ class Guessed(NamedTuple):
     """Numbers of canaries, guesses and correct guesses in one run.
 
     Attributes:
-        canaries: n, number of canaries whose coins the guesser does not know.
-        made: r, number of guesses.
-        right: c, number of correct guesses.
+        canaries: n, the number of canaries whose coins are hidden from the attacker.
+        made: r, the number of guesses.
+        right: c, the number of correct guesses.
     """
 
     canaries: int
@@ -71,8 +80,8 @@ class Guessed(NamedTuple):
         """Validate the numbers.
 
         Raises:
-            TypeError: When a number is not an integer.
-            ValueError: When 0 <= right <= made <= canaries does not hold, or when `made` is 0.
+            TypeError: If a number is not an integer.
+            ValueError: If 0 <= right <= made <= canaries does not hold, or if `made` is 0.
         """
         n, r, c = self
         validate.positive_int(n=n, r=r)
@@ -87,18 +96,18 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
     """Return the largest probability of at least c correct guesses under (epsilon, delta)-DP.
 
     Args:
-        n: Number of canaries, each included by a fair coin of its own.
+        n: Number of canaries, for each of which a fair coin decides whether it is included.
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         epsilon: Epsilon, at least 0.
         delta: Delta, in [0, 1).
 
     Returns:
-        The exact supremum over all mechanisms, whether canaries are independent or not.
+        The exact supremum over all mechanisms, which may process the canaries jointly.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is out of range.
     """
     Guessed(n, r, c).check()
     validate.non_negative(epsilon=epsilon)
@@ -107,27 +116,27 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 
 
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
-    """Return a lower bound on epsilon at delta from the number of correct guesses in one run.
+    """Return a lower bound on epsilon for a given delta from guesses in one run.
 
-    If r was fixed in advance, the bound is valid for every mechanism, and no larger bound that
-    depends only on c is valid for every mechanism.
+    If r was fixed in advance, the bound is valid for every mechanism. No larger bound that depends
+    only on c is valid for every mechanism.
 
     Args:
-        n: Number of canaries, each included by a fair coin of its own.
+        n: Number of canaries, for each of which a fair coin decides whether it is included.
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         delta: Delta, in [0, 1).
-        confidence: Least probability that the bound is at most the true value.
+        confidence: Smallest probability that the bound is at most the true value.
 
     Returns:
         The bound, at least 0.
 
     Raises:
-        TypeError: When an argument is not a number.
-        ValueError: When an argument is out of its range.
+        TypeError: If an argument is not a number.
+        ValueError: If an argument is out of range.
 
     References:
-        Steinke, Nasr, Jagielski (2023), for the design.
+        Steinke, Nasr, Jagielski (2023), for audits in one run.
     """
     Guessed(n, r, c).check()
     _check_delta(delta)
@@ -142,7 +151,7 @@ def _check_delta(delta: float) -> None:
 
 
 def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
-    """Return `one_run_p_value` without validating the arguments."""
+    """Return the result of `one_run_p_value` without validation of the arguments."""
     points = conditional_laws(guessed, epsilon)
     return 1.0 if points is None else _envelope(*points, guessed.canaries * delta)
 
@@ -150,14 +159,15 @@ def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
 def conditional_laws(
     guessed: Guessed, epsilon: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Compute the points (h_j, t_j) of the p-value's envelope, for j up to c.
+    """Return the points (h_j, t_j), j = 0, ..., c, whose concave envelope gives the p-value.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
 
     Returns:
-        The increasing arrays h and t, or None if c is so small that the p-value is 1.
+        The increasing arrays h and t. The result is None if c is so far below the mean of W that
+        the p-value is 1.
     """
     _, r, c = guessed
     mean = r / (1 + math.exp(-epsilon))
@@ -165,13 +175,14 @@ def conditional_laws(
     low, high = max(math.floor(mean - reach), 0), min(math.ceil(max(c, mean) + reach), r)
     if c <= low:
         return None
-    # Log of P(W = j) / P(W = low), summed from ratios of neighbors; then log of P(W >= j).
+    # Compute the logs of P(W = j) / P(W = low) as cumulative sums of log ratios of consecutive
+    # probabilities, and from them the logs of P(W >= j) / P(W = low).
     places = np.arange(low, high + 1, dtype=np.float64)
     steps = np.log((r - places[:-1]) / places[1:]) + epsilon
     mass = np.concatenate([[0.0], np.cumsum(steps)])
     tails = np.logaddexp.accumulate(mass[::-1])[::-1]
     right = c - low
-    # The point of j = 0 comes first; the points between it and `low` lie below the envelope.
+    # Put the point for j = 0 first. The points between j = 0 and j = low lie below the envelope.
     heights = np.exp(tails[right] - tails[: right + 1])
     widths = places[: right + 1] * np.exp(mass[: right + 1] - tails[: right + 1])
     if low > 0:
@@ -180,7 +191,10 @@ def conditional_laws(
 
 
 def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> float:
-    """Return the upper concave envelope of points at `place`, or 1 beyond the last point."""
+    """Return the value at `place` of the upper concave envelope of points (x, y).
+
+    Beyond the last point, the value is 1.
+    """
     if place >= x[-1]:
         return 1.0
     if place <= 0:
@@ -196,25 +210,28 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon that the guesses refute, rounded down; 0 if none is refuted.
+    """Return the largest epsilon that guesses refute, rounded down.
+
+    The result is 0 if no epsilon is refuted.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
+        guessed: Numbers of canaries, guesses and correct guesses.
         delta: Delta, in [0, 1).
-        error: Probability that the bound is above the true value.
+        error: Largest probability that the bound is above the true value.
     """
     if guessed.right == 0 or p_value(guessed, 0.0, delta) > error:
         return 0.0
-    # p-values are smaller at delta = 0, so the bound at delta = 0 is an upper limit of the search.
+    # p-values are smallest at delta = 0, so the bound at delta = 0 limits the search from above.
     return largest_level(
         lambda epsilon: p_value(guessed, epsilon, delta) <= error, pure_epsilon(guessed, error)
     )
 
 
 def pure_epsilon(guessed: Guessed, error: float) -> float:
-    """Return the bound on epsilon at delta = 0, which no bound at a larger delta exceeds.
+    """Return the lower bound on epsilon for delta = 0.
 
-    The number of correct guesses must not be 0.
+    The lower bound for any larger delta is at most this number. The number of correct guesses must
+    not be 0.
     """
     _, r, c = guessed
     share = float(scipy.special.betaincinv(c, r - c + 1, error))
@@ -222,12 +239,14 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta that the guesses refute, rounded down; 0 if none is refuted.
+    """Return the largest delta that guesses refute, rounded down.
+
+    The result is 0 if no delta is refuted.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
+        guessed: Numbers of canaries, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
-        error: Probability that the bound is above the true value.
+        error: Largest probability that the bound is above the true value.
     """
     if p_value(guessed, epsilon, 0.0) > error:
         return 0.0
@@ -235,11 +254,13 @@ def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
-    """Return the largest refuted mu of Gaussian differential privacy, rounded down; 0 if none is.
+    """Return the largest mu of Gaussian DP that guesses refute, rounded down.
+
+    The result is 0 if no mu is refuted.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
-        error: Probability that the bound is above the true value.
+        guessed: Numbers of canaries, guesses and correct guesses.
+        error: Largest probability that the bound is above the true value.
     """
 
     def refuted(mu: float) -> bool:
@@ -249,7 +270,11 @@ def mu_of_guesses(guessed: Guessed, error: float) -> float:
 
 
 def largest_level(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest level up to which `holds` is true, by bisection in [0, high]."""
+    """Return the largest level at which `holds` is true, by bisection in [0, high].
+
+    The result is rounded down. The function `holds` must return True up to some level and False
+    above this level.
+    """
     low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -258,7 +283,7 @@ def largest_level(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """Return the gain function of mu-Gaussian differential privacy, as an argument of `refutes`."""
+    """Return the gain function of mu-Gaussian differential privacy for use in `refutes`."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:
@@ -272,10 +297,10 @@ def refutes(guessed: Guessed, gain: Callable[[float], float], error: float) -> b
     """Return whether guesses in one run refute a trade-off curve.
 
     Args:
-        guessed: Numbers of canaries, guesses and right guesses.
-        gain: Function that maps y to the least probability, at a neighbor, of an event that has
-            probability y.
-        error: Probability of refuting a true curve.
+        guessed: Numbers of canaries, guesses and correct guesses.
+        gain: Function that maps the probability y of an event under one database to the smallest
+            possible probability of the event under a neighboring database.
+        error: Largest probability of refuting a true curve.
 
     References:
         Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1.

@@ -1,9 +1,10 @@
-"""Bounds of sequential audits without a claim, by bets and by one planned exact bound, the look.
+"""Bounds for sequential audits without a claim, from bets and from one planned exact bound.
 
-A fifth of the error probability is spent on the bound that holds at any time. The rest is spent on
-an exact bound from one event, whose pair, cells and number of draws are fixed before the first draw
-that it counts. The exact bound is known only after all draws of its event are counted. By the union
-bound, the bound from bets and the exact bound hold jointly.
+One fifth of the error probability is used for a bound from bets, which is valid at any time. The
+rest is used for one exact bound from the counts of one event, called the look. The pair, the cells
+of the event and the number of draws are fixed before any draw is counted for the look. The exact
+bound is computed only after the planned number of draws has been counted. By the union bound, both
+bounds hold simultaneously with at least the required confidence.
 
 References:
     Buehler (1957); Ville (1939).
@@ -23,27 +24,27 @@ from dpjax.inference._sizes import Rivals
 from dpjax.inference._wealth import Wealth
 
 _ALWAYS = 0.2
-"""Share of the error probability for the bound that holds at any time."""
+"""Fraction of the error probability for the bound from bets, which is valid at any time."""
 
 
 def errors(error: float) -> tuple[float, float]:
-    """Split an error probability between the bound that holds at any time and the look."""
+    """Split an error probability into two: one for the bound from bets, and one for the look."""
     return _ALWAYS * error, (1 - _ALWAYS) * error
 
 
 @dataclass(frozen=True)
 class Look:
-    """One planned look at fresh draws of one event.
+    """One planned exact bound from fresh counts of one event.
 
     Attributes:
         pair: Index of the pair.
-        cells: Cells of the event, bool [cells].
-        larger: The side at which the event is expected to be likelier: 0 for the database, 1 for
-            the neighbor.
+        cells: bool [cells], whether each cell is in the event.
+        larger: Side on which the event is expected to be likelier: 0 for the database, 1 for the
+            neighbor.
         draws: Number of fresh draws per side after which the exact bound is computed.
-        error: Error probability of the look.
-        counts: Draws in the event so far, at the likelier side and at the other side.
-        drawn: All fresh draws so far, at the likelier side and at the other side.
+        error: Error probability of the exact bound.
+        counts: Numbers of draws in the event so far, on the likelier side and on the other side.
+        drawn: Numbers of fresh draws so far, on the likelier side and on the other side.
     """
 
     pair: int
@@ -60,14 +61,14 @@ class Look:
         return self.drawn == (self.draws, self.draws)
 
     def counted(self, x: ArrayLike, y: ArrayLike) -> "Look":
-        """Return the look after one more block of draws is counted.
+        """Return the look with one more block of draws counted.
 
         Args:
-            x: Whole numbers [pairs, cells], counts of the block at the database.
-            y: Whole numbers [pairs, cells], counts of the block at the neighbor.
+            x: Integers [pairs, cells], counts of the block's draws from the databases.
+            y: Integers [pairs, cells], counts of the block's draws from the neighbors.
 
         Raises:
-            ValueError: When more draws were counted than planned.
+            ValueError: If more draws were counted than planned.
         """
         validate.counts(x=x, y=y)
         sides = [np.asarray(side, np.int64)[self.pair] for side in (x, y)]
@@ -87,12 +88,12 @@ class Look:
         return replace(self, counts=counts, drawn=drawn)
 
     def to_plain(self) -> dict[str, NDArray]:
-        """Return the look as arrays, without rounding."""
+        """Return the fields of the look as arrays, without rounding."""
         return {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, ArrayLike]) -> "Look":
-        """Restore the look that `to_plain` wrote."""
+        """Restore a look from the arrays that `to_plain` returned."""
         array = {name: np.asarray(plain[name]) for name in cls.__dataclass_fields__}
         return cls(
             int(array["pair"]),
@@ -106,12 +107,12 @@ class Look:
 
 
 def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[np.int64]:
-    """Return the pairs with the largest expected bounds, sorted by bound.
+    """Return the indices of the pairs with the largest expected bounds, the largest bound first.
 
     Args:
         state: State of the audit, whose counts determine the choice.
-        number: Number of pairs to keep.
-        draws: Fresh draws per side for the look.
+        number: Number of pairs to return.
+        draws: Number of fresh draws per side for the look.
         error: Error probability of the look; see `errors`.
     """
     event = best_events(state, np.arange(len(state.first)), draws, error, len(state.first))
@@ -119,12 +120,12 @@ def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[
 
 
 def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> Look:
-    """Return the look at the pair and the event with the largest expected bound.
+    """Plan the look for the pair and the event with the largest expected bound.
 
     Args:
         state: State of the audit, whose counts determine the choice.
-        pairs: Indices of the pairs to choose from.
-        draws: Fresh draws per side.
+        pairs: Integers, indices of the pairs to choose from.
+        draws: Number of fresh draws per side.
         error: Error probability of the look; see `errors`.
     """
     some = np.asarray(pairs, np.int64)
@@ -137,15 +138,15 @@ def planned_look(state: Wealth, pairs: ArrayLike, draws: int, error: float) -> L
 def best_events(
     state: Wealth, pairs: NDArray[np.int64], draws: int, error: float, num_rivals: int = 1
 ) -> Event:
-    """Return, for each pair, the event with the largest expected bound.
+    """Return each pair's event with the largest expected bound.
 
     Args:
         state: State of the audit, whose counts determine the choice.
-        pairs: Indices of pairs that have draws at both sides.
-        draws: Fresh draws per side for the confirmation.
+        pairs: int64 [pairs], indices of pairs that have draws on both sides.
+        draws: Number of fresh draws per side for the confirmation.
         error: Error probability of the bound.
-        num_rivals: Number of competing pairs. Estimates are shrunk more if there are more competing
-            pairs.
+        num_rivals: Number of pairs among which the audit chooses. With more pairs, estimates are
+            shrunk more.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(
@@ -160,10 +161,10 @@ def best_events(
 
 
 def look_bound(look: Look, hypothesis: Hypothesis, error: float) -> float:
-    """Return the exact bound from a look, after all planned draws were counted.
+    """Return the exact bound from a look whose planned draws have all been counted.
 
     Args:
-        look: Look with all planned draws.
+        look: Look with all planned draws counted.
         hypothesis: Hypothesis whose level is bounded.
         error: Error probability of the bound.
     """

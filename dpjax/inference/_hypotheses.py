@@ -1,20 +1,24 @@
-"""Relations between a level t of privacy and the probabilities of one event, and orders of counts.
+"""Hypotheses that relate a privacy level t to the probabilities of one event.
 
-Let p and q be the event's probabilities at its likelier side and at the other side. If the level is
-t, then p <= g(t, q), where g increases with t and with q. An order s ranks counts by their evidence
-for a large t. The order s increases with the count at the likelier side and decreases with the
-count at the other side. Therefore, P(s >= observed) increases with p and decreases with q. Each
-order is an approximate normal lower bound on t.
+Let p and q be the event's probabilities on its likelier side and on the other side. If the level is
+t, then p <= g(t, q), where g increases with t and with q.
 
-Bets do not use g, but straight lines r q + d above g. If bets refute P(E) <= r P'(E) + d in one of
-the two directions, they refute the level.
+Each hypothesis also defines an order of pairs of counts. The order is a score s, which is larger
+for counts that are stronger evidence for a large t. The score increases with the count on the
+likelier side and decreases with the count on the other side. Therefore, P(s >= observed) increases
+with p and decreases with q. Each score is the lower confidence bound on t from a normal
+approximation.
+
+In place of g, bets use straight lines r q + d above g. Let P and P' be the output distributions on
+the two sides. A level is refuted if bets refute P(E) <= r P'(E) + d or P'(E) <= r P(E) + d for some
+event E.
 
 Notation: z is the normal quantile of the confidence; v1 and v2 are the variances of the estimates
 of p and q.
 
 References:
     Agresti, Coull (1998) for the estimates; Fieller (1954) for the order of ratios; Vadhan (2017),
-    Lemma 2.2, for databases that differ in several records.
+    Lemma 2.2, for databases that differ in multiple records.
 """
 
 from dataclasses import dataclass
@@ -27,30 +31,30 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number added to the order of counts that are no evidence for any level, so that such counts are
-ranked last."""
+"""Number added to the score of counts that support no level, to rank such counts last."""
 
 NEARLY_ONE = 1 - 1e-13
-"""Smallest probability that is treated as 1."""
+"""Threshold above which a probability is treated as 1."""
 
 POSITIVE = 1e-300
-"""Number that replaces all smaller arguments of a logarithm."""
+"""Positive number that replaces all smaller arguments of a logarithm."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
-"""Smallest and largest level that bets test: RANGE for epsilon and mu, _SHARES for total
-variation."""
+"""Smallest and largest level that bets test: RANGE for epsilon and mu, _SHARES for total variation.
+"""
 
 LEVELS = 2048
 """Number of levels that bets test."""
 
 
 class Lines(NamedTuple):
-    """Straight lines r q + d above the function g, for several levels.
+    """Straight lines r q + d above the function g: one line per pair and level.
 
     Attributes:
-        slope: Slope r >= 1 of the line at each level, [pairs, levels].
-        start: Intercept d >= 0 of the line at each level, [pairs, levels].
-        most: [pairs], approximately the largest level that the estimated laws violate.
+        slope: float64 [pairs, levels], slopes r >= 1 of the lines.
+        start: float64 [pairs, levels], intercepts d >= 0 of the lines.
+        most: float64 [pairs], approximate largest level that each pair's estimated distributions
+            violate.
     """
 
     slope: Floats
@@ -74,43 +78,71 @@ class Hypothesis(Protocol):
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
-        """Return the level that estimates of p and q imply, and its approximate standard error."""
+        """Return estimates of t, and their approximate standard errors, from estimates of p and q.
+
+        Args:
+            p: Estimates of p.
+            q: Estimates of q.
+            v1: Variances of the estimates of p.
+            v2: Variances of the estimates of q.
+        """
         ...
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return straight lines above g at each level, for estimated laws [pairs, groups]."""
+        """Return straight lines above g: one line per pair and level.
+
+        Args:
+            levels: float64 [levels], levels t.
+            p: float64 [pairs, groups], estimated probabilities under the databases.
+            q: float64 [pairs, groups], estimated probabilities under the neighbors.
+        """
         ...
 
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the order s of counts at the likelier side and at the other side."""
+        """Return the score s of counts of an event.
+
+        Args:
+            larger: Counts on the likelier side.
+            smaller: Counts on the other side.
+            trials: Numbers of draws on the likelier side and on the other side.
+            quantile: Normal quantile z of the confidence.
+        """
         ...
 
     def order_and_error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> tuple[Floats, Floats]:
-        """Return the order s of counts, and the approximate standard error of an estimate of t."""
+        """Return the result of `order`, and approximate standard errors of estimates of t."""
         ...
 
     def likelier(self, level: float, smaller: Floats) -> Floats:
-        """Return the largest p at level t for each q, p = g(t, q), possibly above 1."""
+        """Return g(t, q), an upper bound on p at level t, for each q. The result may be above 1."""
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
-        """Return the least q at level t for each p, the solution of p = g(t, q)."""
+        """Return the smallest q at level t for each p, which is the solution of p = g(t, q)."""
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return the largest distance of the log odds of g above their chord in each interval.
+        """Return upper bounds on the height of a function above its chords.
 
-        Intervals lie between adjacent values of q. Chords are straight in the log odds of q.
+        The function maps the log odds of q to the log odds of g(t, q). Each chord connects two
+        points on the function's graph that belong to adjacent values of q.
+
+        Args:
+            level: Level t.
+            smaller: float64 [values], increasing values of q.
+
+        Returns:
+            One bound per interval between adjacent values of q, float64 [values - 1].
         """
         ...
 
 
 class Estimates(NamedTuple):
-    """Agresti and Coull's estimates of p and q, and the variances of both estimates."""
+    """Agresti and Coull's estimates of p and q, with the variances v1 and v2 of the estimates."""
 
     p: Floats
     q: Floats
@@ -129,10 +161,11 @@ def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: f
 
 
 class _Straight:
-    """A hypothesis with g(t, q) = min(r q + d, 1), where r >= 1 and d >= 0 depend on t.
+    """Base class of hypotheses with g(t, q) = min(r q + d, 1), where r >= 1 and d >= 0 depend on t.
 
-    As a function of the log odds of q, the log odds of g have slope (1 - d / p) (1 - q) / (1 - p).
-    The slope increases with q, so the curve is convex and lies below its chords.
+    Let p = g(t, q) < 1. As a function of the log odds of q, the log odds of p have slope (1 - d /
+    p) (1 - q) / (1 - p). This slope increases with q. Therefore, the function is convex, and its
+    graph lies below its chords.
     """
 
     def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
@@ -148,7 +181,7 @@ class _Straight:
         raise NotImplementedError
 
     def ordered(self, found: Estimates, quantile: float) -> Floats:
-        """Return the order s of counts, from the estimates of p and q."""
+        """Return the score s of counts for given estimates of p and q."""
         raise NotImplementedError
 
     def order(
@@ -186,13 +219,14 @@ class _Straight:
 
 @dataclass(frozen=True)
 class Ratio(_Straight):
-    """(t, delta)-differential privacy, at databases that differ in k records.
+    """The hypothesis of (t, delta)-differential privacy for databases that differ in k records.
+
+    (t, delta)-differential privacy for one record implies
+    (k t, delta (e^(k t) - 1) / (e^t - 1))-differential privacy for k records.
 
     Attributes:
-        delta: Delta of (epsilon, delta)-differential privacy, in [0, 1).
-        distance: k, the number of records in which the databases differ. (t, delta)-differential
-            privacy of one record implies (k t, delta (e^(k t) - 1) / (e^t - 1))-differential
-            privacy of k records.
+        delta: Delta of (t, delta)-differential privacy, in [0, 1).
+        distance: k, the number of records in which the databases differ.
     """
 
     delta: float = 0.0
@@ -225,15 +259,16 @@ class Ratio(_Straight):
     def ordered(self, found: Estimates, quantile: float) -> Floats:
         """Return the logarithm of Fieller's lower bound on e / q, where e = p - delta.
 
-        The bound is C / (B + sqrt(B^2 - A C)), the smaller root of A x^2 - 2 B x + C with
-        A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1.
+        Let A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1. The bound on e / q is the smaller root
+        of A x^2 - 2 B x + C, which is C / (B + sqrt(B^2 - A C)).
         """
         p, q, v1, v2 = found
         e, z2 = p - self.delta * self.distance, quantile**2
         b, c = e * q, e**2 - z2 * v1
         hopeless = (e <= 0) | (c <= 0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Compute B^2 - A C as a sum of positive terms (if C > 0), to avoid cancellation.
+            # Compute B^2 - A C as a sum that has only positive terms if C > 0, which avoids
+            # cancellation.
             root = np.sqrt(z2 * (v1 * q**2 + v2 * c))
             log_ratio = np.log(np.where(hopeless, 1.0, c / (b + root))) / self.distance
         return np.where(hopeless, _HOPELESS + e / np.sqrt(v1), log_ratio)
@@ -241,7 +276,7 @@ class Ratio(_Straight):
 
 @dataclass(frozen=True)
 class Difference(_Straight):
-    """Total variation of at most t for one record, and of k t for k records.
+    """The hypothesis that the total variation distance for k records is at most k t.
 
     Attributes:
         distance: k, the number of records in which the databases differ.

@@ -1,10 +1,10 @@
 """Privacy levels from counts, as in Algorithms 1-4 of Gorla et al.
 
-A pair with an empty interval has no level. Levels are returned as masked arrays, in which pairs
-with an empty interval are masked.
+The level of a pair of inputs cannot be estimated if there is an interval without draws for one of
+the two inputs. Levels are returned as masked arrays, in which such pairs are masked.
 
-Notation: N_j and M_j are the counts of interval j at the two inputs of a pair, n is the number of
-draws at each input, alpha is the order.
+Notation: N_j and M_j are the counts of interval j for the two inputs of a pair, n is the number of
+draws for each input, and alpha is the order.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -25,15 +25,15 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
     """Return the LDP epsilon of each pair of inputs: max_j |ln(N_j / M_j)|.
 
     Args:
-        counts: Whole numbers [..., k, m], counts of m intervals at k inputs.
-        pairs: int [num_pairs, 2], inputs that are compared.
+        counts: Integers [..., k, m], counts of m intervals for k inputs.
+        pairs: Integers [num_pairs, 2], indices of the two inputs of each pair.
 
     Returns:
-        float64 [..., num_pairs]; pairs with an empty interval are masked.
+        Levels, float64 [..., num_pairs], with pairs that have an empty interval masked.
 
     Raises:
-        TypeError: When the counts are not numbers.
-        ValueError: When the counts are not whole numbers >= 0.
+        TypeError: If the counts are not numbers.
+        ValueError: If the counts are not whole numbers >= 0.
 
     References:
         Gorla et al., Algorithm 1.
@@ -47,22 +47,22 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
 
 
 def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.MaskedArray:
-    """Return the Renyi level of each pair of inputs, the larger value of both directions.
+    """Return the Renyi level of each pair of inputs, maximized over both directions.
 
     By eq. (17), the value in one direction is ln((1/n) sum_j M_j (N_j / M_j)^alpha) / (alpha - 1).
 
     Args:
-        counts: Whole numbers [..., k, m], counts of m intervals at k inputs; every row has the same
+        counts: Integers [..., k, m], counts of m intervals for k inputs. All rows have the same
             sum.
-        pairs: int [num_pairs, 2], inputs that are compared.
+        pairs: Integers [num_pairs, 2], indices of the two inputs of each pair.
         order: alpha > 1, the order of the divergence.
 
     Returns:
-        float64 [..., num_pairs]; pairs with an empty interval are masked.
+        Levels, float64 [..., num_pairs], with pairs that have an empty interval masked.
 
     Raises:
-        TypeError: When `order` or the counts are not numbers.
-        ValueError: When `order` is not above 1, or the counts are not whole numbers >= 0 with the
+        TypeError: If `order` is not a number, or if the counts are not numbers.
+        ValueError: If `order` is not above 1, or if the counts are not whole numbers >= 0 with the
             same sum in every row.
 
     References:
@@ -95,10 +95,11 @@ def _pairwise(
 ) -> np.ma.MaskedArray:
     counts, pairs = np.asarray(counts), np.asarray(pairs)
     empty = np.any(counts == 0, axis=-1)
-    # Any finite logarithm serves for empty intervals, which are masked at the end.
+    # Replace the logarithm of 0 by a finite number. Pairs with an empty interval are masked below.
     logs = np.log(np.maximum(counts, 1))
     levels = np.empty((*counts.shape[:-2], len(pairs)))
-    # Process all pairs with the same first input together; the largest temporary is [..., k, m].
+    # Process all pairs with the same first input together, so that the largest temporary array has
+    # shape [..., k, m].
     for first in np.unique(pairs[:, 0]):
         here = pairs[:, 0] == first
         others = logs[..., pairs[here, 1], :]

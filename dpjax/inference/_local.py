@@ -1,7 +1,7 @@
 """Lower bounds on the privacy loss at the witness of a local search.
 
-The search stage finds the witness, an output or a point with a large privacy loss. The confirm
-stage bounds the loss at the witness.
+The search stage chooses the witness, which is an output with a large estimated privacy loss. The
+confirmation stage bounds the loss at the witness.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
@@ -22,19 +22,24 @@ from dpjax.inference._normal import (
 )
 
 _MIN_EXPECTED_DRAWS = 25
-"""If fewer draws are expected at the witness, the exact bound replaces the normal bound."""
+"""Smallest expected number of draws at the witness for which the normal bound is used.
+
+If fewer draws are expected, the exact bound is used.
+"""
 
 
 class KernelSums(NamedTuple):
-    """Sums that a kernel estimate needs in addition to the counts of events.
+    """Sums that kernel density estimates require in addition to the counts of events.
 
     Attributes:
-        total: [..., 2], sums of the kernel values k over the confirmation draws.
-        squares: [..., 2], sums of k^2 over the confirmation draws.
-        bandwidth: [...], bandwidth h of the kernel.
-        height: K(0) = c_d. Densities are `total` times c_d / (N h^d).
-        roughness: Integral of K^2, where K is the kernel.
-        dimension: d, number of output coordinates.
+        total: Float [..., 2], sums of the kernel values k over the confirmation draws from the
+            database and from its neighbor. Kernel values are scaled to a maximum of 1.
+        squares: Float [..., 2], sums of k^2 over the confirmation draws.
+        bandwidth: Float [...], bandwidth h of the kernel.
+        height: c_d = K(0), the height of the kernel K. The density estimates are c_d / (N h^d)
+            times `total`, where N is the number of confirmation draws per side.
+        roughness: Integral of K^2.
+        dimension: d, the number of output coordinates.
     """
 
     total: ArrayLike
@@ -46,15 +51,19 @@ class KernelSums(NamedTuple):
 
 
 class LocalBounds(NamedTuple):
-    """Bounds and estimates of several runs, whose shape is [...].
+    """Bounds and estimates for one or more runs.
+
+    Each attribute is an array of shape [...] unless another shape is stated.
 
     Attributes:
         lower_bound: LB, the lower bound on epsilon.
-        estimate: Privacy loss at the witness, from densities truncated at the floor.
-        densities: [..., 2], confirmed densities at the witness, before truncation.
-        standard_error: Standard error of the estimate; NaN where the bound is exact.
-        on_floor: Whether a density of the search stage was at the floor, at one side or at both
-            sides.
+        estimate: Estimated privacy loss at the witness, after smaller densities are raised to the
+            floor.
+        densities: float64 [..., 2], densities at the witness, estimated from the confirmation set.
+            Densities below the floor are not raised to the floor.
+        standard_error: Standard error of the estimate, or NaN where the bound is exact.
+        on_floor: Whether the density estimated in the search stage was at or below the floor on at
+            least one side.
         exact: Whether the bound is the exact binomial bound.
     """
 
@@ -74,28 +83,31 @@ def local_bounds(
     num_confirm: int,
     confidence: float,
 ) -> LocalBounds:
-    """Return lower confidence bounds on epsilon from the confirm stage of MPL.
+    """Return lower confidence bounds on epsilon from the confirmation stage of a local audit.
 
-    The search stage alone decides whether a bound is exact, and in which direction it holds, so the
-    choice does not reduce the confidence. The bound is the exact binomial bound for the event at
-    the witness if a density from the search stage is at the floor, or too small for 25 expected
-    confirmation draws.
+    The search stage estimates the density at the witness on each side. If one of these densities is
+    at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
+    bound is the exact binomial bound for the witness's event. Otherwise, the bound is a normal
+    approximation. The choice between both bounds, and the bound's direction, depend only on the
+    search stage, so they do not reduce the confidence.
 
     Args:
-        search_densities: [..., 2], densities from the search stage at the witness, before
-            truncation.
-        floor: [...], tau, the floor at which densities are truncated.
-        events: Integers [..., 2], numbers of confirmation draws in the event at the witness.
-        kernel: Kernel sums if outputs are real numbers, and None if outputs are categories.
+        search_densities: Float [..., 2], densities at the witness under the database and its
+            neighbor, estimated in the search stage. Densities below the floor must not be raised to
+            the floor.
+        floor: Float [...], the floor tau. Smaller densities are raised to the floor.
+        events: Integers [..., 2], numbers of confirmation draws in the witness's event.
+        kernel: Kernel sums if outputs are real numbers, or None if outputs are categories.
         num_confirm: N, the number of confirmation draws per side.
-        confidence: Confidence of each bound, 1 - alpha.
+        confidence: Confidence 1 - alpha of each bound.
 
     Returns:
-        The bounds of all runs, with the shape of `floor`.
+        The bounds for all runs, with the shape of `floor`.
 
     Raises:
-        TypeError: When the counts of events are not numbers, or `num_confirm` is not an integer.
-        ValueError: When the confidence is not strictly between 0 and 1, or a count is not in 0..N.
+        TypeError: If the counts of events are not numbers, or if `num_confirm` is not an integer.
+        ValueError: If the confidence is not strictly between 0 and 1, or if a count is not between
+            0 and N.
     """
     validate.open_unit(confidence=confidence)
     validate.positive_int(num_confirm=num_confirm)
@@ -111,7 +123,8 @@ def local_bounds(
         draws_per_density = num_confirm * volume / kernel.height
         densities = np.asarray(kernel.total, np.float64) / draws_per_density[..., None]
     on_floor = found.min(axis=-1) <= floor
-    # If an outcome is nearly certain, its absence must be seen often enough.
+    # If a category is almost certain, the normal approximation requires enough draws of other
+    # categories.
     rarest = found if kernel is not None else np.minimum(found, 1 - found)
     exact = on_floor | (rarest.min(axis=-1) * draws_per_density < _MIN_EXPECTED_DRAWS)
 
@@ -121,8 +134,9 @@ def local_bounds(
         if kernel is None:
             error = frequency_error(truncated, num_confirm)
         else:
-            # The paper's formula assumes that the density is flat across a bandwidth. At an atom or
-            # a narrower spike the formula is too small, whereas the sample variance of k is right.
+            # The paper's formula assumes that the density is flat within a bandwidth of the
+            # witness. At an atom or a narrow peak, the formula is too small, but the sample
+            # variance of k is correct.
             total, squares = (np.asarray(x, np.float64) for x in (kernel.total, kernel.squares))
             error = np.fmax(
                 kernel_error(
@@ -130,22 +144,23 @@ def local_bounds(
                 ),
                 kernel_exact_error(total / num_confirm, squares / num_confirm, num_confirm),
             )
-        # Keep the sign of the loss, in the direction that the search found: with the absolute value
-        # of a loss near 0, both tails would count as errors.
+        # Bound the signed loss in the direction chosen by the search. If a loss near 0 were
+        # replaced by its absolute value, deviations in both directions would cause errors.
         up = np.argmax(found, axis=-1)[..., None]
         logs = np.log(truncated)
         signed = np.take_along_axis(logs, up, -1) - np.take_along_axis(logs, 1 - up, -1)
         normal = normal_lower_bound(signed[..., 0], error, confidence)
-    # Without confirmation draws at one side, the standard error is infinite and the bound is 0.
-    # Switching to the exact bound now would be a choice made after looking at the draws.
+    # Without confirmation draws at the witness on one side, the standard error is infinite and the
+    # bound is 0. Do not switch to the exact bound here: the kind of the bound would then depend on
+    # the confirmation draws.
     normal = np.where(np.isfinite(error), normal, 0.0)
-    # Where nothing was seen at either side, replace inf - inf by 0.
+    # If there are no draws at the witness on either side, replace inf - inf by 0.
     estimate = np.where(np.all(truncated == 0, axis=-1), 0.0, estimate)
 
     larger = np.take_along_axis(events, up, axis=-1)[..., 0]
     smaller = np.take_along_axis(events, 1 - up, axis=-1)[..., 0]
     lower_bound = normal
-    if np.any(exact):  # Rare; importing scipy.special takes longer than an audit.
+    if np.any(exact):  # Skip the rarely needed import of scipy.special, which is slow.
         binomial = binomial_lower_bound(larger, smaller, num_confirm, confidence)
         lower_bound = np.where(exact, binomial, normal)
     return LocalBounds(

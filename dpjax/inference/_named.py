@@ -1,4 +1,4 @@
-"""Conversion of hypotheses to names and plain numbers for files, and back."""
+"""Conversion of hypotheses to and from dictionaries of JSON values, for files."""
 
 from collections.abc import Mapping
 
@@ -14,16 +14,16 @@ _BY_NAME: dict[str, type[Ratio] | type[Difference] | type[Shift]] = {
 
 
 def hypothesis_to_plain(hypothesis: Hypothesis) -> dict[str, object]:
-    """Return the name and the parameters of a hypothesis."""
+    """Return a dictionary with the name and the parameters of a hypothesis."""
     name = next(name for name, kind in _BY_NAME.items() if isinstance(hypothesis, kind))
     return {"name": name, **vars(hypothesis)}
 
 
 def hypothesis_from_plain(plain: Mapping[str, float]) -> Hypothesis:
-    """Return the hypothesis that `hypothesis_to_plain` wrote.
+    """Return the hypothesis that a dictionary from `hypothesis_to_plain` describes.
 
     Raises:
-        KeyError, TypeError, ValueError: When the dictionary does not describe a hypothesis.
+        KeyError, TypeError, ValueError: If the dictionary does not describe a hypothesis.
     """
     options = dict(plain)
     kind = _BY_NAME[str(options.pop("name"))]

@@ -1,20 +1,24 @@
-"""Payoffs of one block of draws, if pairs with a common database bet on the same draws.
+"""Payoffs of one block of draws when pairs with a common database bet on the same draws.
 
-Let D and E be the two databases of a pair, and let n_D and n_E be the numbers of draws of the block
-at D and E, including draws that were made for other pairs. Let (w, v') be the `weights` of the pair
-for n_D and n_E draws. The bet of the pair is then u = w - 1 for outputs at D, and v = v' - 1 for
-outputs at E. If the level holds, then n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. If bets are added
-with coefficients c >= 0, the sum over all databases D satisfies
+Let D and E be the two databases of a pair. Let n_D and n_E be the numbers of the block's draws from
+D and E, including draws that were made for other pairs. Let w and w' be the weights that
+`_betting.weights` returns for these numbers of draws. The bet of the pair is u = w - 1 for outputs
+from D, and v = w' - 1 for outputs from E. Let P and Q be the output distributions of D and E. The
+level implies n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. Add the bets of all pairs, each multiplied
+by a coefficient c >= 0. Let P_D be the output distribution of database D. The sum over all
+databases satisfies
 
-    sum_D n_D sum_j P_D(j) U_D(j) <= 0,    U_D = the sum of c u over the pairs at D.
+    sum_D n_D sum_j P_D(j) U_D(j) <= 0,
 
-Each draw at D with output j multiplies the wealth once, by 1 + U_D(j) >= 0. Draws are independent,
-so the mean of the product over all draws is prod_D (1 + sum_j P_D(j) U_D(j))^n_D, which is at most
-1 by the inequality of arithmetic and geometric means.
+where U_D is the sum of c u over the pairs that contain D. Each draw from D with output j multiplies
+the wealth by 1 + U_D(j) >= 0. Because draws are independent, the product of these factors over all
+draws has the mean prod_D (1 + sum_j P_D(j) U_D(j))^n_D. This mean is at most 1 by the inequality of
+arithmetic and geometric means.
 
-The coefficients are the expert's fractions, reduced in two ways. `_damped` reduces bets that are
-correlated, because their sum would otherwise be larger than the best bet. `_room` keeps U_D above
--1. The bets of a pair that shares no database are not reduced.
+The coefficients are the fractions that an expert bets, after two reductions. First, `_damped`
+reduces the coefficients of correlated bets because their sum would otherwise be larger than the
+best bet. Second, `_room` reduces the coefficients until every U_D is above -1. If a pair has no
+database in common with other pairs, its coefficient is not reduced.
 """
 
 from collections.abc import Iterator
@@ -31,23 +35,25 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _ROWS = 2048
-"""Number of bets that are computed in one call, so that their tables fit in a processor's cache."""
+"""Number of bets per call of `_betting.weights`, chosen so that tables fit in the CPU cache."""
 
 _MOST_CODES = 2**52
-"""Largest number of combinations of groups that are numbered before unused combinations are
-dropped."""
+"""Largest number of codes for combinations of groups.
+
+If it is exceeded, codes are renumbered without gaps.
+"""
 
 _MOST_LOST = 0.95
-"""Largest share of the wealth that bets of several pairs on one database can lose by one draw."""
+"""Largest fraction of the wealth that all bets on a common database can lose in one draw."""
 
 
 class Block(NamedTuple):
     """Draws of one block.
 
     Attributes:
-        x: Counts [pairs, cells] at the database, of the draws that were made for each pair.
-        y: Counts [pairs, cells] at the neighbor, of the draws that were made for each pair.
-        shared: IDs of the two databases of each pair, int64 [pairs, 2].
+        x: int64 [pairs, cells], counts of the draws that were made for each pair from its database.
+        y: int64 [pairs, cells], counts of the draws that were made for each pair from its neighbor.
+        shared: int64 [pairs, 2], IDs of the two databases of each pair.
     """
 
     x: Counts
@@ -56,19 +62,21 @@ class Block(NamedTuple):
 
     @property
     def pooled(self) -> tuple[Counts, Counts]:
-        """Counts [pairs, cells] at both sides, summed over all pairs with the same database."""
+        """Counts of draws from each database, summed over all pairs that contain it."""
         return pooled(self.x, self.y, self.shared)
 
 
 class _Common(NamedTuple):
-    """A database that several pairs have in common.
+    """A database that occurs in more than one pair.
+
+    Each occurrence of the database in a pair is called a member. An atom is a set of cells that are
+    not separated by the groups of any member.
 
     Attributes:
-        members: Side and pair of each occurrence of the database, int64 [members, 2].
-        labels: Group of each atom for each member, int64 [members, atoms]. An atom is a set of
-            cells that lie in the same group for every member.
-        counts: Counts of the block's draws in the atoms, [atoms].
-        mass: Expected draws of the block in the atoms, [atoms].
+        members: int64 [members, 2], side and pair of each member.
+        labels: int64 [members, atoms], index of the member's group that contains the atom.
+        counts: int64 [atoms], counts of the block's draws from the database.
+        mass: float64 [atoms], expected counts of the block's draws from the database.
     """
 
     members: Counts
@@ -77,17 +85,27 @@ class _Common(NamedTuple):
     mass: Floats
 
     def of(self, table: Floats) -> Floats:
-        """Return the members' rows of a table [..., 2, pairs, levels]."""
+        """Return the members' entries, [..., members, levels], of [..., 2, pairs, levels]."""
         return table[..., self.members[:, 0], self.members[:, 1], :]
 
     def placed(self, bets: Floats) -> Floats:
-        """Return the members' bets on atoms, [levels, members, atoms], from bets on groups."""
+        """Return the members' bets on atoms, float64 [levels, members, atoms].
+
+        Args:
+            bets: float64 [2, pairs, levels, groups], bets on groups.
+        """
         own = bets[self.members[:, 0], self.members[:, 1]].swapaxes(0, 1)
         return np.take_along_axis(own, self.labels[None], axis=2)
 
 
 def pooled(first: Counts, second: Counts, shared: Counts) -> tuple[Counts, Counts]:
-    """Return counts [pairs, cells] at both sides, summed over all pairs with the same database."""
+    """Return counts of draws from each database, summed over all pairs that contain it.
+
+    Args:
+        first: int64 [pairs, cells], counts of draws from the databases.
+        second: int64 [pairs, cells], counts of draws from the neighbors.
+        shared: int64 [pairs, 2], IDs of the two databases of each pair.
+    """
     numbers = shared.T.ravel()
     if np.unique(numbers).size == numbers.size:
         return first, second
@@ -106,22 +124,23 @@ def gains(
     grid: Floats,
     is_refuted: NDArray[np.bool_],
 ) -> Floats:
-    """Return the gain in ln wealth from one expert's bets, [bets, pairs, levels].
+    """Return the increase in log wealth due to one expert's bets, float64 [bets, pairs, levels].
 
-    If several pairs share a database, the gain from its draws is counted once, for the first pair.
+    If multiple pairs share a database, the increase from the database's draws is counted once, for
+    the first of these pairs.
 
     Args:
-        block: Draws of the block.
-        known: Pooled counts [pairs, cells] of all earlier blocks, from which the expert was made.
-        expert: Expert, made from earlier draws alone.
-        hypothesis: Hypothesis to bet against.
-        grid: Levels [levels].
-        is_refuted: Whether each level is refuted already, bool [levels].
+        block: Block on whose draws the bets are placed.
+        known: Pair of int64 [pairs, cells] arrays, the pooled counts of all earlier blocks.
+        expert: Expert that was constructed only from the earlier blocks.
+        hypothesis: Hypothesis that the bets oppose.
+        grid: float64 [levels], levels that the bets oppose.
+        is_refuted: bool [levels], whether each level is already refuted.
     """
     drawn = block.pooled
     counts = np.stack([expert.grouped(side) for side in drawn])
     draws = np.stack([side.sum(axis=1) for side in drawn], axis=1)
-    # A pair does not bet against levels that its estimated laws satisfy.
+    # A pair does not bet against levels that its estimated distributions satisfy.
     lines = hypothesis.lines(grid, expert.p, expert.q)
     has_draws = np.all(draws > 0, axis=1) & np.any(expert.fractions > 0, axis=0)
     may = (grid < lines.most[:, None]) & (lines.start < 1) & ~is_refuted
@@ -133,10 +152,10 @@ def gains(
         side, pair = database.members.T
         is_common[pair, side] = True
     joint = np.flatnonzero(is_common.any(axis=1))
-    # Row of each pair in the tables of the pairs that share a database.
+    # Compute the row of each pair in the tables for pairs with a common database.
     place = np.full(len(may), -1)
     place[joint] = np.arange(joint.size)
-    # The tables have a column for each level that any of these pairs bets against.
+    # The tables have a column for each level that at least one of these pairs bets against.
     columns = np.flatnonzero(may[joint].any(axis=0))
     column = np.zeros(grid.size, np.int64)
     column[columns] = np.arange(columns.size)
@@ -191,11 +210,14 @@ def _common(
 
 
 def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
-    """Return the group of each atom for each member, and the atom of each cell.
+    """Compute the atoms of a database; see `_Common`.
 
     Args:
-        labels: Group of each cell for each member, [members, cells].
+        labels: int64 [members, cells], group of each cell for each member.
         groups: Number of groups.
+
+    Returns: The index of each member's group that contains each atom, int64 [members, atoms], and
+        the index of each cell's atom, int64 [cells].
     """
     code, width = labels[0], groups
     for row in labels[1:]:
@@ -209,16 +231,18 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
 
 
 def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floats]) -> Floats:
-    """Return a factor for each bet, [pairs, levels], which is small for correlated bets.
+    """Return a factor for each bet, float64 [pairs, levels], which is small for correlated bets.
 
-    Let C be the covariance of the bets. Bet i has the factor c_i = C_ii / sum_k max(C_ik, 0). The
-    sum of the bets with the factors c_i grows at least as fast as half of the sum of c_i C_ii.
+    Let C be the covariance matrix of the bets' payoffs. Bet i has the factor c_i = C_ii / sum_k
+    max(C_ik, 0). If each bet is multiplied by its factor, the log wealth
+    from the sum of all bets grows at least as fast as half of the sum of c_i C_ii.
 
     Args:
-        bets: u and v, [2, pairs, levels, groups].
-        laws: Expected draws in the groups, [2, pairs, groups].
-        common: Databases of several pairs.
-        placed: Bets on the atoms of each database in `common`.
+        bets: float64 [2, pairs, levels, groups], bets u and v.
+        laws: float64 [2, pairs, groups], expected counts of the block's draws in the groups.
+        common: Databases that occur in more than one pair.
+        placed: For each database in `common`, the bets on its atoms, as `_Common.placed` returns
+            them.
     """
     own = np.matmul(bets**2, laws[..., None])[..., 0].sum(axis=0)
     others = np.zeros_like(own)
@@ -232,12 +256,18 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floa
 
 
 def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
-    """Reduce the coefficients of bets, so that one draw loses at most the share _MOST_LOST."""
+    """Reduce the coefficients of bets until one draw can lose at most _MOST_LOST of the wealth.
+
+    Args:
+        bets: float64 [2, pairs, levels, groups], bets u and v.
+        share: float64 [bets, pairs, levels], coefficients.
+        common: Databases that occur in more than one pair.
+    """
     lost = np.maximum(-bets.min(axis=3), 0) * share[:, None]
     least = np.ones_like(share)
     for database in common:
         room = _MOST_LOST / np.maximum(database.of(lost).sum(axis=1), _MOST_LOST)
-        # A pair may have the database at both of its sides.
+        # Loop over the members because a pair may have the same database on both sides.
         for pair in database.members[:, 1]:
             least[:, pair] = np.minimum(least[:, pair], room)
     return share * least
@@ -250,14 +280,15 @@ def _paid(
     is_own: NDArray[np.bool_],
     databases: tuple[list[_Common], list[Floats]],
 ) -> Floats:
-    """Return the log payoffs of all bets, [bets, pairs, levels].
+    """Return the log payoffs of all bets, float64 [bets, pairs, levels].
 
     Args:
-        bets: u and v, [2, pairs, levels, groups].
-        share: Coefficient of each bet, [bets, pairs, levels].
-        counts: Counts of the draws in the groups, [2, pairs, groups].
-        is_own: Whether a side's database belongs to one pair alone, bool [2, pairs].
-        databases: Databases of several pairs, and the bets on the atoms of each database.
+        bets: float64 [2, pairs, levels, groups], bets u and v.
+        share: float64 [bets, pairs, levels], coefficient of each bet.
+        counts: int64 [2, pairs, groups], counts of the draws in the groups.
+        is_own: bool [2, pairs], whether the database on each side occurs only in this pair.
+        databases: Databases that occur in more than one pair, and the bets on the atoms of each of
+            these databases, as `_Common.placed` returns them.
     """
     found = np.zeros(share.shape)
     for side in (0, 1):
@@ -265,7 +296,7 @@ def _paid(
         gained = np.log1p(share[:, own, :, None] * bets[side, own])
         found[:, own] += np.matmul(gained, counts[side, own, :, None].astype(np.float64))[..., 0]
     for database, at in zip(*databases, strict=True):
-        # [levels, bets, atoms]
+        # The shape is [levels, bets, atoms].
         total = np.matmul(share[:, database.members[:, 1]].transpose(2, 0, 1), at)
         gained = np.matmul(np.log1p(total), database.counts.astype(np.float64))
         found[:, database.members[0, 1]] += gained.T

@@ -1,25 +1,26 @@
-"""Plans of histogram estimates: precision, confidence and number of samples.
+"""Plans for histogram estimates: precision, confidence and number of samples.
 
-Two of `precision`, `confidence` and `num_samples` are given. `plan` computes the third: the finest
-precision, the confidence, or the smallest number of samples per input. `plan_finite` does the same
-for finitely many outputs.
+The caller passes two of `precision`, `confidence` and `num_samples`. `plan` computes the third: the
+finest precision, the confidence, or the smallest number of samples per input. `plan_finite` makes
+such plans for finitely many outputs.
 
-There are two union bounds. The bound "all-intervals" covers every count of every input. The bound
-"published" is the bound in the paper. For LDP, the bound "published" covers only 4 counts: the
-counts of two intervals, those that determine the estimate, at both inputs of a pair. If several
-pairs are compared, the published bound multiplies the confidences of two pairs: the pair with the
-largest level, and the pair with the largest estimate. The paper's proof is incomplete: the
-intervals that determine the estimate are known only after the draw, and pairs with a common input
-share draws.
+A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
+bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts.
+These are the counts, for both inputs of a pair, in the two intervals that determine the estimate.
+If there are many pairs, the published confidence is the product of two confidences: for the pair
+with the largest level, and for the pair with the largest estimate. The paper's proof is incomplete
+because the intervals that determine the estimate are known only after the draws, and because pairs
+with a common input share draws. The consequences of this gap in the proof depend on the plan:
 
-- LDP, densities on an interval: the paper tolerates an error of gamma / 12 of each count, but an
-  error of gamma / 3 is small enough. With gamma / 3, "all-intervals" needs only between 1/15 and
-  1/4 of the published number of samples, so the published number is sufficient.
-- Renyi levels, densities on an interval, one pair: the bounds "all-intervals" and "published"
-  coincide.
-- Finitely many outputs: the published bound, which covers four counts, is invalid and therefore
-  rejected. With 200 outputs at 200 inputs and a confidence of 0.95, 2 of 3 runs missed the
-  precision of the published bound.
+- LDP, densities on an interval: the paper requires the logarithm of each count to have an error of
+  at most gamma / 12, but an error of at most gamma / 3 suffices. With the limit gamma / 3, the
+  bound "all-intervals" requires between 1/15 and 1/4 of the published number of samples. Therefore,
+  the published number is sufficient.
+- Renyi levels, densities on an interval, one pair: the bounds "all-intervals" and "published" are
+  equal.
+- Finitely many outputs: the published bound, which covers 4 counts, is invalid and therefore
+  rejected. In an experiment with 200 outputs, 200 inputs and a confidence of 0.95, the error
+  exceeded the published precision in 2 of 3 runs.
 
 Notation: gamma is `precision`, n is `num_samples`, m is `num_intervals`, k is `num_inputs`, and
 alpha is `order`.
@@ -46,23 +47,23 @@ from dpjax.inference._assumptions import (
 BOUNDS = ("all-intervals", "published")
 
 MOST_SAMPLES = 2**53
-"""Largest number of draws whose counts float64 represents exactly."""
+"""Largest number of draws for which float64 represents all counts exactly."""
 
 _COARSEST_PRECISION = 100.0
-"""Coarsest precision that a search tries, in nats."""
+"""Coarsest precision that the search for a precision considers, in nats."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A number of samples with the precision and the confidence that it reaches.
+    """A sample size, together with the precision and the confidence that it achieves.
 
     Attributes:
         num_intervals: m, the number of intervals (or outputs) that are counted.
-        num_samples: n, the number of draws at each input.
-        num_inputs: k, the number of sampled inputs: 2 for one pair, or the number of mid-points for
+        num_samples: n, the number of draws for each input.
+        num_inputs: k, the number of sampled inputs: 2 for one pair, or the number of midpoints for
             an interval of inputs (Algorithms 2 and 4).
         precision: gamma, the largest error of the estimate, in nats.
-        confidence: Least probability that the error is at most the precision.
+        confidence: Guaranteed probability that the error is at most the precision.
         order: alpha of Renyi LDP, or None for LDP.
         bound: "all-intervals" or "published".
         assumption: Assumption about the mechanism.
@@ -79,21 +80,25 @@ class Plan:
 
     @property
     def least_probability(self) -> float:
-        """Lower bound on the probability of every interval at every input (w tau)."""
+        """Lower bound on the probability of every interval for every input (w tau)."""
         return self.assumption.layout(self.precision, self.order).least_probability
 
     @property
     def total_samples(self) -> int:
-        """Total number of draws at all inputs, k n."""
+        """Total number of draws for all inputs, k n."""
         return self.num_inputs * self.num_samples
 
     def seconds(self, draws_per_second: float) -> float:
-        """Return the duration of the plan in seconds, at a given rate of drawing and counting."""
+        """Return the duration of the run in seconds.
+
+        Args:
+            draws_per_second: Number of draws that are made and counted per second.
+        """
         validate.positive(draws_per_second=draws_per_second)
         return self.total_samples / draws_per_second
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the name and the formatted value of each number of the plan."""
+        """Return the names and the formatted values of the plan's numbers."""
         what = "LDP epsilon" if self.order is None else f"Renyi level of order {self.order:g}"
         finite = isinstance(self.assumption, FiniteOutputs)
         return [
@@ -108,7 +113,7 @@ class Plan:
         ]
 
     def __str__(self) -> str:
-        """Return a row of text for each number of the plan."""
+        """Return the plan as text, with one line per number."""
         pad = max(len(name) for name, _ in self.rows())
         return "\n".join(f"{name:<{pad}}  {value}" for name, value in self.rows())
 
@@ -140,26 +145,28 @@ def plan(
 ) -> Plan:
     """Plan a histogram estimate for outputs in an interval.
 
-    Exactly two of `precision`, `confidence` and `num_samples` are given; the third is computed.
+    Pass exactly two of `precision`, `confidence` and `num_samples`. The third is computed.
 
     Args:
-        lipschitz: C > 0, every density is C-Lipschitz in the output; C < 2 / width^2.
+        lipschitz: C, a Lipschitz constant of every density as a function of the output, positive
+            and below 2 / W^2.
         width: W > 0, the length of the output interval.
         precision: gamma > 0, the largest accepted error, in nats.
-        confidence: Least probability that the error is at most the precision, strictly between 0
-            and 1.
-        num_samples: n >= 1, the number of draws at each input.
-        order: alpha > 1 for Renyi LDP (Algorithms 3 and 4); None for LDP (Algorithms 1 and 2).
+        confidence: Guaranteed probability that the error is at most the precision, strictly between
+            0 and 1.
+        num_samples: n >= 1, the number of draws for each input.
+        order: alpha > 1 for Renyi LDP (Algorithms 3 and 4), or None for LDP (Algorithms 1 and 2).
         inputs: Number of inputs that are compared (2 for one pair), or an `InputInterval`
             (Algorithms 2 and 4).
-        bound: Union bound: "all-intervals", which covers every count, or "published", as in the
-            paper.
+        bound: Name of the union bound: "all-intervals", which covers all counts, or "published",
+            the bound in the paper.
         max_samples: Largest feasible number of draws per input.
 
     Raises:
-        TypeError: When an argument is not a number, or not an integer.
-        ValueError: When an argument is out of its range, when C >= 2 / W^2, when more than
-            `max_samples` would be needed, or when `num_samples` reaches no precision or confidence.
+        TypeError: If an argument has the wrong type.
+        ValueError: If an argument is out of range, if C >= 2 / W^2, if more than `max_samples`
+            draws per input are required, or if `num_samples` is too small for any precision or
+            confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
@@ -184,26 +191,27 @@ def plan_finite(
 
     Args:
         num_outputs: Number of outputs (at least 2).
-        least_probability: Lower bound on the probability of every output at every input.
+        least_probability: Lower bound on the probability of every output for every input.
         precision: As in `plan`.
         confidence: As in `plan`.
         num_samples: As in `plan`.
         order: As in `plan`.
         num_inputs: Number of inputs that are compared (2 for one pair).
-        bound: Union bound: "all-intervals", because "published" is invalid for finitely many
-            outputs.
+        bound: Name of the union bound. "published" is accepted only for a Renyi level of one pair,
+            where both bounds are equal.
         max_samples: As in `plan`.
 
     Raises:
-        TypeError: When an argument is not a number, or not an integer.
-        ValueError: When `plan` would raise a ValueError, when `least_probability` is above 1 /
-            num_outputs, or when `bound` is "published".
+        TypeError: If an argument has the wrong type.
+        ValueError: If `plan` would raise a ValueError for the arguments that both functions have,
+            if `least_probability` is above 1 / `num_outputs`, or if `bound` is "published" but the
+            published bound is invalid for this plan.
 
     References:
         Gorla et al., Remark 2.
     """
     assumption = FiniteOutputs(num_outputs, least_probability, num_inputs)
-    # The two bounds coincide for Renyi and one pair.
+    # The two bounds are equal for a Renyi level of one pair.
     if bound == "published" and (order is None or num_inputs > 2):
         raise BadValue(
             "bound must be 'all-intervals' for finitely many outputs, but was 'published': the "
@@ -264,14 +272,17 @@ def _solve(
 
 
 class _Guarantee(NamedTuple):
-    """A union bound over counts, solved for precision, confidence or samples."""
+    """A union bound over counts, solved for the precision, the confidence or the sample size.
+
+    The attributes have the same meaning as in `Plan`.
+    """
 
     assumption: LipschitzOutputs | FiniteOutputs
     order: float | None
     bound: str
 
     def confidence(self, precision: float, num_samples: int) -> float:
-        """Return the confidence, which is at most 0 if the union bound is vacuous."""
+        """Return the confidence, which is 0 or negative if the union bound is vacuous."""
         layout = self.assumption.layout(precision, self.order)
         if self.bound == "all-intervals":
             return 1 - layout.all_intervals().shortfall(num_samples)
@@ -279,13 +290,17 @@ class _Guarantee(NamedTuple):
         return of_pair * abs(of_pair) if layout.all_pairs else of_pair
 
     def num_samples(self, precision: float, confidence: float, max_samples: int) -> int:
-        """Return the smallest sufficient number of draws per input."""
+        """Return the smallest sufficient number of draws per input.
+
+        Raises:
+            ValueError: If the number is above `max_samples`.
+        """
         layout = self.assumption.layout(precision, self.order)
         allowed, union = 1 - confidence, layout.all_intervals()
         if self.bound == "published":
             union = layout.published()
-            # Theorem 4 multiplies the probabilities of two pairs: the one with the largest level
-            # and the one with the largest estimate. A union over all counts needs no product.
+            # Theorem 4 multiplies the confidences of two pairs, so each pair requires the square
+            # root of the confidence. A union bound over all counts requires no product.
             allowed = -math.expm1(math.log(confidence) / 2) if layout.all_pairs else allowed
         found = union.smallest_num_samples(allowed, max_samples)
         if found is None:
@@ -297,7 +312,11 @@ class _Guarantee(NamedTuple):
         return found
 
     def precision(self, num_samples: int, confidence: float) -> float:
-        """Return the finest precision, by bisection on a logarithmic scale."""
+        """Return the finest sufficient precision, by bisection on a logarithmic scale.
+
+        Raises:
+            ValueError: If no precision up to 100 nats has the required confidence.
+        """
         coarse = 1.0
         while self.confidence(coarse, num_samples) < confidence:
             coarse *= 2

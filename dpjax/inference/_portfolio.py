@@ -1,7 +1,9 @@
-"""Experts for bets: each groups the cells, and estimates their probabilities from earlier blocks.
+"""Experts, which propose bets from the counts of earlier blocks of draws.
 
-Notation: X and Y [pairs, cells] are the counts of all blocks so far at the database and at its
-neighbor.
+An expert divides the cells into groups and estimates the probabilities of the groups.
+
+Notation: X and Y are the counts of all earlier draws from the databases and from their neighbors,
+int64 [pairs, cells].
 """
 
 from typing import NamedTuple
@@ -15,33 +17,43 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_OUTCOMES = 16
-"""If there are at most this many cells, bets are placed on each cell individually."""
+"""Largest number of cells for which an expert bets on each cell individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
-"""After n draws, a bet uses the fraction c = n / (n + rho) with rho from PSEUDO_DRAWS. With
-SPLIT_DRAWS pseudo-draws, the shares of a binary split are shrunk to the shares of both sides
-together."""
+"""Numbers of pseudo-draws by which bets and estimated shares are shrunk.
+
+PSEUDO_DRAWS lists numbers rho: after n draws, one bet per rho is made with the fraction c = n / (n
++ rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. They shrink
+the estimated shares of a binary split toward the shares in the pooled draws from both sides.
+"""
 
 _STAKES = (0.4, 0.1, 0.5)
-"""Share of the initial wealth for each rho in PSEUDO_DRAWS."""
+"""Fractions of the initial wealth for the bets with each rho in PSEUDO_DRAWS."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
-"""_LINE_GROUPS is the number of groups of equal mass. If draws are expensive, binary splits of the
-depths _DEPTHS make 8 and 16 groups instead."""
+"""Numbers of groups along the line of cells.
+
+_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, binary splits are
+used instead. Their depths, listed in _DEPTHS, result in 8 and 16 groups.
+"""
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
-"""_ERRORS is the number of standard errors subtracted from the level of a half-line. _SHRINKAGE is
-the number of draws added to each cell before cells are sorted by ratio."""
+"""Parameters of the scores of half-lines and cells; see `half_lines` and `log_ratio`.
+
+_ERRORS is the number of standard errors that are subtracted from the estimated level of a
+half-line. _SHRINKAGE is the number of pseudo-draws that are added to each cell before cells are
+sorted by ratio.
+"""
 
 
 class Expert(NamedTuple):
-    """A grouping of the cells, with the estimated laws and the fractions of its bets.
+    """Groups of cells, with the groups' estimated probabilities and with fractions of bets.
 
     Attributes:
-        labels: Group of each cell, int64 [pairs, cells].
-        p: Estimated law at the database, [pairs, groups], above 0.
-        q: Estimated law at the neighbor, [pairs, groups], above 0.
-        fractions: Fraction c of each bet, [bets, pairs].
+        labels: int64 [pairs, cells], the group of each cell.
+        p: float64 [pairs, groups], positive estimated probabilities under the database.
+        q: float64 [pairs, groups], positive estimated probabilities under the neighbor.
+        fractions: float64 [bets, pairs], the fraction c of each bet.
     """
 
     labels: Counts
@@ -50,12 +62,16 @@ class Expert(NamedTuple):
     fractions: Floats
 
     def grouped(self, counts: Counts) -> Counts:
-        """Return counts of groups, [pairs, groups], from counts of cells."""
+        """Return counts of groups, [pairs, groups], from counts of cells, [pairs, cells]."""
         return sums(counts, self.labels, self.p.shape[1])
 
 
 def stakes(few: bool) -> Floats:
-    """Return the initial wealth of each bet of all experts, [bets], whose mean is 1."""
+    """Return the initial wealth of each bet of all experts, float64 [bets]. The mean is 1.
+
+    Args:
+        few: Whether draws are expensive.
+    """
     if few:
         return np.ones(len(_DEPTHS) * len(SPLIT_DRAWS))
     return len(_STAKES) * np.tile(_STAKES, 2)
@@ -64,15 +80,15 @@ def stakes(few: bool) -> Floats:
 def experts(
     first: Counts, second: Counts, *, few: bool, ordered: bool, hypothesis: Hypothesis
 ) -> list[Expert]:
-    """Return all experts after the counts X and Y.
+    """Return the experts for the next block.
 
     Args:
-        first: Counts X at the database.
-        second: Counts Y at the neighbor.
+        first: int64 [pairs, cells], counts X of earlier draws from the databases.
+        second: int64 [pairs, cells], counts Y of earlier draws from the neighbors.
         few: Whether draws are expensive. If True, estimated shares are shrunk, and all fractions c
             are 1.
         ordered: Whether adjacent cells have similar ratios. If False, cells are sorted by ratio.
-        hypothesis: Hypothesis to bet against.
+        hypothesis: Hypothesis that the bets oppose.
     """
     cells = first.shape[1]
     if not ordered and (cells > MOST_OUTCOMES or not few):
@@ -113,7 +129,13 @@ def experts(
 
 
 def sums(counts: Counts, labels: Counts, groups: int) -> Counts:
-    """Return the exact counts of groups, [pairs, groups]."""
+    """Return the exact counts of groups, int64 [pairs, groups].
+
+    Args:
+        counts: int64 [pairs, cells], counts of cells.
+        labels: int64 [pairs, cells], the group of each cell.
+        groups: Number of groups.
+    """
     pairs = len(counts)
     found = np.zeros(pairs * groups, np.int64)
     np.add.at(found, (labels + groups * np.arange(pairs)[:, None]).ravel(), counts.ravel())
@@ -121,22 +143,31 @@ def sums(counts: Counts, labels: Counts, groups: int) -> Counts:
 
 
 def equal_mass(counts: Counts, groups: int) -> Counts:
-    """Group cells along the line so that each group has about an equal share of the counts."""
+    """Return labels of groups of adjacent cells with similar counts, int64 [pairs, cells]."""
     before = np.cumsum(counts, axis=1) - counts
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return np.minimum(groups * (2 * before + counts) // (2 * total), groups - 1)
 
 
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
-    """Group cells: 0 (likelier at the database), 1 (likelier at the neighbor), 2 (all others).
+    """Return labels of three groups of cells, int64 [pairs, cells].
 
-    Groups 0 and 1 are half-lines. One is the half-line with the largest level minus three standard
-    errors. The other is the best half-line in the opposite direction that does not overlap it.
+    Group 0 is expected to be likelier under the database, group 1 is expected to be likelier under
+    the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each contains
+    all cells on one side of a cut of the line. The score of a half-line is its estimated level
+    minus three standard errors. One of the two groups is the half-line with the largest score. The
+    other group starts at the other end of the line. Among all half-lines that start there and do
+    not overlap the first group, it has the largest score for the opposite direction.
+
+    Args:
+        x: int64 [pairs, cells], counts of draws from the databases.
+        y: int64 [pairs, cells], counts of draws from the neighbors.
+        hypothesis: Hypothesis whose level is estimated.
     """
     pairs, cells = x.shape
     n, m = x.sum(axis=1, keepdims=True), y.sum(axis=1, keepdims=True)
     inside = [np.cumsum(side, axis=1)[:, :-1] for side in (x, y)]
-    # Shape [pairs, 2 (cells - 1)]: counts of the cells before each cut, then after it.
+    # Concatenate the counts before each cut and the counts after each cut: [pairs, 2 (cells - 1)].
     larger = np.concatenate([inside[0], n - inside[0]], axis=1)
     smaller = np.concatenate([inside[1], m - inside[1]], axis=1)
     scores = np.stack(
@@ -168,10 +199,17 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
 def shown(
     hypothesis: Hypothesis, larger: Counts, n: Counts, smaller: Counts, m: Counts
 ) -> tuple[Floats, Floats]:
-    """Estimate the level and its standard error from counts of n and m draws.
+    """Return estimates of a level and their standard errors, computed from counts of events.
 
-    Half a pseudo-draw is added to the count at the side with fewer draws, and proportionally more
-    to the count at the other side.
+    Half a pseudo-draw is added to the count on the side with fewer draws, and proportionally more
+    to the count on the other side.
+
+    Args:
+        hypothesis: Hypothesis whose level is estimated.
+        larger: Counts of the events on their likelier side.
+        n: Numbers of draws on the likelier side.
+        smaller: Counts of the events on the other side.
+        m: Numbers of draws on the other side.
     """
     one, other = _added(n, m)
     p, q = (larger + 0.5 * one) / (n + one), (smaller + 0.5 * other) / (m + other)
@@ -179,10 +217,10 @@ def shown(
 
 
 def _added(n: Counts, m: Counts) -> tuple[Floats, Floats]:
-    """Return pseudo-counts for n and m draws, which are 1 at the side with fewer draws.
+    """Return pseudo-counts for n draws on one side and m draws on the other side.
 
-    The pseudo-counts are proportional to the draws, so that an outcome that was never drawn has the
-    same estimated share at both sides.
+    The pseudo-count is 1 on the side with fewer draws. Pseudo-counts are proportional to the
+    numbers of draws, so a cell that was never drawn has equal estimated shares on both sides.
     """
     least = np.maximum(np.minimum(n, m), 1)
     return np.maximum(n, 1) / least, np.maximum(m, 1) / least
@@ -197,13 +235,25 @@ def _law(counts: Floats) -> Floats:
 
 
 def log_ratio(first: Counts, second: Counts) -> Floats:
-    """Return the log ratios of all cells, shrunk toward 0, [pairs, cells]."""
+    """Return each cell's log ratio of counts, shrunk toward 0, float64 [pairs, cells]."""
     one, other = (_SHRINKAGE * added for added in _added(_draws(first), _draws(second)))
     return np.log((first + one) / (second + other))
 
 
 def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
-    """Return laws of 2^depth groups by binary splits, with shares shrunk toward pooled shares."""
+    """Estimate the probabilities of groups by binary splits, for each number in SPLIT_DRAWS.
+
+    A split divides a set of adjacent groups into two halves of equal size. The share of each half
+    is shrunk toward the half's share in the pooled draws from both sides.
+
+    Args:
+        x: int64 [pairs, groups], counts from the databases. The number of groups is a power of 2.
+        y: int64 [pairs, groups], counts from the neighbors.
+
+    Returns:
+        One pair of arrays per number in SPLIT_DRAWS: estimated probabilities under the databases
+        and under the neighbors, both float64 [pairs, groups].
+    """
     laws = []
     for draws in SPLIT_DRAWS:
         found = [np.ones((len(x), 1)), np.ones((len(x), 1))]

@@ -1,4 +1,4 @@
-"""The ROC curve of a membership inference attack: an estimate, not a bound."""
+"""The empirical ROC curve of a membership inference attack."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ from dpjax.core.wording import BadValue
 class Roc:
     """Empirical ROC curve of an attack that guesses "included" for scores above a threshold.
 
-    Between two points, the curve is straight. An attack reaches the rates on the line between two
-    points if it chooses one of the two thresholds at random.
+    The curve is linear between adjacent points. The points on the line between two points of the
+    curve are achieved by choosing one of the two thresholds at random.
 
     Attributes:
-        false_positive: Share of the excluded canaries that are guessed to be included, for each
-            threshold, increasing from 0 to 1, float64 [thresholds].
-        true_positive: Share of the included canaries that are guessed to be included, for each
-            threshold, float64 [thresholds].
+        false_positive: float64 [thresholds], false positive rates: the fraction of excluded
+            canaries with a score above each threshold. The rates increase from 0 to 1.
+        true_positive: float64 [thresholds], true positive rates: the fraction of included canaries
+            with a score above each threshold.
     """
 
     false_positive: NDArray[np.float64]
@@ -30,24 +30,26 @@ class Roc:
     def area(self) -> float:
         """Area under the curve.
 
-        Consider all pairs of an included and an excluded canary. The area is the share of pairs in
-        which the included canary has the higher score. Pairs with equal scores count half.
+        Consider all pairs of an included and an excluded canary. The area is the fraction of pairs
+        in which the included canary has the higher score, where each pair with equal scores counts
+        as half a pair.
         """
         return float(np.trapezoid(self.true_positive, self.false_positive))
 
     def true_positive_at(self, false_positive: ArrayLike) -> NDArray[np.float64]:
-        """Return the largest rate of true positives at the given rates of false positives.
+        """Return the largest true positive rates at the given false positive rates.
 
         Args:
-            false_positive: Rates in [0, 1], of any shape.
+            false_positive: False positive rates in [0, 1], an array of any shape.
 
         Raises:
-            ValueError: When a rate is outside [0, 1].
+            ValueError: If a rate is outside [0, 1].
         """
         rates = np.asarray(false_positive, np.float64)
         validate.shares(false_positive=rates)
         x, y = self.false_positive, self.true_positive
-        # The last point with at most this rate is the highest one of a vertical piece.
+        # Use the last point with at most this false positive rate, which is the highest point of a
+        # vertical segment.
         at = np.searchsorted(x, rates, side="right") - 1
         after = np.minimum(at + 1, len(x) - 1)
         share = (rates - x[at]) / np.where(after > at, x[after] - x[at], 1.0)
@@ -57,19 +59,18 @@ class Roc:
 def attack_roc(included: ArrayLike, excluded: ArrayLike) -> Roc:
     """Return the ROC curve of an attack from its scores.
 
-    The curve describes the success of the attack on the given canaries. It is an estimate. For a
-    lower bound on the privacy level, audit `dpjax.Recorded(included, excluded)` or `dpjax.OneRun`.
+    The curve is an estimate of the attack's success, computed from the given canaries. For a lower
+    bound on the privacy level, audit `dpjax.Recorded(included, excluded)` or `dpjax.OneRun`.
 
     Args:
-        included: Scores of canaries that were included in a training, shape [n].
-        excluded: Scores of canaries that were excluded from the training, shape [m].
+        included: Float [n], scores of canaries that were included in the training data.
+        excluded: Float [m], scores of canaries that were excluded from the training data.
 
     Returns:
-        The curve, with at most n + m + 1 points.
+        The ROC curve, which has at most n + m + 1 points.
 
     Raises:
-        ValueError: When there are no scores, when a score is NaN, or when the scores are not a
-            vector.
+        ValueError: If there are no scores, if a score is NaN, or if the scores are not a vector.
 
     Example:
         >>> from dpjax.inference import attack_roc

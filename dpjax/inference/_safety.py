@@ -1,14 +1,15 @@
 """The safety check, which tests a claimed Lipschitz constant.
 
-Every guarantee of the histogram estimators rests on a Lipschitz constant that no number of outputs
-can confirm. Outputs can refute a claimed constant, however. If the claim is true, counts of
-neighboring intervals are nearly equal with at least a known probability. A `SafetyCheck` contains
-this probability and the limit on the gap between the counts. If too few of several runs stay within
-the limit, the claim is refuted, with a p-value. Counts within the limit do not confirm the claim,
-because the densities may be arbitrarily rough inside an interval.
+Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
+claimed constant, but they can refute it. If the claim is true, the counts in adjacent intervals are
+almost equal with at least a known probability. A `SafetyCheck` contains this probability and a
+limit on the gap between the counts in adjacent intervals. If the gaps stay within the limit in too
+few of several runs, a binomial test refutes the claim. Gaps within the limit do not confirm the
+claim because the densities may vary arbitrarily inside an interval.
 
-Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, and k is
-`num_inputs`. The density bounds of Lemma 1 are tau and tau_1.
+Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
+`num_inputs`, and N_j is the count in interval j. The density bounds of Lemma
+1 are tau and tau_1.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -28,16 +29,16 @@ from dpjax.inference._planner import MOST_SAMPLES, Plan
 
 @dataclass(frozen=True)
 class SafetyVerdict:
-    """Result of repeated runs for a claimed Lipschitz constant.
+    """Result of a test of a claimed Lipschitz constant with repeated runs.
 
     Attributes:
         num_runs: Number of runs.
         num_within: Number of runs in which every gap is within the limit.
-        probability: Least probability, if the claimed constant is true, that all gaps of a run are
-            within the limit.
-        p_value: Largest probability, if the claim is true, that at most `num_within` runs are
-            within the limit (one-sided binomial test). The p-value is 1 if `probability` is 0 or
-            less.
+        probability: If the claim is true, all gaps of a run are within the limit with at least this
+            probability.
+        p_value: P-value of the one-sided binomial test. If the claim is true, `num_within` or fewer
+            runs are within the limit with at most this probability. The p-value is 1 if
+            `probability` is 0 or less.
     """
 
     num_runs: int
@@ -46,23 +47,23 @@ class SafetyVerdict:
     p_value: float
 
     def refuted(self, significance: float = 0.05) -> bool:
-        """Return whether the claim is refuted, at a significance strictly between 0 and 1."""
+        """Return whether the claim is refuted at a significance level strictly between 0 and 1."""
         validate.open_unit(significance=significance)
         return self.p_value <= significance
 
 
 @dataclass(frozen=True)
 class SafetyCheck:
-    """A limit on the gaps between the counts of neighboring intervals.
+    """A limit on the gaps between the counts in adjacent intervals.
 
     Attributes:
         num_intervals: m, the number of intervals.
-        num_samples: n, the number of draws at each input of one run.
+        num_samples: n, the number of draws for each input of one run.
         num_inputs: k, the number of inputs of one run (2 for one pair).
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1.
+        beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1.
         limit: C w^2 + 2 beta w tau_1, the limit on |N_j - N_(j+1)| / n.
-        probability: Least probability that a run stays within the limit if the claim is true. A
-            value of 0 or less is a vacuous bound.
+        probability: If the claim is true, all gaps of a run are within the limit with at least this
+            probability. A value of 0 or less is vacuous.
 
     References:
         Gorla et al., Theorem 3 and eq. (9).
@@ -76,18 +77,19 @@ class SafetyCheck:
     probability: float
 
     def gaps(self, counts: ArrayLike) -> np.ndarray:
-        """Return the largest gap between neighboring intervals in each run.
+        """Return each run's largest gap between adjacent intervals.
 
         Args:
-            counts: Whole numbers of shape [..., k, m]; each row sums to n.
+            counts: Integers [..., k, m], counts of m intervals for k inputs. The sum of each row
+                is n.
 
         Returns:
-            max |N_j - N_(j+1)| / n over inputs and intervals: float64 [...].
+            The maximum of |N_j - N_(j+1)| / n over inputs and intervals, float64 [...].
 
         Raises:
-            TypeError: When the counts are not numbers.
-            ValueError: When the counts are not whole numbers >= 0, when their shape does not end in
-                [k, m], or when a row does not sum to n.
+            TypeError: If the counts are not numbers.
+            ValueError: If the counts are not whole numbers >= 0, if their shape does not end in
+                [k, m], or if a row does not sum to n.
         """
         validate.counts(counts=counts)
         counts = np.asarray(counts)
@@ -96,7 +98,7 @@ class SafetyCheck:
                 f"counts must have a shape ending in [{self.num_inputs}, {self.num_intervals}], "
                 f"but had {list(counts.shape)}."
             )
-        # Unsigned differences would wrap.
+        # Differences of unsigned integers would wrap around.
         counts = counts.astype(np.int64)
         if np.any(counts.sum(-1) != self.num_samples):
             raise ValueError(
@@ -106,21 +108,21 @@ class SafetyCheck:
         return np.abs(np.diff(counts, axis=-1)).max((-2, -1), initial=0) / self.num_samples
 
     def verdict(self, counts: ArrayLike) -> SafetyVerdict:
-        """Test the claim on the counts of repeated runs.
+        """Test the claim with the counts of repeated runs.
 
         Args:
-            counts: Whole numbers of shape [num_runs, k, m], or [k, m] for one run.
+            counts: Integers [num_runs, k, m], or [k, m] for one run, counts as in `gaps`.
 
         Raises:
-            ValueError: As in `gaps`.
+            TypeError, ValueError: If `gaps` would raise this error for the counts.
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
-        # Import here, since scipy.stats takes longer to import than the rest of the library.
+        # Import here because importing scipy.stats takes longer than importing the whole package.
         from scipy.stats import binom
 
-        # binom.cdf decreases in the probability, so the least probability gives the largest
-        # p-value.
+        # The cumulative distribution function decreases with the probability, so a lower bound on
+        # the probability leads to an upper bound on the p-value.
         vacuous = self.probability <= 0
         p_value = 1.0 if vacuous else float(binom.cdf(num_within, gaps.size, self.probability))
         return SafetyVerdict(gaps.size, num_within, self.probability, p_value)
@@ -132,21 +134,21 @@ def safety_check(
     """Return the safety check for the counts of a planned run.
 
     Args:
-        plan: A plan for outputs in an interval, whose Lipschitz constant is the claim.
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If `beta` is
-            None, the smallest beta that reaches `probability` is used.
-        probability: Least probability that one run passes the check if the claim is true. The
-            argument is ignored if `beta` is given.
+        plan: Plan for outputs in an interval, whose Lipschitz constant is the claim.
+        beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
+            `beta` is None, the smallest beta with which the check has `probability` is used.
+        probability: Smallest accepted probability that one run passes the check if the claim is
+            true. The argument is ignored if `beta` is not None.
 
     Returns:
-        The safety check. The paper's factor 4 m, which is for two inputs, becomes 2 k m for k
-        inputs.
+        The safety check. The paper's factor 4 m is valid for two inputs. For k inputs, this
+        function replaces it with 2 k m.
 
     Raises:
-        TypeError: When the plan assumes finitely many outputs, because such a plan has no Lipschitz
+        TypeError: If the plan assumes finitely many outputs, because such a plan has no Lipschitz
             constant.
-        ValueError: When an argument is out of its range, or when the plan has too few samples to
-            reach the probability with any beta.
+        ValueError: If an argument is out of range, or if the plan has too few samples to reach the
+            probability with any beta.
 
     References:
         Gorla et al., Theorem 3.
@@ -183,24 +185,26 @@ def plan_safety(
     beta: float | None = None,
     max_samples: int = MOST_SAMPLES,
 ) -> tuple[Plan, SafetyCheck]:
-    """Raise the number of samples of a plan until its safety check can refute false claims.
+    """Plan enough samples for a safety check that can refute false claims.
 
     Args:
-        plan: A plan for outputs in an interval, whose Lipschitz constant is the claim.
-        probability: Least probability that one run passes the check if the claim is true.
-        excess: Factor > 1. A density whose average slope is above `excess` times the claimed
-            constant exceeds the limit.
-        beta: The tolerated relative deviation of a count, strictly between 0 and 1. If `beta` is
-            None, `excess` determines the deviation.
+        plan: Plan for outputs in an interval, whose Lipschitz constant is the claim.
+        probability: Smallest accepted probability that one run passes the check if the claim is
+            true.
+        excess: Factor > 1. The check can detect densities whose average slope between adjacent
+            intervals is above `excess` times the claimed constant.
+        beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
+            `beta` is None, a value is computed from `excess`.
         max_samples: Largest feasible number of draws per input.
 
     Returns:
-        The plan, whose number of samples is raised if it is too small, and its safety check.
+        The plan, with its number of samples increased if necessary, and the safety check for this
+        plan.
 
     Raises:
-        TypeError: When the plan assumes finitely many outputs.
-        ValueError: When an argument is out of its range, or when more than `max_samples` would be
-            needed.
+        TypeError: If the plan assumes finitely many outputs.
+        ValueError: If an argument is out of range, or if more than `max_samples` draws per input
+            are required.
 
     References:
         Gorla et al., Section III-E, "The safety check".
@@ -212,7 +216,7 @@ def plan_safety(
         validate.positive(excess=excess)
         if excess <= 1:
             raise ValueError(f"excess must be a number > 1, but was {excess!r}.")
-        # The limit is then excess * C w^2.
+        # With this beta, the limit is excess * C w^2.
         beta = (excess - 1) * assumption.lipschitz * w / (2 * assumption.upper_density)
     validate.open_unit(beta=beta)
     events = 2 * plan.num_inputs * plan.num_intervals
@@ -231,7 +235,7 @@ def plan_safety(
 def _claim(plan: Plan) -> LipschitzOutputs:
     if not isinstance(plan.assumption, LipschitzOutputs):
         raise TypeError(
-            "plan must assume Lipschitz densities (made by `plan`), but it assumes finitely many "
+            "plan must assume Lipschitz densities (use `plan`), but it assumes finitely many "
             "outputs, where there is no Lipschitz constant to check."
         )
     return plan.assumption

@@ -1,4 +1,4 @@
-"""The hypothesis of Gaussian differential privacy, a shift of normal laws.
+"""The hypothesis of Gaussian differential privacy, defined by shifted normal distributions.
 
 References:
     Dong, Roth, Su (2022).
@@ -23,12 +23,12 @@ from dpjax.inference._hypotheses import (
 )
 
 _LARGEST_EPSILON = 600.0
-"""Largest epsilon of a tangent, chosen so that e^epsilon is finite in float64."""
+"""Largest epsilon of a tangent. A tangent's slope is e^epsilon, which must be finite in float64."""
 
 
 @dataclass(frozen=True)
 class Shift:
-    """mu-Gaussian differential privacy with mu = t: g is Phi(Phi^-1(q) + k t).
+    """mu-Gaussian differential privacy with mu = t. In this case, g(t, q) is Phi(Phi^-1(q) + k t).
 
     Attributes:
         distance: k, the number of records in which the databases differ.
@@ -61,17 +61,18 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents of g that touch g near the event with the largest level of each pair.
+        """Return tangents that touch g near each pair's event with the largest estimated level.
 
-        The slope of the tangent is exp(-s z), where s is the shift and z is the mean of the normal
-        quantiles of the event's two probabilities. The intercept of the tangent is the delta of
-        Gaussian noise at epsilon = ln(slope).
+        The slope of a tangent is exp(-s z), where s is the shift k t and z is the mean of the
+        normal quantiles of the event's two probabilities. The tangent's intercept is the delta of
+        s-Gaussian differential privacy at epsilon = ln(slope).
 
         References:
             Dong, Roth, Su (2022), Corollary 2.13.
         """
         order = np.argsort(p / q, axis=1, kind="stable")
-        # Probabilities of sets of groups with the smallest ratios; complements have the largest.
+        # Compute the probabilities of all sets that contain the groups with the smallest ratios.
+        # Their complements contain the groups with the largest ratios.
         below = [np.take_along_axis(law, order, axis=1).cumsum(axis=1)[:, :-1] for law in (p, q)]
         x, y = (scipy.special.ndtri(np.clip(law, POSITIVE, NEARLY_ONE)) for law in below)
         best = np.argmax(y - x, axis=1)[:, None]
@@ -95,7 +96,10 @@ class Shift:
         return scipy.special.ndtr(x - self.distance * level)
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Bound the distance in `Hypothesis.lift` by the largest change of the slope."""
+        """See `Hypothesis`.
+
+        The bound is computed from the largest change of the slope in each interval.
+        """
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)
@@ -104,9 +108,15 @@ class Shift:
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Return the least and greatest slope of the log odds of Phi(x) between adjacent x.
+    """Return the smallest and largest slopes of ln(Phi(x) / (1 - Phi(x))) between adjacent points.
 
     The slope increases with |x|.
+
+    Args:
+        x: float64 [points], increasing points.
+
+    Returns:
+        The smallest and the largest slope in each interval, float64 [points - 1].
     """
 
     def slope(x: Floats) -> Floats:

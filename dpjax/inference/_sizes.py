@@ -1,8 +1,10 @@
-"""Division of an event's confirmation draws between both sides.
+"""Division of the confirmation draws for an event between both sides.
 
-An estimated level has the variance s1^2 / N1 + s2^2 / N2. For a given N1 + N2, the variance is
-least at N2 / N1 = s2 / s1. For epsilon at delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)), so
-the side at which an event is rare needs more draws.
+Let p and q be an event's probabilities on its likelier side and on the other side, and let N1 and
+N2 be the numbers of draws on these sides. An estimated level has a variance of the form s1^2 / N1 +
+s2^2 / N2. For a given sum N1 + N2, the variance is smallest at N2 / N1 = s2 / s1. For epsilon with
+delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)). Therefore, the side on which the event has a
+smaller probability needs more draws.
 
 References:
     Neyman (1934) for the optimal allocation.
@@ -16,18 +18,21 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._hypotheses import Hypothesis
 
 _STEPS, _MOST = 4, 12
-"""Ratios of sample sizes are rounded to 2^(k / _STEPS) with whole numbers |k| <= _MOST. After
-rounding, machines that compute logarithms differently use the same sizes."""
+"""Ratios of sample sizes are rounded to 2^(k / _STEPS) with integers |k| <= _MOST.
+
+Because of the rounding, machines that compute slightly different logarithms use the same sample
+sizes.
+"""
 
 _PARTS = 0.5, 0.75
-"""Powers of the best ratio for many draws that are tried in addition to the powers 0 and 1."""
+"""Exponents, besides 0 and 1, of the powers of the asymptotically best ratio that are compared."""
 
 _UNIT = 1e-12
-"""Factor on variances, which makes them as small as with very many draws."""
+"""Factor that makes variances as small as for a very large number of draws."""
 
 
 class Shared(NamedTuple):
-    """Fresh draws that may be divided unequally between both sides, depending on the event.
+    """A number of fresh draws that may be divided unequally between both sides.
 
     Attributes:
         mean: N, the average number of draws per side.
@@ -37,11 +42,13 @@ class Shared(NamedTuple):
 
 
 class Rivals(NamedTuple):
-    """Numbers of rivals, of which only the rival with the largest predicted bound is confirmed.
+    """Numbers of pairs and of partitions among which an event is chosen.
+
+    Only the event with the largest predicted bound over all pairs and partitions is confirmed.
 
     Attributes:
         pairs: Number of searched pairs.
-        partitions: Number of compared partitions of the outputs.
+        partitions: Number of partitions of the outputs that are compared for each pair.
     """
 
     pairs: int = 1
@@ -49,11 +56,11 @@ class Rivals(NamedTuple):
 
 
 def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np.float64]:
-    """Return the best ratio in [1/8, 8] of draws at the other side to draws at the likelier side.
+    """Return the asymptotically best ratio N2 / N1 of sample sizes, in [1/8, 8].
 
     Args:
-        p: Probabilities of events at the likelier side.
-        q: Probabilities of events at the other side, of the same shape.
+        p: Float [...], probabilities of events on the likelier side.
+        q: Float [...], probabilities of events on the other side.
         hypothesis: Hypothesis whose level is bounded.
     """
     p, q = np.asarray(p, np.float64), np.asarray(q, np.float64)
@@ -62,16 +69,17 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
         at_first = hypothesis.shown(p, q, first, np.zeros_like(q))[1]
         at_second = hypothesis.shown(p, q, np.zeros_like(p), second)[1]
         steps = np.rint(_STEPS * np.log2(at_second / at_first))
-    # Events that are certain or impossible at both sides prefer no side.
+    # Use the ratio 1 for events that are certain or impossible on both sides.
     return np.exp2(np.clip(np.nan_to_num(steps, nan=0.0), -_MOST, _MOST) / _STEPS)
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return four ratios to compare, [4, ...]: 1, the given ratio, and two values in between.
+    """Return four ratios to compare, which range from 1 to the given ratio.
 
-    The given ratio is best for many draws. If draws are few, the given ratio leaves too few draws
-    for the likelier side. The table lists exact mean bounds for the powers 0, 1/2, 3/4 and 1 of the
-    ratio.
+    The given ratio is best for a large number of draws. With a small number of draws, the given
+    ratio would leave too few draws for the likelier side. The four columns of the table show the
+    exact mean of the bound on epsilon for the powers 0, 1/2, 3/4 and 1 of the best ratio. The
+    result has shape [4, ...].
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34
@@ -83,11 +91,11 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return N1 and N2, each at least 1, which add up to 2 N and have the given ratio N2 / N1.
+    """Return sample sizes N1 and N2, each at least 1, whose sum is 2 N.
 
     Args:
-        ratio: Ratio N2 / N1 of the draws.
-        mean: Mean N of draws per side.
+        ratio: Ratio N2 / N1 before rounding.
+        mean: N, the mean number of draws per side.
     """
     first = np.rint(2 * mean / (1 + np.asarray(ratio, np.float64))).astype(np.int64)
     first = np.clip(first, 1, 2 * mean - 1)

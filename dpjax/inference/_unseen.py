@@ -1,8 +1,9 @@
-"""The limits of black-box audits, in numbers and in words.
+"""Formulas and texts that describe the limits of black-box audits.
 
-If an event is rarer than about 1 / n, n draws are likely to miss it, and a mechanism may leak
-without limit on this event. Therefore, no estimator has a guarantee without an assumption on the
-densities, however many draws it uses (Theorem 1; Theorem 5 for Renyi levels).
+If the probability of an event is below about 1 / n, then n draws are likely to miss the event. The
+privacy loss on such an event may be arbitrarily large. Therefore, without an assumption about the
+densities, no sample size guarantees the precision of an estimate (Theorem 1; Theorem 5 for Renyi
+levels).
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -15,18 +16,18 @@ from dpjax.core import validate
 
 
 def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
-    """Return the probability of an event that `num_samples` draws all miss with a given chance.
+    """Return the probability of an event that n draws miss with probability `chance`.
 
     Args:
-        num_samples: n, the number of draws at one input.
+        num_samples: n, the number of draws for one input.
         chance: Probability that all draws miss the event, strictly between 0 and 1.
 
     Returns:
-        The probability p for which (1 - p)^n = chance.
+        The probability p of the event, for which (1 - p)^n = chance.
 
     Raises:
-        TypeError: When `num_samples` is not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If `num_samples` is not an integer.
+        ValueError: If an argument is out of range.
 
     References:
         Gorla et al., proof of Theorem 1.
@@ -37,22 +38,22 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
 
 
 def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
-    """Return the log-rarity at which all draws of a two-point mechanism are likely to be 0.
+    """Return the log rarity at which all draws from a two-point mechanism are likely to be 0.
 
-    The mechanism outputs 0 or 1. Let the probability of 1 be e^-log_rarity at one input, and
-    smaller at the other input. All draws at both inputs are then 0 with a probability of at least
-    `chance`, however large the level is.
+    The mechanism outputs 0 or 1. For one input, the probability of the output 1 is e^-log_rarity.
+    For the other input, the probability of the output 1 is smaller. All draws for both inputs are 0
+    with probability at least `chance`, no matter how large the privacy level is.
 
     Args:
-        num_samples: n, the number of draws at each input.
-        chance: Least probability that all 2 n draws are 0, strictly between 0 and 1.
+        num_samples: n, the number of draws for each input.
+        chance: Smallest probability that all 2 n draws are 0, strictly between 0 and 1.
 
     Returns:
-        The log-rarity, for the argument `log_rarity` of `dpjax.mechanisms.TwoPoint`.
+        The log rarity, which is an argument of `dpjax.mechanisms.TwoPoint`.
 
     Raises:
-        TypeError: When `num_samples` is not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If `num_samples` is not an integer.
+        ValueError: If an argument is out of range.
 
     References:
         Gorla et al., Theorems 1 and 5.
@@ -62,15 +63,16 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
 
 
 def blind_spot(num_samples: int, seen: str = "draws") -> str:
-    """Return the paragraph about the limits of the method, which every report contains.
+    """Return the paragraph of a report that describes the limits of black-box audits.
 
     Args:
-        num_samples: n, the number of draws at each input, or the number of databases.
-        seen: Unit of n: "draws" of a mechanism, or "databases" with results of a query.
+        num_samples: n, the number of draws for each input, or the number of databases.
+        seen: What n counts: "draws" for draws from a mechanism, or "databases" for databases with
+            query results.
 
     Raises:
-        TypeError: When `num_samples` is not an integer.
-        ValueError: When an argument is out of its range.
+        TypeError: If `num_samples` is not an integer.
+        ValueError: If an argument is out of range.
     """
     validate.one_of(("draws", "databases"), seen=seen)
     rare = unseen_probability(num_samples, 0.05)
@@ -90,6 +92,6 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
         "less, and on such an event the mechanism may leak without limit. This holds for every "
         "black-box method. The lower bound remains valid. A small estimate, however, shows that "
         "the mechanism is private only if its densities satisfy an assumption: a Lipschitz "
-        "constant, or a least probability. Outputs can refute such an assumption, but never "
-        "confirm it."
+        "constant, or a lower bound on the probability of every output. Outputs can refute such an "
+        "assumption, but never confirm it."
     )

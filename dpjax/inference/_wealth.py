@@ -1,15 +1,19 @@
-"""The wealth of bets against levels of privacy, which bounds the level at any time.
+"""The wealth of bets against privacy levels, and the lower bound that it implies at any time.
 
-The wealth at a level is the mean, over bets, of the product of payoffs over all blocks and pairs.
-If the level holds, the expected wealth is at most 1 at any stopping time. Therefore, the wealth
-never reaches 1 / error, with probability at least 1 - error (Ville). A grid of levels is fixed
-before the first draw. The bound is the largest level of the grid for which this level and all
-smaller levels were refuted. The bound exceeds the true level only if the smallest level of the grid
-above the true level was refuted.
+Each bet against a level multiplies its payoffs over all blocks and pairs. The wealth at a level is
+the mean of these products over all bets. If the level holds, the expected wealth is at most 1 at
+any stopping time. Therefore, with probability at least 1 - error, the wealth never reaches 1 /
+error (Ville). A level whose wealth reaches 1 / error is refuted.
+
+A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
+that this level and all smaller levels in the grid are refuted. The bound can exceed the true level
+only if the smallest level in the grid that is at least the true level has been refuted. This level
+holds, so it is refuted with probability at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
-their counts at this database (`Wealth.known`), and a draw at the database pays the bets of all of
-these pairs. The docstring of `_payoffs` proves that the mean payoff of a block is at most 1.
+their counts of draws from the database (`Wealth.known`), and each draw from the database affects
+the bets of all of these pairs. The docstring of `_payoffs` proves that the mean payoff of a block
+is at most 1 if the level holds.
 
 References:
     Ville (1939); Turner, Ly, Grünwald (2024); Waudby-Smith, Ramdas (2024).
@@ -35,20 +39,21 @@ class Wealth:
     """The state of a sequential audit, which determines its later bounds.
 
     Attributes:
-        error: Largest probability that the bound ever exceeds the level.
-        hypothesis: Hypothesis to bet against.
-        claim: The level to refute, which is one of the grid's levels, or None if there is no claim.
+        error: Largest probability that the bound ever exceeds the true level.
+        hypothesis: Hypothesis that the bets oppose.
+        claim: Claimed level, or None if there is no claim. The claimed level is one of the levels
+            in `grid`.
         few: Whether draws are expensive.
         ordered: Whether adjacent cells have similar ratios.
-        grid: Increasing levels to test, [levels].
-        log_wealth: Log wealth of each bet at each level, [bets, levels]. The log wealth at a
-            refuted level is no longer updated.
-        is_refuted: Whether each level is refuted, bool [levels].
-        first: int64 [pairs, cells], counts of all blocks at the database.
-        second: int64 [pairs, cells], counts of all blocks at the neighbor.
+        grid: float64 [levels], tested levels in increasing order.
+        log_wealth: float64 [bets, levels], log wealth of each bet at each level. The log wealth at
+            a refuted level is no longer updated.
+        is_refuted: bool [levels], whether each level is refuted.
+        first: int64 [pairs, cells], counts of all earlier draws from the databases.
+        second: int64 [pairs, cells], counts of all earlier draws from the neighbors.
         num_blocks: Number of blocks so far.
-        shared: int64 [pairs, 2], IDs in [0, 2 * pairs) of each pair's database and neighbor. Two
-            IDs are equal if the databases are equal and their outputs are counted in the same
+        shared: int64 [pairs, 2], IDs of each pair's database and neighbor, in [0, 2 * pairs). Two
+            databases have the same ID if they are equal and their outputs are counted in the same
             cells.
     """
 
@@ -67,7 +72,7 @@ class Wealth:
 
     @property
     def place(self) -> int:
-        """Number of levels of the grid below the smallest level that is not refuted."""
+        """Number of levels in the grid that are below the smallest level that is not refuted."""
         return int(np.logical_and.accumulate(self.is_refuted).sum())
 
     @property
@@ -82,28 +87,28 @@ class Wealth:
 
     @property
     def log_mean(self) -> NDArray[np.float64]:
-        """The logarithm of the wealth, [levels]."""
+        """Logarithm of the wealth at each level, float64 [levels]."""
         return np.logaddexp.reduce(self.log_wealth, axis=0) - math.log(len(self.log_wealth))
 
     @property
     def log_at_claim(self) -> float:
-        """The logarithm of the wealth at the claim, or 0 if there is no claim."""
+        """Logarithm of the wealth at the claim, or 0 if there is no claim."""
         if self.claim is None:
             return 0.0
         return float(self.log_mean[np.searchsorted(self.grid, self.claim)])
 
     @property
     def draws(self) -> NDArray[np.int64]:
-        """Draws so far, [pairs, 2]."""
+        """Numbers of draws so far, int64 [pairs, 2]."""
         return np.stack([self.first.sum(axis=1), self.second.sum(axis=1)], axis=1)
 
     @property
     def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Counts [pairs, cells] at both sides, summed over all pairs with the same database."""
+        """Counts of draws from each database, summed over all pairs that contain it."""
         return pooled(self.first, self.second, self.shared)
 
     def to_plain(self) -> dict[str, NDArray]:
-        """Return the state as arrays, without rounding. NaN replaces a missing claim."""
+        """Return the fields as arrays, without rounding. NaN stands for a missing claim."""
         plain = {name: np.asarray(getattr(self, name)) for name in self.__dataclass_fields__}
         plain["claim"] = np.array(math.nan if self.claim is None else self.claim)
         plain["hypothesis"] = np.array(json.dumps(hypothesis_to_plain(self.hypothesis)))
@@ -111,10 +116,10 @@ class Wealth:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, ArrayLike]) -> "Wealth":
-        """Restore the state that `to_plain` wrote.
+        """Restore the state from the arrays that `to_plain` returned.
 
         Raises:
-            ValueError: When an array is missing, or when the shapes of the arrays do not agree.
+            ValueError: If an array is missing, or if the shapes of the arrays are inconsistent.
         """
         missing = set(cls.__dataclass_fields__) - set(plain)
         if missing:
@@ -164,17 +169,19 @@ def start(
     Args:
         pairs: Number of pairs of databases.
         cells: Number of cells. Ordered cells are numbered along their line.
-        error: Largest probability that the bound ever exceeds the level.
-        hypothesis: Hypothesis to bet against.
-        claim: A level to refute, which is added to the grid, or None if there is no claim.
-        few: Whether draws are expensive, so that bets start with the first draws.
+        error: Largest probability that the bound ever exceeds the true level.
+        hypothesis: Hypothesis that the bets oppose.
+        claim: Claimed level, or None if there is no claim. The claimed level is added to the grid.
+        few: Whether draws are expensive. If True, bets start with the first draws.
         ordered: Whether adjacent cells have similar ratios.
-        grid: Levels to test. If `grid` is None, the levels of the hypothesis are tested.
-        shared: IDs of the databases, as in `Wealth`. If `shared` is None, all databases differ.
+        grid: Float [levels], levels to test. If `grid` is None, the levels of the hypothesis are
+            tested.
+        shared: int64 [pairs, 2], IDs of the databases, as in `Wealth`. If `shared` is None, all
+            databases differ.
 
     Raises:
-        ValueError: When the error is not strictly between 0 and 1, when a level is not positive, or
-            when `pairs` or `cells` is not a positive integer.
+        ValueError: If the error is not strictly between 0 and 1, if a level is not positive, or if
+            `pairs` or `cells` is not a positive integer.
     """
     validate.open_unit(error=error)
     validate.positive_int(pairs=pairs, cells=cells)
@@ -202,23 +209,24 @@ def start(
 
 
 def _own(pairs: int) -> NDArray[np.int64]:
-    """Return a different ID for each database, int64 [pairs, 2]."""
+    """Return IDs for databases that all differ, int64 [pairs, 2]."""
     return np.arange(2 * pairs).reshape(2, pairs).T
 
 
 def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     """Return the state after one more block of draws.
 
-    The number of draws of each pair and side must have been chosen before the block was drawn.
+    The numbers of draws for all pairs and sides must be chosen before the draws of the block are
+    made.
 
     Args:
         state: State before the block.
-        x: Whole numbers [pairs, cells], counts of the block at the database. A pair without draws
-            at one of its sides places no bet.
-        y: Whole numbers [pairs, cells], counts of the block at the neighbor.
+        x: Integers [pairs, cells], counts of the block's draws from the databases. No bet is made
+            for a pair that has no draws on one of its sides.
+        y: Integers [pairs, cells], counts of the block's draws from the neighbors.
 
     Raises:
-        ValueError: When counts are not whole numbers >= 0, or when their shape differs from the
+        ValueError: If counts are not whole numbers >= 0, or if their shape differs from the
             shape of the counts in the state.
     """
     validate.counts(x=x, y=y)
@@ -248,16 +256,17 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 def recounted(
     state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
 ) -> Wealth:
-    """Return the state with all earlier draws counted in other cells, for later bets.
+    """Return the state for later bets, in which all earlier draws are counted in new cells.
 
     Args:
         state: State whose draws are counted again.
-        first: Whole numbers [pairs, other cells], counts of all draws so far at the database.
-        second: Whole numbers [pairs, other cells], counts of all draws so far at the neighbor.
-        shared: IDs of the databases, as in `Wealth`. If `shared` is None, all databases differ.
+        first: Integers [pairs, new cells], counts of all earlier draws from the databases.
+        second: Integers [pairs, new cells], counts of all earlier draws from the neighbors.
+        shared: int64 [pairs, 2], IDs of the databases, as in `Wealth`. If `shared` is None, all
+            databases differ.
 
     Raises:
-        ValueError: When the numbers of draws differ from the numbers of draws in the state.
+        ValueError: If the counts do not add up to the numbers of draws in the state.
     """
     validate.counts(first=first, second=second)
     after = replace(

@@ -1,4 +1,7 @@
-"""Mechanisms: pure JAX samplers with a known output space and, if built in, a known true level."""
+"""Mechanisms: pure JAX samplers with a known output space.
+
+The true privacy level of each built-in mechanism is also known.
+"""
 
 from dpjax.core.types import FiniteSpace as FiniteSpace
 from dpjax.core.types import IntegerSpace as IntegerSpace

@@ -1,4 +1,4 @@
-"""Mechanisms that add noise to one number: Laplace, noisy counts, Gaussian, geometric."""
+"""Mechanisms that add noise to a number: Laplace, noisy counts, Gaussian, geometric."""
 
 import math
 
@@ -13,7 +13,7 @@ from dpjax.mechanisms._base import OfInteger, OfNumber, draw_dtype, pytree
 
 @pytree
 class Laplace(OfNumber):
-    """The number s plus noise Lap(1 / epsilon): true level epsilon.
+    """The number s plus noise Lap(1 / epsilon); the true level is epsilon.
 
     Attributes:
         epsilon: True level if the number s has sensitivity 1.
@@ -29,14 +29,14 @@ class Laplace(OfNumber):
     epsilon: float = 1.0
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar database."""
+        """Return samples, float [num_samples], for a scalar database."""
         noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise / self.epsilon
 
 
 @pytree
 class NoisyHistogram1(Laplace):
-    """One count of a histogram plus noise Lap(1 / epsilon): true level epsilon.
+    """One count of a histogram plus noise Lap(1 / epsilon); the true level is epsilon.
 
     Attributes:
         epsilon: True level if the count changes by 1.
@@ -56,7 +56,9 @@ class NoisyHistogram1(Laplace):
 
 @pytree
 class NoisyHistogram2(NoisyHistogram1):
-    """A histogram count plus Lap(epsilon), whose scale is inverted: true level 1 / epsilon.
+    """A histogram count plus noise with the wrong scale epsilon; the true level is 1 / epsilon.
+
+    The noise is Lap(epsilon); the correct noise would be Lap(1 / epsilon).
 
     Attributes:
         epsilon: Claimed level.
@@ -75,14 +77,14 @@ class NoisyHistogram2(NoisyHistogram1):
         return 1 / float(self.epsilon)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar count."""
+        """Return samples, float [num_samples], for a scalar count."""
         noise = random.laplace(key, num_samples, dtype=draw_dtype(self.epsilon))
         return database + noise * self.epsilon
 
 
 @pytree
 class Gaussian(OfNumber):
-    """The number s plus noise N(0, sigma^2): no pure level, because the loss is unbounded.
+    """The number s plus noise N(0, sigma^2); no finite level because the loss is unbounded.
 
     Attributes:
         sigma: Standard deviation of the noise.
@@ -103,17 +105,19 @@ class Gaussian(OfNumber):
         return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar database."""
+        """Return samples, float [num_samples], for a scalar database."""
         noise = random.normal(key, num_samples, dtype=draw_dtype(self.sigma))
         return database + self.sigma * noise
 
 
 @pytree
 class TwoSidedGeometric(OfInteger):
-    """The integer a plus noise k with P(k) proportional to e^(-epsilon |k|): true level epsilon.
+    """An integer plus two-sided geometric noise; the true level is epsilon.
+
+    The noise takes the value k with probability proportional to e^(-epsilon |k|).
 
     Attributes:
-        epsilon: True level if the integer a has sensitivity 1.
+        epsilon: True level if the integer has sensitivity 1.
 
     References:
         Ghosh, Roughgarden, Sundararajan (2009).
@@ -126,6 +130,6 @@ class TwoSidedGeometric(OfInteger):
     epsilon: float = 1.0
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar integer database."""
+        """Return samples, int32 [num_samples], for a scalar integer database."""
         noise = random.two_sided_geometric(key, num_samples, self.epsilon)
         return jnp.asarray(database).astype(jnp.int32) + noise

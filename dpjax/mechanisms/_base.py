@@ -19,14 +19,14 @@ _Class = TypeVar("_Class", bound=type)
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A pure JAX sampler with a known output space, whose parameters are pytree leaves.
+    """A pure JAX sampler with a known output space and with parameters that are pytree leaves.
 
-    A custom class is a frozen dataclass that has `output_space` and `sample` and is registered by
-    `jax.tree_util.register_dataclass`. `dpjax.audit` validates a custom class once, by
-    `check_mechanism`: the draws must have the right type and shape, and the key alone must
-    determine the draws. A function that returns one draw is simpler to write, and `from_function`
-    makes it a mechanism. A class has two advantages: it draws a whole block, and its parameters can
-    change without recompilation.
+    A custom class must be a frozen dataclass with `output_space` and `sample`, registered with
+    `jax.tree_util.register_dataclass`. `dpjax.audit` validates a custom class once, with
+    `check_mechanism`. The draws must have the right type and shape, and must be determined by the
+    key alone. A function that returns a single draw is simpler to write, and `from_function`
+    converts it to a mechanism. A class has two advantages: it draws a whole block of outputs at
+    once, and its parameters can change without recompilation.
     """
 
     @property
@@ -35,7 +35,7 @@ class Mechanism(Protocol):
         ...
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw independent outputs at one database, with shape [num_samples, ...]."""
+        """Return independent outputs for one database, [num_samples, ...]."""
         ...
 
 
@@ -46,17 +46,17 @@ class BuiltIn:
         name: Name of the mechanism on the command line.
         source: Publication that defines the mechanism.
         output_space: Space of the outputs.
-        level: The true epsilon of pure differential privacy at sensitivity 1, or infinity if no
-            finite epsilon holds. By default, `level` is the parameter epsilon.
-        standard_region: Lower and upper bound of the outputs that are compared: two numbers, or two
-            vectors with a number per axis. For mixed outputs, the bounds apply to the real part.
-            For a finite output space, `standard_region` is None.
+        level: True epsilon of pure differential privacy for sensitivity 1, or infinity if no finite
+            epsilon holds; by default, the parameter `epsilon`.
+        standard_region: Lower and upper bounds of the region in which outputs are compared, or None
+            for a finite output space. The bounds are two numbers, or two vectors with one number
+            per axis. For mixed outputs, the bounds apply to the real part.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
     source: ClassVar[str]
-    # The type is Any, because these attributes are constants in some classes, properties in others.
+    # The type is Any because these attributes are constants in some classes, properties in others.
     output_space: Any
     level: Any = property(lambda self: float(self.epsilon))
     standard_region: Any = None
@@ -67,11 +67,11 @@ class BuiltIn:
             check(**{each.name: getattr(self, each.name)})
 
     def standard_pairs(self) -> Pairs:
-        """Return the pairs that the publication's experiments use, or other typical pairs."""
+        """Return the pairs from the publication's experiments, or other typical pairs."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw outputs as `Mechanism.sample` specifies."""
+        """Return independent outputs, as specified by `Mechanism.sample`."""
         raise NotImplementedError
 
 
@@ -79,7 +79,7 @@ class OfNumber(BuiltIn):
     """A mechanism whose database is a real number."""
 
     def standard_pairs(self) -> Pairs:
-        """Return the ten pairs (0, b / 10), b = 1..10."""
+        """Return the ten pairs (0, b / 10) for b = 1..10."""
         return shifts(0.0)
 
 
@@ -92,7 +92,7 @@ class OfInteger(BuiltIn):
 
 
 class OfQueries(BuiltIn):
-    """A mechanism whose database is a vector of query answers, floats of shape [num_queries]."""
+    """A mechanism whose database is a vector of query answers, float [num_queries]."""
 
     num_queries: int
 
@@ -102,13 +102,13 @@ class OfQueries(BuiltIn):
 
 
 class OfCategory(BuiltIn):
-    """A mechanism whose database is a true category, an integer in 0..num_categories - 1."""
+    """A mechanism whose database is a person's true category, in 0..num_categories - 1."""
 
     num_categories: int
 
     @property
     def output_space(self) -> OutputSpace:
-        """Space of the categories, unless a subclass has other outputs."""
+        """Space of the categories; subclasses with other outputs override this property."""
         return FiniteSpace(self.num_categories)
 
     def standard_pairs(self) -> Pairs:
@@ -118,15 +118,19 @@ class OfCategory(BuiltIn):
 
 @dataclass_transform(frozen_default=True)
 def pytree(cls: _Class) -> _Class:
-    """Make a class a frozen dataclass and a pytree, whose leaves are all non-`static` fields.
+    """Make a class a frozen dataclass and a pytree.
 
-    The value of a field must be positive unless the field has another check.
+    All fields except those made by `static` are leaves of the pytree. A field's value must be
+    positive unless the field has another check.
     """
     return jax.tree_util.register_dataclass(dataclass(frozen=True)(cls))
 
 
 def static(default: int, at_least: int = 1) -> int:
-    """Return a dataclass field for an integer that determines a shape and is static in a pytree."""
+    """Return a dataclass field for an integer that determines an array shape.
+
+    The field is static: it is part of a pytree's structure and not a leaf.
+    """
 
     def check(**argument: int) -> None:
         validate.positive_int(at_least, **argument)
@@ -137,10 +141,10 @@ def static(default: int, at_least: int = 1) -> int:
 
 
 def leaf(default: float, check: Callable[..., None]) -> float:
-    """Return a dataclass field for a number that the function `check` validates."""
+    """Return a dataclass field for a number; the function `check` validates its value."""
     return field(default=default, metadata={"check": check})
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
-    """Return the float dtype of draws, the wider of the parameters' dtype and jax's default."""
+    """Return the float dtype of draws: the wider of the parameters' dtype and jax's default."""
     return jnp.result_type(*parameters, float)

@@ -1,4 +1,4 @@
-"""Rules by which the steps of a training sample batches of records."""
+"""Rules that decide which records are in the batch of each training step."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -13,11 +13,11 @@ from dpjax.core.wording import BadValue
 
 
 class Keys(NamedTuple):
-    """Keys from which the batches of a training are drawn.
+    """Keys from which a training run draws its batches.
 
     Attributes:
-        training: Key of the training, shared by all of its steps.
-        step: Key of the step.
+        training: Key of the training run, shared by all of its steps.
+        step: Key of the current step.
     """
 
     training: Array
@@ -25,24 +25,28 @@ class Keys(NamedTuple):
 
 
 class Sampling(Protocol):
-    """A rule by which a training samples batches of records."""
+    """A rule that decides which records are in the batch of each training step."""
 
     def check(self, num_records: int) -> None:
-        """Raise ValueError if the rule cannot be applied to a number of records."""
+        """Raise ValueError if the rule cannot be applied to `num_records` records."""
         ...
 
     def expected_size(self, num_records: int) -> float:
-        """Return the mean batch size, by which each step's sum of gradients is divided."""
+        """Return the mean batch size; each step divides its sum of gradients by this number."""
         ...
 
     def start(self, num_records: int) -> Array:
-        """Return the array that steps pass on to each other, such as every record's batch."""
+        """Return the initial state, an array that each step passes to the next step."""
         ...
 
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """Return which records are in the batch (None for all), and the array for the next step."""
+        """Return the batch of a step, and the state for the next step.
+
+        The batch is a bool array [num_records] that is True for the records in the batch, or None
+        if the batch contains all records.
+        """
         ...
 
 
@@ -51,7 +55,7 @@ _NOTHING = np.zeros(0, np.int32)
 
 @dataclass(frozen=True)
 class FullBatch:
-    """Rule by which every record is in the batch of every step."""
+    """Full-batch sampling: every record is in every batch."""
 
     def check(self, num_records: int) -> None:
         """See `Sampling`."""
@@ -73,7 +77,7 @@ class FullBatch:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Rule by which each record is in each batch independently, with equal probability.
+    """Poisson sampling: each record is in each batch independently, with the same probability.
 
     Attributes:
         rate: Probability in (0, 1) that a record is in a batch, rounded to a multiple of 2^-32.
@@ -98,7 +102,7 @@ class Poisson:
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """Draw a batch, with one call of the random generator for every two records."""
+        """Draw a batch; one call of the random generator decides about two records."""
         words = random.words(keys.step, -(-num_records // 2))
         taken = jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
         return taken, carried
@@ -106,7 +110,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Shuffle:
-    """Rule that splits a random order of all records into batches; each epoch has a new order.
+    """Shuffled batches: each epoch shuffles the records and splits them into equal batches.
 
     Attributes:
         size: Number of records in a batch, which must divide the number of records.
@@ -121,7 +125,7 @@ class Shuffle:
         """See `Sampling`.
 
         Raises:
-            ValueError: When the batch size does not divide the number of records.
+            ValueError: If the batch size does not divide the number of records.
         """
         if num_records % self.size:
             raise BadValue(
@@ -133,13 +137,13 @@ class Shuffle:
         return float(self.size)
 
     def start(self, num_records: int) -> Array:
-        """Return zeros, which the first step replaces by the number of each record's batch."""
+        """Return zeros, which the first step replaces with the index of each record's batch."""
         return jnp.zeros(num_records, jnp.int32)
 
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """Return a batch from an order of all records, which is drawn when an epoch begins."""
+        """Return the batch of a step; the first step of an epoch shuffles all records."""
         steps = num_records // self.size
         epoch, place = step // steps, step % steps
 
@@ -154,8 +158,8 @@ class Shuffle:
 def _ranks(first: Array, second: Array) -> Array:
     """Sort records by two random words per record; return the rank of each record, int32 [n].
 
-    The record's index replaces the last bits of the record's second word, so that the index need
-    not be sorted as a third word. Two records almost never agree in all other bits of their words.
+    The last bits of a record's second word are replaced by the record's index, so that the index
+    need not be sorted as a third word. Two records almost never agree in all remaining bits.
     """
     num_records = len(first)
     numbers = jnp.arange(num_records, dtype=jnp.uint32)

@@ -1,7 +1,7 @@
-"""Canaries: records whose presence in a training is guessed from the trained model.
+"""Canaries: records whose presence in the training data is guessed from the trained model.
 
 Canaries are created before the training, from the data alone. The code that creates canaries must
-use neither scores nor the coins that decide which canaries are included.
+use neither the canaries' scores nor the coins that decide which canaries are included.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 
 
 class Canaries(NamedTuple):
-    """Records of a training set, and canaries that may be added to the set.
+    """Records of a training set, and canaries that may be added to the training set.
 
     Attributes:
         features: Features of the records that are always present, float32 [n, d].
@@ -34,17 +34,18 @@ class Canaries(NamedTuple):
     own_labels: Floats
 
     def records(self, included: ArrayLike) -> Floats:
-        """Return the database of one run for `DpSgd`, one row per record, with the canaries last.
+        """Return a database for `DpSgd`, one row per record, with the canaries last.
 
         Args:
-            included: Whether each canary is present, decided by independent fair coins; bool [k].
+            included: Whether each canary is present, bool [k], as decided by independent fair
+                coins.
 
         Returns:
-            Array float32 [n + k, d + 2] of features, label, and a flag that is 1 if the record is
-            present.
+            Database, float32 [n + k, d + 2]. A row consists of the d features, the label, and a
+            flag that is 1 if the record is present.
 
         Raises:
-            ValueError: When `included` is not an array of one boolean per canary.
+            ValueError: If `included` is not an array of one boolean per canary.
         """
         coins = np.asarray(included)
         if coins.dtype != bool or coins.shape != self.own_labels.shape:
@@ -58,10 +59,12 @@ class Canaries(NamedTuple):
         return np.column_stack([features, answers, present]).astype(np.float32)
 
     def pair(self, number: int = 0) -> Pairs:
-        """Return the pair of databases with and without one canary, for an audit by many trainings.
+        """Return the pair of databases with and without one canary.
+
+        The pair is for an audit that trains the model many times.
 
         Args:
-            number: Index of the canary; both databases leave out all other canaries.
+            number: Index of the canary; all other canaries are left out of both databases.
         """
         own, label = self.own[number], float(self.own_labels[number])
         return canary_pair(self.features, self.labels, own, label=label)
@@ -80,24 +83,23 @@ def canaries(
 
     Args:
         features: Features of all records, [n, d].
-        labels: Labels [n], 0 or 1.
+        labels: Labels, 0 or 1, [n].
         number: Number k of canaries.
-        kind: Kind of the canaries. "saturating": each canary has a coordinate of its own, in which
-            all other records are 0, and is 0 in all other coordinates. The gradient of such a
-            canary is clipped in every step and orthogonal to all other gradients.
-            "mislabelled": canaries are records that are taken out of the data and given the wrong
-            label.
-            "out of distribution": each feature is independent and uniform between its smallest and
-            largest value in the data, and the label is a fair coin.
-        amplitude: Value of a saturating canary in its own coordinate.
-        seed: Seed of the random choice of records and features.
+        kind: Kind of canary. "saturating": each canary has an additional coordinate in which all
+            other records are 0, and is 0 in all other coordinates. The gradient of a saturating
+            canary is clipped in every step and orthogonal to all other gradients. "mislabelled":
+            canaries are records that are removed from the data and given the wrong label. "out of
+            distribution": each feature is drawn uniformly between its smallest and largest value in
+            the data, and the label is chosen by a fair coin.
+        amplitude: Value of a saturating canary in its additional coordinate.
+        seed: Seed for the random choice of records and features.
 
     Returns:
         The canaries, and the records that are always present.
 
     Raises:
-        ValueError: When the shapes are incompatible, when a number is not finite, when the kind is
-            unknown, or when mislabelled canaries would use up all records.
+        ValueError: If the shapes are incompatible, if a number is not finite, if the kind is
+            unknown, or if mislabelled canaries would use up all records.
 
     References:
         Nasr et al. (2023), for saturating canaries; Steinke, Nasr, Jagielski (2023), section 6, for
@@ -151,23 +153,26 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """Return a pair of databases whose last row is a canary: present in one, absent in the other.
+    """Return a pair of databases that differ in a canary, which is the last row of each database.
+
+    The canary is present in the first database and absent from the second database.
 
     Args:
         features: Features of all other records, [n, d].
-        labels: Labels of all other records, [n], 0 or 1.
-        canary: Features of the canary, [d]. If `canary` is None, every record gets one more
-            coordinate, which is `amplitude` for the canary and 0 for all other records. The
-            gradient of a canary with a coordinate of its own is clipped in every step, always has
-            the same direction, and is orthogonal to all other gradients.
+        labels: Labels of all other records, 0 or 1, [n].
+        canary: Features of the canary, [d], or None for a saturating canary. For a saturating
+            canary, every record gets an additional coordinate, which is `amplitude` for the canary
+            and 0 for all other records. The canary's gradient is then clipped in every step, always
+            has the same direction, and is orthogonal to all other gradients.
         label: Label of the canary.
-        amplitude: Value of the canary in the added coordinate, if `canary` is None.
+        amplitude: Value of a saturating canary in the additional coordinate.
 
     Returns:
-        One pair of float32 databases [n + 1, d + 2], or [n + 1, d + 3] with the added coordinate.
+        One pair of databases, float32 [n + 1, d + 2], or [n + 1, d + 3] with the additional
+        coordinate.
 
     Raises:
-        ValueError: When the shapes are incompatible, or when a number is not finite.
+        ValueError: If the shapes are incompatible, or if a number is not finite.
 
     References:
         Nasr et al. (2023), for canaries whose gradients are orthogonal to all other gradients.

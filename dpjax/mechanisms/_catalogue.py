@@ -60,11 +60,11 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
         _choice.TwoPoint,
     )
 }
-"""Classes by command-line name, in the order in which `dpjax mechanisms` prints them."""
+"""Mechanism classes by command-line name, in the order of the output of `dpjax mechanisms`."""
 
 
 def is_built_in(mechanism: object) -> bool:
-    """Return whether a mechanism's class is in the catalogue, so that it needs no validation."""
+    """Return whether a mechanism's class is in the catalogue; such classes need no validation."""
     return type(mechanism) in CATALOGUE.values()
 
 

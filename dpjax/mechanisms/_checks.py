@@ -1,4 +1,4 @@
-"""Validation of users' samplers: the outputs have a valid form, and the key determines them."""
+"""Checks that a user's sampler returns valid outputs and draws all randomness from its key."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
@@ -28,23 +28,25 @@ if TYPE_CHECKING:
 _LOOK = 256
 
 _CHANCE = 1e-9
-"""A sampler is rejected for equal outputs under two keys if they have a smaller probability.
+"""Threshold for the probability that independent draws under two keys are all equal.
+
+A sampler with equal outputs under two keys is rejected if this probability is below the threshold.
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Combinations of output space and database shape that were validated, by a mechanism's class."""
+"""For each mechanism class, the validated combinations of output space and database shape."""
 
 
 def trace(
     function: Callable[..., object], label: str, database: Database
 ) -> tuple["ClosedJaxpr", object]:
-    """Trace `function(key, database)` by JAX.
+    """Trace `function(key, database)` with JAX; return the jaxpr and the shape of the output.
 
     Raises:
-        TypeError: When the function cannot be traced, or when it raises an error.
+        TypeError: If the function cannot be traced, or if it raises an error.
     """
     try:
-        # The database is an argument, because in a closure it would be an array, not a tracer.
+        # As an argument, the database is traced; in a closure, it would be a concrete array.
         return jax.make_jaxpr(function, return_shape=True)(random.as_key(0), database)
     except (
         jax.errors.ConcretizationTypeError,
@@ -71,15 +73,15 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     """Raise ValueError if a sampler does not draw all of its randomness from its key.
 
     Raises:
-        ValueError: When two calls with the same key give different outputs.
+        ValueError: If two calls with the same key return different outputs.
     """
-    # Imported here because jax.extend imports Pallas, which no built-in mechanism needs.
+    # jax.extend is imported only here because it imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun
 
     from dpjax.mechanisms._traces import same_program
 
     # A trace contains, as constants, all state that the function uses besides its arguments. If two
-    # traces are the same program, there is no need to compile and run it.
+    # traces are the same program, the function is pure and need not be compiled and run.
     traces = [trace(lambda k, d: sample(k, d, _LOOK), label, database)[0] for _ in range(2)]
     if same_program(*traces):
         return
@@ -87,7 +89,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
         np.asarray(jax.jit(jaxpr_as_fun(closed))(random.as_key(0), database)[0])
         for closed in traces
     )
-    # Two compilations of a function may give results that differ in their last bits.
+    # Two compilations of the same function may yield results that differ in their last bits.
     if first.shape != again.shape or not np.allclose(
         first, again, rtol=1e-4, atol=1e-6, equal_nan=True
     ):
@@ -98,7 +100,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
 
 
 def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
-    """Raise ValueError if a sampler's outputs are the same under two keys.
+    """Raise ValueError if a sampler returns the same outputs for two different keys.
 
     Args:
         first: Outputs under one key, [n, ...].
@@ -106,7 +108,7 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
         label: Name of the sampler in error messages.
 
     Raises:
-        ValueError: When the outputs are equal, although independent draws would be equal with a
+        ValueError: If the outputs are equal, although independent draws would be equal with a
             probability below 1e-9.
     """
     if not np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
@@ -120,12 +122,12 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
 
 
 def check_mechanism(mechanism: Mechanism, database: Database) -> None:
-    """Validate a user's mechanism, once for each class, output space and database shape.
+    """Validate a user's mechanism, once per combination of class, output space and database shape.
 
     Raises:
-        TypeError: When the mechanism is not a pytree, cannot be traced, or returns outputs whose
-            shape or type does not match its output space.
-        ValueError: When the mechanism does not draw all of its randomness from its key.
+        TypeError: If the mechanism is not a pytree or cannot be traced, or if the shape or dtype of
+            its outputs does not match its output space.
+        ValueError: If the mechanism does not draw all of its randomness from its key.
     """
     kind = type(mechanism).__name__
     if jax.tree_util.all_leaves([mechanism]):
@@ -154,7 +156,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and the kind of dtype that `_LOOK` draws from an output space must have."""
+    """Return the shape and dtype kind that `_LOOK` draws from an output space must have."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

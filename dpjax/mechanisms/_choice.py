@@ -1,4 +1,4 @@
-"""Mechanisms that answer with a category or a bit: randomized response, two-point."""
+"""Mechanisms whose output is a category or a bit: randomized response, two-point."""
 
 import math
 
@@ -11,9 +11,9 @@ from dpjax.mechanisms._base import OfCategory, OfInteger, draw_dtype, pytree, st
 
 
 def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int) -> Array:
-    """Return k-ary randomized responses, int32, computed from uniform numbers u in (0, 1]."""
+    """Return k-ary randomized responses, int32, computed from uniform draws u in (0, 1]."""
     others = num_categories - 1
-    # If u <= others / (others + e^epsilon), answer with another category, each equally likely.
+    # If u <= others / (others + e^epsilon), the response is another category, chosen uniformly.
     share = 1 / (others + jnp.exp(jnp.asarray(epsilon, u.dtype)))
     step = jnp.ceil(u / share).astype(jnp.int32)
     return jnp.where(step <= others, (truth + step) % num_categories, truth)
@@ -21,13 +21,13 @@ def respond(u: Array, truth: Array, epsilon: Array | float, num_categories: int)
 
 @pytree
 class RandomizedResponse(OfCategory):
-    """k-ary randomized response: the truth is e^epsilon times as likely as each other answer.
+    """k-ary randomized response: the true answer is e^epsilon times as likely as any other answer.
 
     In local differential privacy, the mechanism is called generalized randomized response (GRR).
 
     Attributes:
         epsilon: True level.
-        num_categories: Number k of categories; the database is the true category 0..k - 1.
+        num_categories: Number k of categories; the database is the true category, in 0..k - 1.
 
     References:
         Kairouz, Oh, Viswanath (2016).
@@ -39,7 +39,7 @@ class RandomizedResponse(OfCategory):
     num_categories: int = static(2, at_least=2)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar category."""
+        """Return samples, int32 [num_samples], for a scalar category."""
         u = random.uniform(key, num_samples, dtype=draw_dtype(self.epsilon))
         truth = jnp.asarray(database).astype(jnp.int32)
         return respond(u, truth, self.epsilon, self.num_categories)
@@ -47,14 +47,15 @@ class RandomizedResponse(OfCategory):
 
 @pytree
 class TwoPoint(OfInteger):
-    """Answer 1 with a tiny probability that depends on the database: a leak that draws never show.
+    """Answer 1 with a tiny probability that depends on the database, and otherwise answer 0.
 
-    The answer 1 has probability e^-log_rarity at database 0, and e^-(log_rarity + ratio) at
-    database 1.
+    The answer 1 has probability e^-log_rarity under database 0, and e^-(log_rarity + ratio) under
+    database 1. No feasible number of draws reveals the difference between the two probabilities.
 
     Attributes:
-        log_rarity: Negative logarithm of the probability of the answer 1 at database 0.
-        ratio: True level of the mechanism, if the answer 1 is rare.
+        log_rarity: Negative natural logarithm of the probability of the answer 1 under database 0.
+        ratio: Logarithm of the ratio of the two probabilities of the answer 1. The ratio equals the
+            true level if the answer 1 is rare.
 
     References:
         Gorla et al., Theorems 1 and 5; Askin, Kutta, Dette (2022), Example 2.
@@ -72,11 +73,11 @@ class TwoPoint(OfInteger):
 
     @property
     def level(self) -> float:
-        """True level: the larger of the privacy losses at the two answers."""
+        """True level: the larger of the privacy losses of the two answers."""
         rare, rarer = math.exp(-self.log_rarity), math.exp(-(self.log_rarity + self.ratio))
         return max(float(self.ratio), math.log1p(-rarer) - math.log1p(-rare))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar database 0 or 1."""
+        """Return samples, int32 [num_samples], for a scalar database 0 or 1."""
         needed = self.log_rarity + self.ratio * database
         return (random.exponential(key, num_samples) > needed).astype(jnp.int32)

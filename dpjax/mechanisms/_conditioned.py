@@ -1,4 +1,4 @@
-"""The exponential mechanism on the half-line; Laplace and Gaussian noise truncated to [0, 1]."""
+"""Exponential mechanism for outputs >= 0; Laplace and normal distributions truncated to [0, 1]."""
 
 from collections.abc import Callable
 
@@ -15,11 +15,12 @@ from dpjax.mechanisms._base import BuiltIn, draw_dtype, pytree
 
 @pytree
 class Exponential(BuiltIn):
-    """Exponential mechanism on t >= 0: density proportional to e^(-lambda |s - t|), s in [1, 2].
+    """Exponential mechanism with outputs t >= 0 and density proportional to e^(-lambda |s - t|).
+
+    The database is a statistic s in [1, 2].
 
     Attributes:
-        epsilon: True level, lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)), for statistics s
-            in [1, 2].
+        epsilon: True level, which equals lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)).
 
     References:
         McSherry, Talwar (2007); Askin, Kutta, Dette (2022), experiment (d).
@@ -32,7 +33,7 @@ class Exponential(BuiltIn):
     epsilon: float = 1.0
 
     def rate(self) -> Array:
-        """Return lambda, which solves epsilon = ln((2x^2 - 1) / (2x - 1)) for x = e^lambda.
+        """Return lambda, the solution of epsilon = ln((2x^2 - 1) / (2x - 1)) with x = e^lambda.
 
         Computing lambda from m = e^epsilon - 1 avoids cancellation for small epsilon.
         """
@@ -40,17 +41,17 @@ class Exponential(BuiltIn):
         return jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)
 
     def standard_pairs(self) -> Pairs:
-        """Return the pairs (1, 1 + b / 10), b = 1..10."""
+        """Return the pairs (1, 1 + b / 10) for b = 1..10."""
         return shifts(1.0)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar statistic >= 0."""
+        """Return samples, float [num_samples], for a scalar statistic >= 0."""
         rate = self.rate()
         below = -jnp.expm1(-rate * database)  # Mass below s, in units of the mass above s.
         side = random.uniform(key, num_samples, 0, rate.dtype)
         magnitude = random.uniform(key, num_samples, 1, rate.dtype)
-        # The reciprocal is computed explicitly: XLA would use it in place of divisions in some
-        # layouts of runs only, so that results would differ in their last bits.
+        # The reciprocal is computed explicitly. Otherwise, XLA would replace divisions by a
+        # reciprocal for some layouts of runs only, and results would differ in their last bits.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
         down = database + jnp.log1p(-magnitude * below) * scale
@@ -58,7 +59,10 @@ class Exponential(BuiltIn):
 
 
 class _OnUnitInterval(BuiltIn):
-    """Noise around x, conditioned on [0, 1]; each draw picks a side of x and a distance from x."""
+    """A distribution centered at the database x and truncated to [0, 1].
+
+    Each draw picks a side of x and then a distance from x.
+    """
 
     output_space = RealSpace(0.0, 1.0)
     standard_region = (0.0, 1.0)
@@ -68,16 +72,16 @@ class _OnUnitInterval(BuiltIn):
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
-        """Return two probabilities and a quantile function, from which outputs are drawn.
+        """Return the probabilities of both sides of x, and the quantile function of |output - x|.
 
         The two probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
-        function has two arguments, a uniform number and whether the output is below x, and returns
-        the output's distance from x.
+        function accepts a uniform number and a boolean that is True if the output is below x, and
+        returns the distance of the output from x.
         """
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals in [0, 1] of shape [num_samples] for a scalar database in [0, 1]."""
+        """Return samples in [0, 1], float [num_samples], for a scalar database in [0, 1]."""
         dtype = draw_dtype(*jax.tree.leaves(self))
         below, above, distance = self._sides(database)
         side = random.uniform(key, num_samples, 0, dtype)
@@ -89,10 +93,10 @@ class _OnUnitInterval(BuiltIn):
 
 @pytree
 class TruncatedLaplace(_OnUnitInterval):
-    """Laplace distribution of scale B around x, conditioned on [0, 1]: true level 1 / B.
+    """Laplace distribution centered at x and truncated to [0, 1]; the true level is 1 / scale.
 
     Attributes:
-        scale: Scale B of the Laplace distribution.
+        scale: Scale of the Laplace distribution before truncation.
 
     References:
         Gorla et al., Table I.
@@ -104,7 +108,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """True level, 1 / scale, which the databases 0 and 1 attain."""
+        """True level, 1 / scale, which databases 0 and 1 attain."""
         return 1 / float(self.scale)
 
     def _sides(self, database: Array):
@@ -119,7 +123,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
 @pytree
 class TruncatedGaussian(_OnUnitInterval):
-    """Normal distribution around x, conditioned on [0, 1]: true level 1 / (2 sigma^2).
+    """Normal distribution centered at x, truncated to [0, 1]; the true level is 1 / (2 sigma^2).
 
     Attributes:
         sigma: Standard deviation before truncation.
@@ -134,11 +138,12 @@ class TruncatedGaussian(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """True level, 1 / (2 sigma^2), which the databases 0 and 1 attain."""
+        """True level, 1 / (2 sigma^2), which databases 0 and 1 attain."""
         return 1 / (2 * float(self.sigma) ** 2)
 
     def _sides(self, database: Array):
-        # Both sides are computed from the lower tail, where ndtri has full relative precision.
+        # Both sides are computed from the lower tail because ndtri has full relative precision
+        # there.
         tails = ndtr(-database / self.sigma), ndtr(-(1 - database) / self.sigma)
 
         def distance(u: Array, down: Array) -> Array:

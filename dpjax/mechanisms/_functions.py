@@ -1,4 +1,4 @@
-"""Users' JAX functions as mechanisms."""
+"""Conversion of users' JAX functions to mechanisms."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,14 +29,15 @@ _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FromFunction:
-    """A mechanism that batches a user's function (key, database) -> output of one draw.
+    """A mechanism that vectorizes a user's function, which returns one draw per call.
 
-    If an output has several parts (a dict, a tuple, a matrix), all its numbers form a vector, in
-    the order of `jax.tree.leaves`. The function `from_function` makes the mechanism and infers its
-    attributes.
+    The function accepts a key and a database. If the function's output has multiple parts (a dict,
+    a tuple, a matrix), all numbers in the output form a vector, in the order of `jax.tree.leaves`.
+    Call `from_function` to create the mechanism and infer its attributes.
 
     Attributes:
-        function: Pure function, traceable by JAX; the key is a scalar typed key.
+        function: Pure function `(key, database) -> output`, traceable by JAX; `key` is a scalar
+            typed key.
         output_space: Space of the outputs.
         parts: Path and shape of each part of an output, as text, or () if an output is a number or
             a vector.
@@ -47,13 +48,13 @@ class FromFunction:
     parts: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw outputs [num_samples] or [num_samples, dimension], each from a key of its own."""
+        """Return samples, [num_samples] or [num_samples, dimension], each from its own key."""
         draws = jax.vmap(lambda key: _flat(self.function(key, database)))(
             random.sample_keys(key, num_samples)
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
             return draws.astype(jnp.int32)
-        # Narrower floats are converted to float32, which can represent all of their values.
+        # Narrower float types are converted to float32, which can represent all of their values.
         return draws.astype(jnp.promote_types(draws.dtype, jnp.float32))
 
 
@@ -66,17 +67,17 @@ def from_function(
     """Validate a function that returns one draw, and convert it to a mechanism.
 
     Args:
-        function: Function from (key, database) to a number, an array, or a pytree of numbers and
-            arrays. The function must be pure, and traceable by JAX.
-        database: An example database, at which the function is validated: an array, or a pytree of
+        function: Function that accepts a key and a database, and returns a number, an array, or a
+            pytree of numbers and arrays. The function must be pure and traceable by JAX.
+        database: An example database on which the function is validated: an array, or a pytree of
             arrays.
-        num_outcomes: Number of categories, if the outputs are unordered categories
+        num_outcomes: Number of categories if the outputs are unordered categories
             0..num_outcomes - 1. If `num_outcomes` is None, integer outputs are treated as unbounded
             integers, and float outputs as real numbers.
 
     Raises:
-        TypeError: When `function` is not callable, cannot be traced, or does not return numbers.
-        ValueError: When the function gives different outputs for the same key.
+        TypeError: If `function` is not callable, cannot be traced, or does not return numbers.
+        ValueError: If the function returns different outputs for the same key.
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
@@ -96,7 +97,7 @@ def from_function(
 
 
 def _parts(returned: object) -> tuple[str, ...]:
-    """Return the path and shape of each part of an output, or () for a number or a vector."""
+    """Return the path and shape of each part of an output; return () for a number or a vector."""
     if len(getattr(returned, "shape", (0, 0))) < 2:
         return ()
     named = jax.tree_util.tree_flatten_with_path(returned)[0]
@@ -104,14 +105,14 @@ def _parts(returned: object) -> tuple[str, ...]:
 
 
 def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether an output with the given leaves is a single number or a vector."""
+    """Return whether `leaves`, the leaves of an output, are a single number or a single vector."""
     return len(leaves) == 1 and leaves[0].ndim < 2
 
 
 def _flat(output: object) -> Array:
     """Concatenate all parts of an output into a vector, in the order of `jax.tree.leaves`.
 
-    Arrays are flattened row by row. A number or a vector is returned unchanged.
+    Arrays are flattened in row-major order. A number or a vector is returned unchanged.
     """
     leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(output)]
     if _is_vector(leaves):

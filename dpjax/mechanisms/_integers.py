@@ -11,14 +11,15 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum of `largest_noise` / sigma; noise above 10 sigma has a probability below 1e-22."""
+"""Minimum of `largest_noise` / sigma; larger noise has a probability below 1e-22."""
 
 
 @pytree
 class DiscreteGaussian(OfInteger):
-    """The integer a plus noise k, P(k) proportional to e^(-k^2 / (2 sigma^2)): no pure level.
+    """An integer plus discrete Gaussian noise; no finite level because the loss is unbounded.
 
-    The noise is drawn by inversion of a table of tail probabilities, which ends at `largest_noise`.
+    The noise takes the value k with probability proportional to e^(-k^2 / (2 sigma^2)). The noise
+    is drawn by inverting a table of tail probabilities up to `largest_noise`.
 
     Attributes:
         sigma: Parameter sigma of the noise, slightly above the noise's standard deviation.
@@ -52,11 +53,11 @@ class DiscreteGaussian(OfInteger):
         return (-reach, 1 + reach)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar integer database."""
+        """Return samples, int32 [num_samples], for a scalar integer database."""
         dtype = draw_dtype(self.sigma)
         magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
-        # Sum from the far end, so that small tails have full relative precision.
+        # The sum starts at the far end, so that small tails have full relative precision.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
         negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
         # For a uniform u, |k| is the number of m >= 1 with P(|k| >= m) >= u.
@@ -66,10 +67,11 @@ class DiscreteGaussian(OfInteger):
 
 @pytree
 class TruncatedGeometric(BuiltIn):
-    """A count in 0..n plus two-sided geometric noise, clamped to 0..n: true level ln(1 + 2^-k).
+    """A count plus two-sided geometric noise, clamped to 0..n; the true level is ln(1 + 2^-k).
 
-    The noise j has probability proportional to (1 + 2^-k)^-|j| with k = ceil(log2(2 / epsilon)).
-    The exact arithmetic of the published algorithm requires a rational base, such as 1 + 2^-k.
+    The noise takes the value j with probability proportional to (1 + 2^-k)^-|j|, where k =
+    ceil(log2(2 / epsilon)). The published algorithm uses the base 1 + 2^-k because its exact
+    arithmetic requires a rational base.
 
     Attributes:
         epsilon: Requested level epsilon; the true level lies between epsilon / 4 and epsilon / 2.
@@ -91,19 +93,19 @@ class TruncatedGeometric(BuiltIn):
 
     @property
     def level(self) -> float:
-        """True level, ln(1 + 2^-k) for k = ceil(log2(2 / epsilon))."""
+        """True level, ln(1 + 2^-k) with k = ceil(log2(2 / epsilon))."""
         return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
 
     def standard_pairs(self) -> Pairs:
-        """Return every count paired with the next larger count."""
+        """Return the pairs of each count and the next larger count."""
         counts = range(self.largest_count)
         return Pairs(list(counts), [c + 1 for c in counts])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 in 0..n of shape [num_samples] for a scalar count in 0..n."""
+        """Return samples in 0..n, int32 [num_samples], for a scalar count in 0..n."""
         dtype = draw_dtype(self.epsilon)
-        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so the logarithm is
-        # exact at powers of 2.
+        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so its rounded logarithm
+        # is exact even for powers of 2.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
         bits = (exponent - (mantissa == 0.5)).astype(dtype)
         noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
@@ -112,12 +114,12 @@ class TruncatedGeometric(BuiltIn):
 
 @pytree
 class SnappedLaplace(OfNumber):
-    """The snapping mechanism: Laplace noise, rounded to multiples of Lambda and clamped.
+    """The snapping mechanism: add Laplace noise, round to multiples of Lambda, and clamp.
 
     The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). The function clamp
     limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, where
-    Lambda is the smallest power of two above the noise scale. The class outputs integers: the
-    released value is clamp(Lambda times the output).
+    Lambda is the smallest power of two above the noise scale. This class outputs an integer m, and
+    the released value is clamp(Lambda m).
 
     Attributes:
         epsilon: True level.
@@ -135,12 +137,12 @@ class SnappedLaplace(OfNumber):
     bound: float = 1024.0
 
     def step(self) -> Array:
-        """Return Lambda, to whose multiples the mechanism rounds."""
+        """Return Lambda; the mechanism rounds to multiples of Lambda."""
         scale = self._scale()
         return jnp.ldexp(jnp.ones_like(scale), jnp.frexp(scale)[1])
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw rounded values divided by Lambda, int32 [num_samples], for a scalar database."""
+        """Return rounded values divided by Lambda, int32 [num_samples], for a scalar database."""
         scale, step = self._scale(), self.step()
         noise = random.laplace(key, num_samples, dtype=scale.dtype)
         noisy = jnp.clip(database, -self.bound, self.bound) + scale * noise

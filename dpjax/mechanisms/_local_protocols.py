@@ -1,8 +1,8 @@
-"""Local protocols: unary encodings, local hashing, subset selection.
+"""Protocols for local differential privacy: unary encodings, local hashing, subset selection.
 
 Two other local protocols are in other modules: generalized randomized response is
 `RandomizedResponse`, and histogram encoding without a threshold is `SummedHistogramEncoding`.
-Outputs that are bit vectors or pairs (hash function, answer) are coded as integers.
+Outputs that are bit vectors or pairs (hash function, answer) are encoded as integers.
 """
 
 import math
@@ -17,11 +17,11 @@ from dpjax.mechanisms._base import OfCategory, draw_dtype, leaf, pytree, static
 from dpjax.mechanisms._choice import respond
 
 MOST_BITS = 20
-"""Maximum number of bits in a bit vector that is coded as an integer."""
+"""Maximum number of bits in a bit vector that is encoded as an integer."""
 
 
 def code_of(bits: Iterable[Array]) -> Array:
-    """Pack boolean arrays into an int32 array, in which bit i comes from the i-th array."""
+    """Pack boolean arrays into an int32 array; bit i of its entries comes from the i-th array."""
     code = jnp.int32(0)
     for i, bit in enumerate(bits):
         code |= bit.astype(jnp.int32) << i
@@ -49,23 +49,23 @@ class _Protocol(OfCategory):
 
 @pytree
 class _UnaryEncoding(_Protocol):
-    """A protocol that reports one bit per category, independently.
+    """A protocol that reports one independent noisy bit per category.
 
     Attributes:
         epsilon: True level.
-        num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
-            i of the output belongs to category i.
+        num_categories: Number k of categories; the database is the true category, in 0..k - 1, and
+            bit i of the output belongs to category i.
     """
 
     epsilon: float = 1.0
     num_categories: int = static(4, at_least=2)
 
     def _chances(self) -> tuple[Array | float, Array]:
-        """Return the probabilities that a bit is 1, for the true and for another category."""
+        """Return the probabilities that the true category's bit is 1, and that another bit is 1."""
         raise NotImplementedError
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar category."""
+        """Return samples, int32 [num_samples], for a scalar category."""
         dtype, chances = draw_dtype(self.epsilon), self._chances()
         return code_of(
             random.uniform(key, num_samples, i, dtype) <= jnp.where(database == i, *chances)
@@ -75,7 +75,7 @@ class _UnaryEncoding(_Protocol):
 
 @pytree
 class SymmetricUnaryEncoding(_UnaryEncoding):
-    """SUE: each of k bits is reported truthfully with odds e^(epsilon / 2) to 1.
+    """Symmetric unary encoding (SUE): each bit is correct with odds of e^(epsilon / 2) to 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3; basic RAPPOR of Erlingsson et al. (2014).
@@ -91,7 +91,10 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class OptimizedUnaryEncoding(_UnaryEncoding):
-    """OUE: the true category's bit is 1 with probability 1/2, each other with 1 / (e^epsilon + 1).
+    """Optimized unary encoding (OUE): report one noisy bit per category.
+
+    The bit of the true category is 1 with probability 1/2. Each other bit is 1 with probability
+    1 / (e^epsilon + 1).
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3.
@@ -106,13 +109,16 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class ThresholdedHistogramEncoding(_Protocol):
-    """THE: add Lap(2 / epsilon) to the one-hot vector; report which entries exceed a threshold.
+    """Thresholded histogram encoding (THE): report which noisy entries exceed a threshold.
+
+    Noise Lap(2 / epsilon) is added to each entry of the true category's one-hot vector.
 
     Attributes:
-        epsilon: Level of the noisy vector; the level of the reported bits, `level`, is smaller.
-        threshold: Threshold for the reported bits, between 1/2 and 1.
-        num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
-            i of the output belongs to category i.
+        epsilon: True level of the noisy vector. The true level of the reported bits, `level`, is
+            smaller.
+        threshold: Threshold that is compared with the noisy entries, between 1/2 and 1.
+        num_categories: Number k of categories; the database is the true category, in 0..k - 1, and
+            bit i of the output belongs to category i.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.2.
@@ -131,10 +137,10 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """True level, the log odds ratio of the bits of the true and of any other category.
+        """True level: the log odds ratio between the true category's bit and any other bit.
 
-        If a bit is 1 with probability p for the true category and q for every other category, the
-        level is ln(p (1 - q) / (q (1 - p))).
+        If a bit is 1 with probability p for the true category, and with probability q for every
+        other category, the level is ln(p (1 - q) / (q (1 - p))).
         """
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2
@@ -142,7 +148,7 @@ class ThresholdedHistogramEncoding(_Protocol):
         return math.log(p * (1 - q) / (q * (1 - p)))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar category."""
+        """Return samples, int32 [num_samples], for a scalar category."""
         dtype, scale = draw_dtype(self.epsilon), 2 / self.epsilon
         return code_of(
             (database == i) + scale * random.laplace(key, num_samples, i, dtype) > self.threshold
@@ -154,15 +160,15 @@ class ThresholdedHistogramEncoding(_Protocol):
 class LocalHashing(_Protocol):
     """Hash the category to one of g buckets; report a random hash function and a noisy bucket.
 
-    Binary local hashing (BLH) has g = 2; optimized local hashing (OLH) has the g that is nearest to
-    e^epsilon + 1. The hash function is uniform among all g^k, so two categories share a bucket with
-    probability 1 / g. The output is f g + bucket, where f is the number of the hash function, and
-    digit x of f in base g is the bucket of category x.
+    Binary local hashing (BLH) uses g = 2; optimized local hashing (OLH) uses the integer g closest
+    to e^epsilon + 1. The hash function is drawn uniformly from all g^k functions, so two categories
+    share a bucket with probability 1 / g. The output is f g + bucket, where f is the index of the
+    hash function. Digit x of f in base g is the bucket of category x.
 
     Attributes:
         epsilon: True level.
         num_buckets: Number g of buckets.
-        num_categories: Number k of categories; the database is the true category 0..k - 1.
+        num_categories: Number k of categories; the database is the true category, in 0..k - 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.4.
@@ -189,7 +195,7 @@ class LocalHashing(_Protocol):
 
     @classmethod
     def optimized(cls, epsilon: float = 1.0, num_categories: int = 4) -> "LocalHashing":
-        """Return optimized local hashing (OLH), which has e^epsilon + 1 buckets, rounded."""
+        """Return optimized local hashing (OLH), which has round(e^epsilon) + 1 buckets."""
         return cls(epsilon, round(math.exp(epsilon)) + 1, num_categories)
 
     @property
@@ -198,7 +204,7 @@ class LocalHashing(_Protocol):
         return FiniteSpace(self.num_buckets ** (self.num_categories + 1))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar category."""
+        """Return samples, int32 [num_samples], for a scalar category."""
         dtype, g, k = draw_dtype(self.epsilon), self.num_buckets, self.num_categories
         function = bucket = jnp.zeros(num_samples, jnp.int32)
         for i in range(k):
@@ -212,13 +218,15 @@ class LocalHashing(_Protocol):
 
 @pytree
 class SubsetSelection(_Protocol):
-    """Report d of k categories, which include the true category with odds d e^epsilon to k - d.
+    """Report a random subset of d of the k categories.
+
+    The subset includes the true category with odds of d e^epsilon to k - d.
 
     Attributes:
         epsilon: True level.
         subset_size: Number d of reported categories; the best d is near k / (e^epsilon + 1).
-        num_categories: Number k of categories; the database is the true category 0..k - 1, and bit
-            i of the output is 1 if category i is in the subset.
+        num_categories: Number k of categories; the database is the true category, in 0..k - 1, and
+            bit i of the output is 1 if category i is in the subset.
 
     References:
         Wang, Huang, Wang, Nie, Xu, Yang, Li, Qiao (2016); Ye, Barg (2018).
@@ -239,12 +247,13 @@ class SubsetSelection(_Protocol):
             )
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for a scalar category."""
+        """Return samples, int32 [num_samples], for a scalar category."""
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
-        # The subset consists of the d categories with the smallest random numbers. The number of
-        # the true category is replaced by one that is below or above all other numbers.
+        # Each category has a random number, and the subset consists of the d categories with the
+        # smallest numbers. The true category's number is replaced by a number below all others if
+        # the subset includes the true category, and above all others if not.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)
         times = [
             jnp.where(database == i, truth_time, random.uniform(key, num_samples, i, dtype))
@@ -252,8 +261,7 @@ class SubsetSelection(_Protocol):
         ]
 
         def rank(i: int) -> Array:
-            # Among equal numbers, the lower index comes first, so that the subset always has d
-            # categories.
+            # Ties are broken by index, so that the subset always has d categories.
             before = [t <= times[i] if j < i else t < times[i] for j, t in enumerate(times)]
             return sum((b.astype(jnp.int32) for b in before), jnp.zeros(num_samples, jnp.int32))
 

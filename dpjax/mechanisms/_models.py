@@ -1,7 +1,7 @@
-"""Small models for `DpSgd`, with per-example gradients of their losses.
+"""Small models for `DpSgd`, with norms and weighted sums of per-example gradients.
 
-Per-example gradients are never stored. The norms of gradients are computed from residuals and
-activations, and weighted sums of gradients are computed by matrix products.
+Per-example gradients are never stored. The norms of the gradients are computed from residuals and
+activations, and weighted sums of the gradients are computed by matrix products.
 
 References:
     Goodfellow (2015), "Efficient per-example gradient computations".
@@ -20,12 +20,12 @@ from dpjax.core import validate
 
 
 class Gradients(NamedTuple):
-    """The gradients of n examples, in the form that a training needs.
+    """The gradients of n examples, represented by their norms and a function for weighted sums.
 
     Attributes:
         norms: Norm of each example's gradient, [n].
-        total: Function from weights [n] to the weighted sum of the gradients, a vector with one
-            entry per parameter.
+        total: Function that accepts weights, [n], and returns the weighted sum of the gradients, a
+            vector with one entry per parameter.
     """
 
     norms: Array
@@ -45,11 +45,11 @@ class Model(Protocol):
         ...
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
-        """Return the initial parameters, which are public."""
+        """Return the initial parameters; they are public, that is, independent of the records."""
         ...
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """Return the gradients of the logistic loss at n examples with features [n, d]."""
+        """Return the gradients of the logistic loss for n examples with features [n, d]."""
         ...
 
     def losses(self, parameters: Array, features: Array, labels: Array) -> Array:
@@ -68,7 +68,7 @@ def _ones(array: Array) -> Array:
 
 @dataclass(frozen=True)
 class Logistic:
-    """Logistic regression, whose last parameter is the intercept."""
+    """Logistic regression; the last parameter is the intercept."""
 
     width: ClassVar[int] = 1
 
@@ -77,7 +77,7 @@ class Logistic:
         return jnp.zeros(num_features + 1, dtype)
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """Return the gradients, which are the residuals times (x, 1)."""
+        """Return the gradients; each gradient is the example's residual times (features, 1)."""
         inputs = _ones(features)
         residuals = jax.nn.sigmoid(inputs @ parameters) - labels
         lengths = jnp.sqrt(jnp.square(inputs).sum(axis=1))
@@ -94,7 +94,7 @@ class Network:
 
     Attributes:
         hidden: Number of hidden units.
-        seed: Seed of the initial parameters, which are public.
+        seed: Seed for the initial parameters, which are public.
     """
 
     hidden: int = 16
@@ -110,7 +110,10 @@ class Network:
         return self.hidden
 
     def start(self, num_features: int, dtype: np.dtype) -> Array:
-        """Return normal weights with variance 1 / (number of inputs), and intercepts of 0."""
+        """Return random initial parameters.
+
+        The weights are normal with variance 1 / (number of inputs), and the intercepts are 0.
+        """
         draw = np.random.default_rng(self.seed)
         first = np.zeros((self.hidden, num_features + 1))
         first[:, :-1] = draw.normal(size=(self.hidden, num_features)) / np.sqrt(num_features)
@@ -118,14 +121,18 @@ class Network:
         return jnp.asarray(np.concatenate([first.ravel(), second]), dtype)
 
     def _parts(self, parameters: Array, inputs: Array) -> tuple[Array, Array, Array]:
-        """Return output weights [hidden], activations with ones [n, hidden + 1] and logits [n]."""
+        """Return the output weights, the activations and the logits.
+
+        Their shapes are [hidden], [n, hidden + 1] and [n]. The last column of the activations
+        consists of ones.
+        """
         size = self.hidden * inputs.shape[1]
         first, second = parameters[:size].reshape(self.hidden, -1), parameters[size:]
         active = _ones(jnp.tanh(inputs @ first.T))
         return second[:-1], active, active @ second
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """Return the gradients, which are outer products for each dense layer."""
+        """Return the gradients; for each dense layer, a gradient is an outer product."""
         inputs = _ones(features)
         weights, active, logits = self._parts(parameters, inputs)
         residuals = jax.nn.sigmoid(logits) - labels

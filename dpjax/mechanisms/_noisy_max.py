@@ -1,6 +1,6 @@
 """Private selection: noisy maxima, reported as an index or a value, and permute-and-flip.
 
-All noisy maxima share one sampler; a table states the noise and the true level of each mechanism.
+All noisy maxima share the same sampler; a table states each mechanism's noise and true level.
 """
 
 import math
@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     Attributes:
         noise: Distribution of the noise added to every answer.
         scale: Scale of the noise for epsilon = 1.
-        told: What is reported: the "index" or the "value" of the largest noisy answer.
+        told: Form of the output: the "index" or the "value" of the largest noisy answer.
         level: True level for epsilon = 1.
     """
 
@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""Function from the number of queries k to a `Rule`, by the name of the mechanism."""
+"""Functions of the number k of queries that return a noisy maximum's `Rule`, by mechanism name."""
 
 
 @pytree
@@ -50,7 +50,7 @@ class NoisyMax(OfQueries):
     """The largest of k noisy answers, as defined by a `Rule`.
 
     Attributes:
-        epsilon: Claimed level if each query has sensitivity 1, while `level` is the true level.
+        epsilon: Claimed level if each query has sensitivity 1. The true level is `level`.
         num_queries: Number k of queries, the length of the database.
     """
 
@@ -64,28 +64,33 @@ class NoisyMax(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level, which no pair of databases attains if the output is an index."""
+        """True level; if the output is an index, no pair of databases attains it."""
         return self.rule.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | RealSpace:
-        """Space of the indices of queries, or of real numbers, depending on the rule."""
+        """Space of query indices, or of real numbers, depending on the rule."""
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
-        """Return ten pairs: typical patterns if outputs are indices, or shifts of all answers."""
+        """Return ten pairs of query answers.
+
+        If outputs are indices, the pairs have typical patterns of changed answers. If outputs are
+        values, all answers are shifted by the same amount.
+        """
         if self.rule.told == "index":
             return query_patterns(self.num_queries)
         return shifts(np.zeros(self.num_queries))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 or floats of shape [num_samples] for answers of shape [num_queries]."""
+        """Return samples, int32 or float [num_samples], for answers [num_queries]."""
         scale = self.rule.scale / self.epsilon
         dtype, noise = draw_dtype(scale), getattr(random, self.rule.noise)
         index = jnp.zeros(num_samples, jnp.int32)
         best = database[0] + scale * noise(key, num_samples, 0, dtype)
         # The loop is unrolled, so that XLA compiles it to one kernel that never stores the noise.
-        # On a CPU, one kernel is ten times faster than an argmax over a [queries, samples] array.
+        # On a CPU, such a kernel is ten times faster than an argmax over an array
+        # [queries, samples].
         for i in range(1, database.shape[0]):
             value = database[i] + scale * noise(key, num_samples, i, dtype)
             index = jnp.where(value > best, i, index)
@@ -95,7 +100,7 @@ class NoisyMax(OfQueries):
 
 @pytree
 class ReportNoisyMax(NoisyMax):
-    """Output argmax_i (q_i + Lap(2 / epsilon)): true level epsilon, which no pair attains.
+    """Output argmax_i (q_i + Lap(2 / epsilon)); the true level is epsilon, which no pair attains.
 
     References:
         Ding et al. (2018), Algorithm 5; Askin, Kutta, Dette (2022), experiment (b).
@@ -107,7 +112,7 @@ class ReportNoisyMax(NoisyMax):
 
 @pytree
 class ReportNoisyMax2(NoisyMax):
-    """Output argmax_i (q_i + Exp(2 / epsilon)), with one-sided noise: true level epsilon.
+    """Output argmax_i (q_i + Exp(2 / epsilon)), with one-sided noise; the true level is epsilon.
 
     References:
         Ding et al. (2018), Algorithm 6.
@@ -119,7 +124,7 @@ class ReportNoisyMax2(NoisyMax):
 
 @pytree
 class ReportNoisyMax3(NoisyMax):
-    """Output max_i (q_i + Lap(2 / epsilon)): true level num_queries epsilon / 2.
+    """Output max_i (q_i + Lap(2 / epsilon)); the true level is num_queries epsilon / 2.
 
     References:
         Ding et al. (2018), Algorithm 7.
@@ -134,7 +139,7 @@ class ReportNoisyMax3(NoisyMax):
 class ReportNoisyMax4(NoisyMax):
     """Output max_i (q_i + Exp(2 / epsilon)), with one-sided noise.
 
-    The mechanism has no finite level, because the smallest possible output depends on the database.
+    The mechanism has no finite level because the smallest possible output depends on the database.
 
     References:
         Ding et al. (2018), Algorithm 8.
@@ -147,10 +152,13 @@ class ReportNoisyMax4(NoisyMax):
 
 @pytree
 class ContinuousNoisyMax(NoisyMax):
-    """Output max_i (v_i + Lap(k / epsilon)) over k = num_queries statistics: true level epsilon.
+    """Output max_i (v_i + Lap(k / epsilon)) over k statistics; the true level is epsilon.
+
+    The number k of statistics is `num_queries`.
 
     References:
-        Askin, Kutta, Dette (2022), Example 1 and experiment (c), which write k lambda for epsilon.
+        Askin, Kutta, Dette (2022), Example 1 and experiment (c); the authors write k lambda for
+        epsilon.
     """
 
     name = "continuous-noisy-max"
@@ -161,9 +169,9 @@ class ContinuousNoisyMax(NoisyMax):
 
 @pytree
 class FiniteExponential(NoisyMax):
-    """Choose candidate i with probability proportional to e^(epsilon u_i / 2), by Gumbel noise.
+    """Choose candidate i with probability proportional to e^(epsilon u_i / 2), using Gumbel noise.
 
-    The database is the vector of scores u. No pair of databases attains the true level epsilon.
+    The database is the vector u of scores. No pair of databases attains the true level, epsilon.
 
     References:
         McSherry, Talwar (2007).
@@ -175,9 +183,10 @@ class FiniteExponential(NoisyMax):
 
 @pytree
 class HalfNoiseMax(NoisyMax):
-    """Output argmax_i (q_i + Gumbel / epsilon), with half the needed noise: true level 2 epsilon.
+    """Output argmax_i (q_i + Gumbel / epsilon), with half the necessary noise scale.
 
-    The mechanism spends four times the zCDP budget that it claims, as a released library did.
+    The true level is 2 epsilon, and the mechanism spends four times its claimed zCDP budget. A
+    released library once used this wrong noise scale.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.
@@ -189,10 +198,13 @@ class HalfNoiseMax(NoisyMax):
 
 @pytree
 class PermuteAndFlip(OfQueries):
-    """Visit candidates in random order; choose i with probability e^(epsilon (u_i - max u) / 2).
+    """Visit candidates in random order, and choose the first candidate whose coin shows heads.
+
+    The coin of candidate i shows heads with probability e^(epsilon (u_i - max u) / 2), where u is
+    the vector of scores. No pair of databases attains the true level.
 
     Attributes:
-        epsilon: True level if each score has sensitivity 1, which no pair of databases attains.
+        epsilon: True level if each score has sensitivity 1.
         num_queries: Number of candidates; the database is the vector of their scores.
 
     References:
@@ -210,13 +222,13 @@ class PermuteAndFlip(OfQueries):
         return FiniteSpace(self.num_queries)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for scores of shape [num_queries]."""
+        """Return samples, int32 [num_samples], for scores [num_queries]."""
         dtype, k = draw_dtype(self.epsilon), self.num_queries
         chances = jnp.exp(self.epsilon * (database - jnp.max(database)) / 2)
         index = jnp.zeros(num_samples, jnp.int32)
         earliest = jnp.full(num_samples, 2.0, dtype)
-        # Each candidate is visited at a uniform random time, and flips a coin. Among candidates
-        # with heads, the candidate that is visited first wins.
+        # Each candidate is visited at a uniform random time and flips a coin. The candidate visited
+        # first among those with heads is chosen.
         for i in range(k):
             time = random.uniform(key, num_samples, i, dtype)
             heads = random.uniform(key, num_samples, k + i, dtype) <= chances[i]

@@ -18,7 +18,7 @@ _NUM_VALUES = 8
 
 
 def bloom_filter(value: ArrayLike, num_bits: int, num_hashes: int) -> Array:
-    """Return the Bloom filter of an integer, in which each hash function sets one bit.
+    """Return the Bloom filter of an integer; each hash function sets one bit.
 
     Args:
         value: Integer scalar.
@@ -55,11 +55,11 @@ class _Rappor(BuiltIn):
 
     @property
     def output_space(self) -> FiniteSpace:
-        """Bit vectors of length num_bits, coded as integers."""
+        """Bit vectors of length `num_bits`, encoded as integers."""
         return FiniteSpace(2**self.num_bits)
 
     def standard_pairs(self) -> Pairs:
-        """Return every pair of the values 0..7."""
+        """Return all pairs of values in 0..7."""
         return all_pairs(range(_NUM_VALUES))
 
     def _permanent(
@@ -76,13 +76,13 @@ class _Rappor(BuiltIn):
 
 @pytree
 class OneTimeRappor(_Rappor):
-    """One-time RAPPOR: each bit of the Bloom filter becomes a fair coin with probability f.
+    """One-time RAPPOR: each bit of the Bloom filter is replaced by a fair coin with probability f.
 
     With h hash functions, the true level is 2 h ln((1 - f/2) / (f/2)). Two values attain the true
-    level if their filters have h bits each and no bit in common.
+    level if their filters have h set bits each and no set bit in common.
 
     Attributes:
-        coin_chance: Probability f.
+        coin_chance: Probability f that a bit is replaced by a fair coin.
         num_bits: Length of the filter.
         num_hashes: Number h of hash functions.
 
@@ -98,20 +98,20 @@ class OneTimeRappor(_Rappor):
 
     @property
     def level(self) -> float:
-        """True level, 2 h ln((1 - f/2) / (f/2)) for f = coin_chance and h = num_hashes."""
+        """True level, 2 h ln((1 - f/2) / (f/2)), where f is `coin_chance` and h is `num_hashes`."""
         half = float(self.coin_chance) / 2
         return 2 * self.num_hashes * math.log((1 - half) / half)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for an integer value."""
+        """Return samples, int32 [num_samples], for an integer value."""
         return code_of(self._permanent(key, database, num_samples, draw_dtype(self.coin_chance)))
 
 
 @pytree
 class Rappor(_Rappor):
-    """RAPPOR: every report randomizes the bits of the permanent response once more.
+    """RAPPOR: each report randomizes the bits of a permanent randomized response once more.
 
-    The true level of one report is h ln(q* (1 - p*) / (p* (1 - q*))), where
+    The true level of a single report is h ln(q* (1 - p*) / (p* (1 - q*))), where
     q* = f (p + q) / 2 + (1 - f) q and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
@@ -144,14 +144,14 @@ class Rappor(_Rappor):
 
     @property
     def level(self) -> float:
-        """True level of one report, which the docstring of the class states."""
+        """True level of a single report, by the formula in the docstring of the class."""
         f, q, p = (float(x) for x in (self.coin_chance, self.set_chance, self.clear_chance))
         told_set, told_clear = (f * (p + q) / 2 + (1 - f) * x for x in (q, p))
         odds = told_set * (1 - told_clear) / (told_clear * (1 - told_set))
         return self.num_hashes * math.log(odds)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for an integer value."""
+        """Return samples, int32 [num_samples], for an integer value."""
         dtype = draw_dtype(self.coin_chance, self.set_chance, self.clear_chance)
         return code_of(
             random.uniform(key, num_samples, self.num_bits + i, dtype)

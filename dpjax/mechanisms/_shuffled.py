@@ -1,4 +1,4 @@
-"""The largest noisy sum in an epoch of shuffled batches, drawn without simulating all steps."""
+"""The largest noisy gradient sum in an epoch of shuffled batches, sampled without training."""
 
 import math
 
@@ -14,16 +14,17 @@ from dpjax.mechanisms._base import OfNumber, draw_dtype, pytree, static
 
 @pytree
 class ShuffledBatches(OfNumber):
-    """The largest of one draw of N(s, sigma^2) and T - 1 draws of N(0, sigma^2): no pure level.
+    """The largest of one draw from N(s, sigma^2) and T - 1 draws from N(0, sigma^2).
 
     The class models an epoch of DP-SGD with shuffled batches. The output is the largest of the
-    epoch's T noisy sums of gradients. The gradients of all other records point opposite to the
-    canary's gradient. Sums are shifted so that a batch without the canary has the sum 0. The
-    canary's batch has the sum s = 2 if the canary is present, and s = 1 if the canary's gradient is
-    zero. No accountant knows the level of shuffled batches; the level of Poisson batches of the
-    same rate can be far lower.
+    epoch's T noisy sums of gradients. The gradients of all other records point in the direction
+    opposite to the canary's gradient. The noise-free sums are shifted so that a batch without the
+    canary sums to 0. The canary's batch sums to s = 2 if the canary is present, and to s = 1 if the
+    canary's gradient is replaced by zero.
 
-    A draw costs the same for a million steps as for two steps.
+    The mechanism has no finite level of pure differential privacy. No accountant bounds the level
+    of shuffled batches, and the level of Poisson batches with the same sampling rate can be far
+    lower. A draw takes the same time for a million steps as for two steps.
 
     Attributes:
         sigma: Noise multiplier.
@@ -46,16 +47,16 @@ class ShuffledBatches(OfNumber):
         return (0.0, 2 + 3 * float(self.sigma))
 
     def standard_pairs(self) -> Pairs:
-        """Return the pair (2, 1), the sums of the canary's batch with and without the canary."""
+        """Return the pair (2, 1): the sums of the canary's batch with and without the canary."""
         return Pairs([2.0], [1.0], ("with and without the canary",))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples] for a scalar database."""
+        """Return samples, float [num_samples], for a scalar database."""
         dtype = draw_dtype(self.sigma)
         own = database + self.sigma * random.normal(key, num_samples, 0, dtype)
-        # The largest of T - 1 normals is below s with probability Phi(s)^(T - 1), so it is the
+        # The largest of T - 1 normals is below z with probability Phi(z)^(T - 1), so it is the
         # normal quantile of U^(1 / (T - 1)) for a uniform U. The quantile is computed from
-        # -ln U / (T - 1), which is precise at both ends.
+        # -ln U / (T - 1), which is precise in both tails.
         excess = jnp.exp(-random.gumbel(key, num_samples, 1, dtype)) / (self.num_steps - 1)
         above, below = -jnp.expm1(-excess), jnp.exp(-excess)
         tail = jax.scipy.special.ndtri(jnp.minimum(above, below))

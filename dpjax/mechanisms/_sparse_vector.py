@@ -1,8 +1,8 @@
-"""Variants of the sparse vector technique, defined by a table of noise and a common sampler.
+"""Variants of the sparse vector technique, defined by a table of noise scales and a sampler.
 
 In the notation of this module, c is max_positives, k is num_queries, and T is threshold; rho is the
-noise of the threshold, and nu_i is the noise of query i. A positive is a report that
-q_i + nu_i >= T + rho.
+noise added to the threshold, and nu_i is the noise added to the answer q_i of query i. A query is
+positive if q_i + nu_i >= T + rho.
 
 References:
     Lyu, Su, Li (2017), "Understanding the Sparse Vector Technique for Differential Privacy",
@@ -27,11 +27,11 @@ class Noise(NamedTuple):
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu, or 0 for no noise.
-        level: True level, which no pair of databases attains in some variants.
-        redraw: Scale of the new rho that is drawn after each positive, or 0 if rho is kept.
-        told: What is reported with a positive: no number if `told` is None, the noisy answer q_i +
-            nu_i if `told` is 0, and otherwise q_i plus fresh noise of scale `told`.
-        stops: Whether the variant stops after c positives.
+        level: True level; in some variants, no pair of databases attains it.
+        redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
+        told: Number reported with a positive query i: None for no number, 0 for the noisy answer
+            q_i + nu_i, and otherwise the scale of fresh noise that is added to q_i.
+        stops: Whether the variant stops after c positive queries.
     """
 
     threshold: float
@@ -51,21 +51,21 @@ _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
     "svt4": lambda k, c: Noise(4, 4 / 3, level=(1 + 6 * c) / 4),
     "svt5": lambda k, c: Noise(2, 0, level=math.inf, stops=False),
     "svt6": lambda k, c: Noise(2, 2, level=k / 2, stops=False),
-    # In Wang et al. (2019), rho, nu and the reported answer each spend a third of epsilon.
+    # In Wang et al. (2019), rho, nu and the reported number each spend a third of epsilon.
     "numerical-svt": lambda k, c: Noise(3, 6, level=1, told=3),
 }
 
 
 @pytree
 class SparseVector(OfQueries):
-    """Report for each query in turn whether its answer lies above a noisy threshold.
+    """For each query in turn, report whether its noisy answer reaches a noisy threshold.
 
     Attributes:
-        epsilon: Claimed level; the attribute `level` is the true level.
+        epsilon: Claimed level. The true level is `level`.
         threshold: Threshold T.
         num_queries: Number k of queries, the length of the database.
-        max_positives: Number c of positives after which a variant stops. Variants without the
-            parameter `max_positives` have c = 1.
+        max_positives: Number c of positive queries after which a variant stops. Variants without
+            this parameter use c = 1.
     """
 
     epsilon: float = 1.0
@@ -82,38 +82,38 @@ class SparseVector(OfQueries):
 
     @property
     def noise(self) -> Noise:
-        """Noise and true level of the variant, for epsilon = 1."""
+        """Noise and true level of the variant for epsilon = 1."""
         return _VARIANTS[self.name](self.num_queries, self.max_positives)
 
     @property
     def level(self) -> float:
-        """True level: the level of `noise` times epsilon."""
+        """True level: epsilon times the level for epsilon = 1."""
         return self.noise.level * float(self.epsilon)
 
     @property
     def output_space(self) -> FiniteSpace | MixedSpace:
-        """Space of the outputs, which the docstring of `sample` describes."""
+        """Space of the outputs; the docstring of `sample` describes the outputs."""
         if self.noise.told is not None:
             return MixedSpace(self.num_queries + 1)
         return FiniteSpace(self.num_queries + 1 if self.tells_index else 2**self.num_queries)
 
     @property
     def standard_region(self) -> tuple[float, float] | None:
-        """Bounds of the number reported with a positive, or None if no number is reported."""
+        """Bounds for the number reported with a positive query; None if no number is reported."""
         return None if self.noise.told is None else (-3.0, 5.0)
 
     @property
     def tells_index(self) -> bool:
-        """Whether the output is the index of the first positive, at which the variant stops."""
+        """Whether the variant stops at the first positive query and reports the query's index."""
         return self.noise.stops and self.max_positives == 1
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw int32 of shape [num_samples] for answers of shape [num_queries].
+        """Return samples, int32 [num_samples], for answers [num_queries].
 
-        If `tells_index` is true, an output is the index of the first positive, or k if there is no
-        positive. If `tells_index` is false, an output is a pattern whose bit i is set if query i is
-        positive. If the variant reports a number, outputs are floats [num_samples, 2]: the index
-        and the number.
+        If `tells_index` is True, an output is the index of the first positive query, or k if no
+        query is positive. If `tells_index` is False, bit i of an output is set if query i is
+        positive. If the variant also reports a number, the samples are float [num_samples, 2], with
+        the index in column 0 and the number in column 1.
         """
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -125,7 +125,7 @@ class SparseVector(OfQueries):
         threshold = self.threshold + laplace(noise.threshold, 0)
         code = positives = jnp.zeros(num_samples, jnp.int32)
         first, told = jnp.full(num_samples, k, jnp.int32), jnp.zeros(num_samples, dtype)
-        # The loop is unrolled, so that XLA compiles it to one kernel; see _noisy_max.
+        # The loop is unrolled, so that XLA compiles it to one kernel (see `_noisy_max.py`).
         for i in range(k):
             value = database[i] + laplace(noise.query, i + 1) if noise.query else database[i]
             positive = value >= threshold
@@ -152,10 +152,12 @@ class SparseVector(OfQueries):
 
 @pytree
 class SVT1(SparseVector):
-    """Variant 1: noise Lap(2 / eps) on threshold, Lap(4 c / eps) on queries; true level epsilon.
+    """Variant 1, which is correct; its true level is epsilon.
+
+    The noise is Lap(2 / epsilon) for the threshold and Lap(4 c / epsilon) for the answers.
 
     References:
-        Lyu, Su, Li (2017), Algorithm 1, with c = max_positives.
+        Lyu, Su, Li (2017), Algorithm 1, with c = `max_positives`.
     """
 
     name = "svt1"
@@ -165,10 +167,10 @@ class SVT1(SparseVector):
 
 @pytree
 class SVT2(SparseVector):
-    """Variant 2: the threshold's noise is redrawn after each positive; true level epsilon.
+    """Variant 2, which redraws the threshold's noise after each positive query.
 
-    The noise is Lap(2 c / eps) on the threshold and Lap(4 c / eps) on queries, where c is
-    `max_positives`.
+    The true level is epsilon. The noise is Lap(2 c / epsilon) for the threshold and Lap(4 c /
+    epsilon) for the answers, where c is `max_positives`.
 
     References:
         Lyu, Su, Li (2017), Algorithm 2; Askin, Kutta, Dette (2022), experiment (e).
@@ -181,12 +183,12 @@ class SVT2(SparseVector):
 
 @pytree
 class SVT3(SparseVector):
-    """Variant 3: reports the noisy answer that was compared with the threshold, and stops.
+    """Variant 3, which reports the noisy answer of the first positive query and then stops.
 
-    A small reported number shows that the noisy threshold was at most that number, which reveals
-    the earlier negative answers. For neighbors whose answers all change in the same direction, the
-    true level is num_queries epsilon / 2. An output is (index of the positive, number), or
-    (num_queries, 0) if there is no positive.
+    The reported answer is an upper bound on the noisy threshold, and thereby reveals information
+    about all earlier queries, whose noisy answers were below the threshold. The true level is
+    num_queries epsilon / 2, for neighbors whose answers all change in the same direction. An output
+    is (index of the positive query, noisy answer), or (num_queries, 0) if no query is positive.
 
     References:
         Lyu, Su, Li (2017), Algorithm 3, with c = 1.
@@ -198,10 +200,10 @@ class SVT3(SparseVector):
 
 @pytree
 class SVT4(SparseVector):
-    """Variant 4: the queries' noise lacks the factor c = max_positives.
+    """Variant 4, in which the scale of the answers' noise lacks the factor c = `max_positives`.
 
-    The noise is Lap(4 / eps) on the threshold and Lap(4 / (3 eps)) on queries. With c =
-    `max_positives`, the true level is (1 + 6 c) epsilon / 4.
+    The noise is Lap(4 / epsilon) for the threshold and Lap(4 / (3 epsilon)) for the answers. The
+    true level is (1 + 6 c) epsilon / 4.
 
     References:
         Lyu, Su, Li (2017), Algorithm 4; Askin, Kutta, Dette (2022), experiment (f).
@@ -213,7 +215,7 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """Return the mechanism with the epsilon for which its true level is `level`."""
+        """Return the mechanism whose true level is `level`; its epsilon is chosen accordingly."""
         validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
@@ -221,7 +223,9 @@ class SVT4(SparseVector):
 
 @pytree
 class SVT5(SparseVector):
-    """Variant 5: noise Lap(2 / eps) only on the threshold; it never stops, and has no finite level.
+    """Variant 5, which adds noise only to the threshold and never stops; it has no finite level.
+
+    The threshold's noise is Lap(2 / epsilon).
 
     References:
         Lyu, Su, Li (2017), Algorithm 5; Askin, Kutta, Dette (2022), experiment (g).
@@ -233,7 +237,7 @@ class SVT5(SparseVector):
 
 @pytree
 class SVT6(SparseVector):
-    """Variant 6: add noise Lap(2 / eps) to threshold and queries, and never stop.
+    """Variant 6, which adds noise Lap(2 / epsilon) to threshold and answers, and never stops.
 
     The true level, num_queries epsilon / 2, is a supremum that no pair attains.
 
@@ -247,11 +251,11 @@ class SVT6(SparseVector):
 
 @pytree
 class NumericalSVT(SparseVector):
-    """Numerical sparse vector: reports the positive answer with fresh noise; true level epsilon.
+    """Numerical sparse vector: report the first positive query's answer with fresh noise, and stop.
 
-    The noise is Lap(3 / eps) on the threshold, Lap(6 / eps) on queries, and Lap(3 / eps) on the
-    reported answer. The mechanism stops at the first positive. An output has the same form as an
-    output of `SVT3`.
+    The true level is epsilon. The noise is Lap(3 / epsilon) for the threshold, Lap(6 / epsilon) for
+    the answers, and Lap(3 / epsilon) for the reported answer. Outputs have the same form as outputs
+    of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019); Dwork, Roth (2014), Algorithm 3.
@@ -263,11 +267,11 @@ class NumericalSVT(SparseVector):
 
 @pytree
 class SVT3And4(OfQueries):
-    """Variants 3 and 4 on the same answers, with independent noise; both outputs are reported.
+    """Run variants 3 and 4 on the same answers, with independent noise, and report both outputs.
 
-    The label is (index of variant 3) * (num_queries + 1) + (index of variant 4). The number of an
-    output is the number that variant 3 reports. The true level is the sum of the levels of the two
-    variants and increases with the number of queries.
+    An output consists of a label and a number. The label is (index from variant 3) * (num_queries +
+    1) + (index from variant 4). The number is the noisy answer from variant 3. The true level is
+    the sum of the two variants' levels and increases with the number of queries.
 
     Attributes:
         epsilon: Claimed level of each variant.
@@ -298,11 +302,11 @@ class SVT3And4(OfQueries):
 
     @property
     def output_space(self) -> MixedSpace:
-        """Space of labels that combine both indices, each with the noisy answer of variant 3."""
+        """Space of pairs (label, number), as described in the docstring of the class."""
         return MixedSpace((self.num_queries + 1) ** 2)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples, 2] for answers of shape [num_queries]."""
+        """Return samples, float [num_samples, 2], for answers [num_queries]."""
         third, fourth = self.parts
         mixed = third.sample(random.fold_in(key, 3), database, num_samples)
         index = fourth.sample(random.fold_in(key, 4), database, num_samples)

@@ -1,4 +1,4 @@
-"""Comparison of traced JAX programs, without running the programs."""
+"""Comparison of traced JAX programs without running them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,13 +9,13 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 _DERIVATIVES = frozenset(
     ("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "transpose_rule")
 )
-"""Parameters of traced operations that define derivatives and do not affect results."""
+"""Names of parameters of traced operations that define derivatives and do not affect results."""
 
 
 def same_program(first: ClosedJaxpr, second: ClosedJaxpr) -> bool:
     """Return whether two jaxprs are equal, operation by operation and constant by constant.
 
-    If equality cannot be decided, for example for a callback to Python, the result is False.
+    The result is False if equality cannot be decided, for example for a callback to Python.
     """
     return _same_sequences(first.consts, second.consts) and _same_jaxprs(first.jaxpr, second.jaxpr)
 

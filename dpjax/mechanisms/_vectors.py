@@ -43,13 +43,13 @@ class _Reals(BuiltIn):
         return (low,) * self._dimension, (high,) * self._dimension
 
     def _noises(self, key: Array, num_samples: int) -> list[Array]:
-        """Draw Laplace noise of scale 1 for every entry: a list of arrays [num_samples]."""
+        """Return Laplace noise of scale 1, as a list with an array [num_samples] per entry."""
         dtype = draw_dtype(self.epsilon)
         return [random.laplace(key, num_samples, row, dtype) for row in range(self._dimension)]
 
 
 class _Composed(_Reals):
-    """A mechanism that composes releases of level epsilon, one per entry of its output."""
+    """A mechanism whose output vector consists of releases with level epsilon, one per entry."""
 
     @property
     def level(self) -> float:
@@ -59,7 +59,7 @@ class _Composed(_Reals):
 
 @pytree
 class ParallelLaplace(_Composed, OfNumber):
-    """k independent releases of a number s plus Lap(1 / epsilon): true level k epsilon.
+    """k independent releases of a number plus noise Lap(1 / epsilon); true level k epsilon.
 
     Attributes:
         epsilon: Level of one release.
@@ -77,7 +77,7 @@ class ParallelLaplace(_Composed, OfNumber):
     _length = "num_releases"
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples, num_releases] for a scalar database."""
+        """Return samples, float [num_samples, num_releases], for a scalar database."""
         return database + jnp.stack(self._noises(key, num_samples), axis=-1) / self.epsilon
 
 
@@ -86,7 +86,7 @@ class PrefixSum(_Composed, OfQueries):
     """The d prefix sums of the noisy answers a_i + Lap(1 / epsilon).
 
     Attributes:
-        epsilon: Level if only one answer changes by 1. The true level is d epsilon, because all d
+        epsilon: Level if only one answer changes by 1. The true level is d epsilon because all d
             answers may change.
         num_queries: Number d of answers, the length of the database.
 
@@ -102,12 +102,12 @@ class PrefixSum(_Composed, OfQueries):
 
     @property
     def standard_region(self) -> Box:
-        """Box in which prefix sum i = 1, ..., d ranges from -2 to i + 2."""
+        """Box in which prefix sum number i ranges from -2 to i + 2, for i = 1, ..., d."""
         ends = range(1, self.num_queries + 1)
         return (-2.0,) * self.num_queries, tuple(i + 2.0 for i in ends)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples, num_queries] for answers of shape [num_queries]."""
+        """Return samples, float [num_samples, num_queries], for answers [num_queries]."""
         total = jnp.zeros(num_samples, draw_dtype(self.epsilon))
         sums = []
         for i, noise in enumerate(self._noises(key, num_samples)):
@@ -118,11 +118,13 @@ class PrefixSum(_Composed, OfQueries):
 
 @pytree
 class SummedHistogramEncoding(_Reals, OfCategory):
-    """SHE: the one-hot vector of the category, with Lap(2 / epsilon) added to each entry.
+    """Summed histogram encoding (SHE): add noise to the category's one-hot vector.
+
+    The noise in each entry is Lap(2 / epsilon).
 
     Attributes:
         epsilon: True level.
-        num_categories: Number k of categories; the database is the true category 0..k - 1.
+        num_categories: Number k of categories; the database is the true category, in 0..k - 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.2.
@@ -136,7 +138,7 @@ class SummedHistogramEncoding(_Reals, OfCategory):
     _length = "num_categories"
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Draw reals of shape [num_samples, num_categories] for a scalar category."""
+        """Return samples, float [num_samples, num_categories], for a scalar category."""
         noises = self._noises(key, num_samples)
         return jnp.stack(
             [(database == i) + 2 / self.epsilon * noise for i, noise in enumerate(noises)], axis=-1

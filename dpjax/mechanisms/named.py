@@ -1,4 +1,4 @@
-"""Conversion of mechanisms to and from names: catalogue names, or MODULE:NAME of code."""
+"""Conversion of mechanisms to and from names: catalogue names, or MODULE:NAME for user code."""
 
 import dataclasses
 import importlib
@@ -17,11 +17,11 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Maximum number of entries of an array for which the entries are listed."""
+"""Maximum number of entries in an array that is listed entry by entry."""
 
 
 def name_of(mechanism: object) -> str:
-    """Return the name of a built-in mechanism, or of the function behind a mechanism."""
+    """Return the name of a built-in mechanism, or of the function that a mechanism wraps."""
     name = getattr(mechanism, "name", None)
     if name:
         return name
@@ -31,8 +31,8 @@ def name_of(mechanism: object) -> str:
 def parameters_of(mechanism: object) -> JsonObject:
     """Return the parameters of a dataclass mechanism as plain numbers and lists.
 
-    If the mechanism is a function, the dict is empty. A value that is neither a number nor an array
-    is replaced by its name, and a large array is replaced by a description.
+    If the mechanism is a function, the dictionary is empty. A value that is neither a number nor an
+    array is replaced by its name, and a large array is replaced by a description.
     """
     if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
@@ -45,14 +45,14 @@ def _plain(value: object) -> object:
     try:
         array = np.asarray(value, float)
         if array.size > _MOST_NUMBERS:
-            return f"{array.size} numbers of the shape {list(array.shape)}"
+            return f"{array.size} numbers of shape {list(array.shape)}"
         return array.tolist()
     except (TypeError, ValueError):
         return getattr(value, "__name__", str(value))
 
 
 def mechanism_name(mechanism: Any) -> str:
-    """Return the catalogue name of a mechanism, or MODULE:NAME of an importable mechanism."""
+    """Return a mechanism's catalogue name, or MODULE:NAME if it is not in the catalogue."""
     if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
         return mechanism.name
     source = getattr(mechanism, "function", None) or type(mechanism)
@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return the arguments that recreate a mechanism by its class or by `from_function`."""
+    """Return arguments from which a mechanism can be recreated by its class or `from_function`."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -78,20 +78,20 @@ def mechanism_parameters(mechanism: Any) -> JsonObject:
 def mechanism_from_plain(
     name: object, parameters: JsonObject, database: object, allow_import: Collection[str] = ()
 ) -> Any:
-    """Create a mechanism from its name and parameters; validate a function that defines it.
+    """Create a mechanism from its name and parameters.
 
     Args:
-        name: Catalogue name, or MODULE:NAME.
-        parameters: Parameters of the mechanism, or arguments of `from_function`.
-        database: Database of the first pair, at which a function is validated. If the name is that
-            of a class, `database` may be None.
-        allow_import: Modules that may be imported, including their submodules. If `allow_import` is
-            empty, only mechanisms of the catalogue are accepted.
+        name: Catalogue name, or MODULE:NAME of a class or function.
+        parameters: Parameters of the mechanism, or arguments for `from_function`.
+        database: Database on which a function is validated; may be None if `name` refers to a
+            class.
+        allow_import: Modules that may be imported, including their submodules. If the collection is
+            empty, only mechanisms in the catalogue are accepted.
 
     Raises:
-        ValueError: When the name is unknown, when its module is not allowed, or when a value is out
+        ValueError: If the name is unknown, if its module is not allowed, or if a value is out
             of range.
-        TypeError: When the name refers to neither a mechanism class nor a function, or when a value
+        TypeError: If the name refers to neither a mechanism class nor a function, or if a value
             has the wrong type.
     """
     if not isinstance(name, str):
@@ -111,11 +111,11 @@ def mechanism_from_plain(
 
 
 def imported(name: str, allow_import: Collection[str]) -> Any:
-    """Import the class or function that MODULE:NAME names, and validate it without a call.
+    """Import the class or function MODULE:NAME, and validate it without calling it.
 
     Raises:
-        ValueError: When the module is not allowed, or when the name cannot be imported.
-        TypeError: When the imported object is neither a mechanism class nor a function.
+        ValueError: If the module is not allowed, or if the name cannot be imported.
+        TypeError: If the imported object is neither a mechanism class nor a function.
     """
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
@@ -128,7 +128,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"mechanism {name!r} cannot be imported: {error}.") from None
-    # The class or function may be behind decorators such as jax.jit.
+    # The class or function may be wrapped by decorators such as jax.jit.
     plain = found if isinstance(found, type) else inspect.unwrap(found)
     of_mechanism = hasattr(plain, "__dataclass_fields__") and all(
         hasattr(plain, member) for member in ("sample", "output_space")
@@ -138,7 +138,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
             f"mechanism {name!r} must be a dataclass with output_space and sample, or a function, "
             f"but was {found!r}."
         )
-    # Only what an allowed module defines is accepted, not what it imports, such as subprocess.run.
+    # An allowed module's own definitions are accepted, but not its imports, such as subprocess.run.
     if not _allowed(str(plain.__module__), allow_import):
         raise ValueError(
             f"mechanism {name!r} belongs to the module {plain.__module__!r}, which was not "
@@ -165,7 +165,7 @@ def mechanism_to_plain(mechanism: object) -> JsonObject | None:
 
 
 def path_of(function: object) -> str | None:
-    """Return MODULE:NAME of a function, or None if the function cannot be imported by that name."""
+    """Return MODULE:NAME of a function, or None if the function has no importable name."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():
         return None

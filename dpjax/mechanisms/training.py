@@ -1,11 +1,12 @@
-"""DP-SGD on small models as a mechanism: each draw is a training and outputs a canary's score.
+"""DP-SGD on small models as a mechanism: each draw trains a model and outputs a canary's score.
 
-Trainings are independent of each other, so thousands of them run in parallel: the code is
-vectorized over trainings and scans over steps.
+Training runs are independent of each other, so thousands of them run in parallel. The code is
+vectorized over training runs and scans over steps.
 
 References:
     Abadi et al. (2016), Algorithm 1.
-    Nasr et al. (2023), for scores from all gradients; Chua et al. (2024), for shuffled batches.
+    Nasr et al. (2023), for scores computed from all gradients.
+    Chua et al. (2024), for shuffled batches.
 """
 
 from dataclasses import dataclass, field
@@ -37,32 +38,32 @@ _INTERVAL = 1e-4
 """Spacing of the grid on which an accountant discretizes privacy losses."""
 
 _BLOCK, _BLOCK_OF_ACCELERATORS = 256, 2**14
-"""Number of trainings per block for a model of width 1, on a CPU and on an accelerator.
+"""Number of training runs per block for a model of width 1, on a CPU and on an accelerator.
 
-Wider models have smaller blocks. Larger blocks would not fit into the caches of a CPU. An
-accelerator is fully used only if it computes many trainings at a time.
+Wider models have smaller blocks. On a CPU, larger blocks would not fit into the caches. An
+accelerator is fully used only if it computes many training runs at a time.
 """
 
 
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
-    """Return an accountant's privacy loss distribution of DP-SGD, for use as a claim.
+    """Return the privacy loss distribution that an accountant computes for DP-SGD.
 
-    The distribution is for the addition or removal of one record. The levels that follow from the
+    The distribution is for the addition or removal of one record. Privacy levels derived from the
     distribution are never below the true levels. `dpjax.audit` accepts the distribution as a claim
-    about `Epsilon(delta)` and `Profile()`.
+    for the notions `Epsilon(delta)` and `Profile()`.
 
     Args:
-        noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
+        noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
         sampling: `FullBatch()` or `Poisson(rate)`.
-        num_steps: Number of steps (T).
+        num_steps: Number T of steps.
 
     Returns:
-        A `PrivacyLossDistribution` of dp_accounting.
+        A `PrivacyLossDistribution` from dp_accounting.
 
     Raises:
-        ModuleNotFoundError: When dp_accounting is not installed.
-        ValueError: When an argument is out of range, or when batches are shuffled, because no
-            accountant knows the level of shuffled batches.
+        ModuleNotFoundError: If dp_accounting is not installed.
+        ValueError: If an argument is out of range, or if `sampling` is `Shuffle`, because no
+            accountant bounds the level of shuffled batches.
 
     References:
         Doroshenko, Ghazi, Kamath, Kumar, Manurangsi (2022), for the method (connect-the-dots).
@@ -90,21 +91,23 @@ def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> ob
 def likelihood_score(
     lengths: Array | np.ndarray, noise_multiplier: float | Array, rate: float = 1.0
 ) -> Array:
-    """Return a score from the likelihood ratio of a saturating canary, given all noisy gradients.
+    """Return the likelihood-ratio score for a saturating canary, given all noisy gradients.
 
-    No other score reveals more about the presence of a canary whose gradient is clipped in every
-    step, always has the same direction, and is orthogonal to all other gradients.
+    A saturating canary has a gradient that is clipped in every step, always has the same direction,
+    and is orthogonal to all other gradients. No other score reveals more about the presence of such
+    a canary.
 
     Args:
-        lengths: Components [T] of the noisy sums of gradients along the canary's gradient, in units
-            of the clip. If the canary has a coordinate of its own and the label 1, a component is
-            the value of the noisy sum at that coordinate, divided by the clip and negated.
-        noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
+        lengths: Component of each step's noisy sum of gradients along the canary's gradient, in
+            units of the clipping norm, [T]. If the canary has an additional coordinate and the
+            label 1, the component is minus the noisy sum's value in this coordinate, divided by the
+            clipping norm.
+        noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
         rate: Probability that a record is in a batch.
 
     Returns:
-        A scalar that increases with the likelihood ratio: the logarithm of the ratio if the rate
-        is below 1, and the sum of `lengths` if the rate is 1.
+        A scalar that increases with the likelihood ratio of the canary's presence: the log
+        likelihood ratio if the rate is below 1, and the sum of `lengths` if the rate is 1.
 
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016).
@@ -116,11 +119,11 @@ def likelihood_score(
 
 
 class Step(NamedTuple):
-    """Quantities of one training step, from which scores are computed.
+    """Quantities from one training step that determine the scores.
 
     Attributes:
         projection: Component of the noisy sum of gradients along the canary's gradient, in units of
-            the clip.
+            the clipping norm.
         moved: Squared norm of the change in the parameters.
     """
 
@@ -135,40 +138,41 @@ def _static(default: object) -> Any:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DpSgd:
-    """Train a model by DP-SGD, and return a score of how likely a canary was present.
+    """Train a model with DP-SGD, and return a score that tends to be larger if a canary is present.
 
-    A database is a float array [n, d + 2], with one row per record: d features, a label of 0 or 1,
+    A database is a float array [n, d + 2] with one row per record: d features, a label of 0 or 1,
     and a flag that is 1 if the record is present. The two databases of a pair have the same rows
-    and differ in the canary's flag (`dpjax.mechanisms.training.canary_pair`).
+    and differ only in the canary's flag (see `dpjax.mechanisms.training.canary_pair`).
 
     Each step clips the gradients of the batch to norm C, adds up the clipped gradients, and adds
-    normal noise of standard deviation sigma C. The noisy sum is divided by the expected batch size
-    and multiplied by the learning rate, and the result is subtracted from the parameters.
+    normal noise with standard deviation sigma C. The noisy sum is divided by the expected batch
+    size and multiplied by the learning rate, and the result is subtracted from the parameters.
 
-    Most scores are functions of x_t, the component of the noisy sum of step t along the canary's
+    Most scores are functions of x_t, the component of step t's noisy sum along the canary's
     gradient, in units of C:
 
-    - "likelihood": the sum of x_t for `FullBatch()` and `Shuffle(size)`, and for `Poisson(q)` the
-      sum of ln(1 - q + q exp((x_t - 1/2) / sigma^2));
-    - "final": the sum of x_t, computed only from the last parameters, for `Logistic()` only;
-    - "loss": the negative loss of the canary at the last parameters;
+    - "likelihood": the sum of x_t for `FullBatch()` and `Shuffle(size)`, and the sum of
+      ln(1 - q + q exp((x_t - 1/2) / sigma^2)) for `Poisson(q)`;
+    - "final": the sum of x_t, computed from the final parameters alone; for `Logistic()` only;
+    - "loss": the negative loss of the canary under the final parameters;
     - "range", "max": the range and the maximum of x_t;
-    - "energy": the sum over steps of the squared norm of the change in the parameters;
+    - "energy": the squared norm of the change in the parameters, summed over steps;
     - "idle": the number of steps that changed no parameter.
 
     Attributes:
-        noise_multiplier: Standard deviation of the noise, divided by the clip (sigma).
-        clip: Norm to which gradients of records are clipped (C).
+        noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
+        clip: Norm C to which each record's gradient is clipped.
         learning_rate: Factor by which each step's averaged gradient is multiplied.
-        num_steps: Number of steps (T).
+        num_steps: Number T of steps.
         sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. In a shuffled batch, a record
-            whose flag is 0 keeps its place, with a gradient of zero.
+            whose flag is 0 keeps its place, but its gradient is replaced by zero.
         model: `Logistic()` or `Network(hidden)`.
         canary: Row index of the canary.
-        score: Name of the score that a training returns.
+        score: Name of the score to return.
 
     Raises:
-        TypeError, ValueError: When a parameter has the wrong type or is out of range.
+        TypeError: If a parameter has the wrong type.
+        ValueError: If a parameter is out of range.
     """
 
     noise_multiplier: Any = 1.0
@@ -197,18 +201,18 @@ class DpSgd:
 
     @property
     def mu(self) -> float:
-        """The mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
+        """Parameter mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
 
         Raises:
-            ValueError: When `sampling` is not `FullBatch()`; the method `accounted` accepts Poisson
-                batches.
+            ValueError: If `sampling` is not `FullBatch()`. For Poisson batches, use the function
+                `accounted`.
         """
         if not isinstance(self.sampling, FullBatch):
             raise BadValue(f"mu is defined for FullBatch() only, but sampling was {self.sampling}.")
         return self.num_steps**0.5 / float(self.noise_multiplier)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Return the scores of independent trainings, shape [num_samples]."""
+        """Return the scores of independent training runs, [num_samples]."""
         self.sampling.check(database.shape[0])
         keys = random.sample_keys(key, num_samples)
         most = _BLOCK if jax.default_backend() == "cpu" else _BLOCK_OF_ACCELERATORS
@@ -218,11 +222,11 @@ class DpSgd:
         return jax.lax.map(lambda own: self.train(own, database), keys, batch_size=block)
 
     def train(self, key: Array, database: Array) -> Array:
-        """Return the score of one training.
+        """Train once, and return the score.
 
         Args:
             key: Typed key.
-            database: Float array [n, d + 2] with the features, label and flag of each record.
+            database: Features, label and flag of each record, float [n, d + 2].
         """
         features, labels, present = database[:, :-2], database[:, -2], database[:, -1]
         start = self.model.start(features.shape[1], database.dtype)
@@ -233,8 +237,9 @@ class DpSgd:
             parameters, kept = carried
             keys = Keys(of_all, random.fold_in(key, 2 * number))
             batch, kept = self.sampling.batch(keys, kept, number, len(labels))
-            # Sorting an order of the records needs the memory that gradients would hold. Adding
-            # zero makes the gradients depend on the batch, so that they are computed later.
+            # Shuffling the records and computing gradients at the same time would need memory for
+            # both. Adding zero makes the gradients depend on the batch, so that XLA computes them
+            # after the shuffle.
             parameters = parameters + jnp.minimum(kept[:1], 0).sum()
             found = self.model.gradients(parameters, features, labels)
             weights = present if batch is None else present * batch
@@ -253,28 +258,31 @@ class DpSgd:
         size = self.sampling.expected_size(len(labels))
         return self._scored(steps, (start, last), database[own], size)
 
-    # The following methods are the parts of a correct training step. A subclass may override one of
+    # The methods below are the parts of a correct training step. A subclass may override any of
     # them to introduce a fault.
 
     def clipped_sum(self, found: Gradients, weights: Array, features: Array) -> Array:
-        """Return the sum of a batch's gradients, each clipped to norm C."""
+        """Return the sum of the batch's gradients, each clipped to norm C."""
         return found.total(weights * jnp.minimum(1, self.clip / jnp.maximum(found.norms, 1e-30)))
 
     def noise_key(self, key: Array, step: Array) -> Array:
-        """Return the key of a step's noise; noise has odd indices, batches have even indices."""
+        """Return the key for a step's noise.
+
+        Keys for noise have odd indices, and keys for batches have even indices.
+        """
         return random.fold_in(key, 2 * step + 1)
 
     def noise(self, key: Array, parameters: Array) -> Array:
-        """Draw the noise that a step adds to the sum of gradients."""
+        """Return the noise that a step adds to the sum of gradients, one number per parameter."""
         normal = random.normal(key, len(parameters), dtype=parameters.dtype)
         return self.noise_multiplier * self.clip * normal
 
     def divisor(self, weights: Array) -> Array | float:
-        """Return the divisor of a batch's sum of gradients: the public expected batch size."""
+        """Return the public expected batch size, by which the sum of gradients is divided."""
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters, which is `move` for every batch."""
+        """Return the vector to subtract from the parameters, which is `move` in correct DP-SGD."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

@@ -1,4 +1,4 @@
-"""Methods, which turn the outputs of a source into evidence and findings."""
+"""Audit methods, which compute evidence and findings from the outputs of a source."""
 
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -24,11 +24,11 @@ from dpjax.sources import Source
 
 @runtime_checkable
 class Method(Dataclass, Protocol):
-    """A frozen dataclass of options that turns a source into findings.
+    """An audit method: a frozen dataclass whose fields are the method's options.
 
     Attributes:
         name: Name of the method on the command line, in recipes and in sweeps.
-        bounded: Whether the method states a lower bound. A method without a bound runs only in
+        bounded: Whether the method computes a lower bound. A method without a bound runs only in
             sweeps.
     """
 
@@ -36,17 +36,20 @@ class Method(Dataclass, Protocol):
     bounded: ClassVar[bool]
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited and what would work, or None if it can be."""
+        """Return None if a source can be audited, and otherwise a message for the user.
+
+        The message says why the source cannot be audited and what to use instead.
+        """
         ...
 
     def run(self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32]) -> Findings:
-        """Audit a source at pairs of databases, in a batch of runs.
+        """Audit a source with pairs of databases, in a batch of runs.
 
         Args:
-            source: A source that the method accepts.
-            pairs: Pairs of databases, in any form that `dpjax.audit` takes.
+            source: Source that the method accepts.
+            pairs: Pairs of databases, in any form that `dpjax.audit` accepts.
             terms: Notion, claim and confidence of the audit.
-            runs: Indices of the runs, int32 [runs].
+            runs: int32 [runs], indices of the runs.
         """
         ...
 
@@ -63,4 +66,4 @@ METHODS: dict[str, type[Method]] = {
         Guesses,
     )
 }
-"""Methods, by their names on the command line, in recipes and in sweeps."""
+"""Maps the name of each method, on the command line and in files, to the method's class."""

@@ -1,4 +1,4 @@
-"""Candidates for confirmation: an event, a chain of sets, or both."""
+"""Candidates for the confirmation, each of which is an event, a chain of sets, or both."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,8 +23,8 @@ class Candidate(NamedTuple):
     """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Event that bounds the audit's notion, or None if the notion needs a chain.
-        chain: Chain of sets that bounds every notion, or None if only an event is counted.
+        event: Event whose counts bound the audit's notion, or None if the notion requires a chain.
+        chain: Chain of sets whose counts bound every notion, or None if only an event is counted.
         predicted: Expected lower bound.
         tie: Score that breaks ties between pairs with equal predicted bounds.
     """
@@ -36,10 +36,7 @@ class Candidate(NamedTuple):
 
     @property
     def marks(self) -> NDArray[np.int64]:
-        """Mark of each cell, int64 [cells].
-
-        Cells with equal marks are counted together.
-        """
+        """Mark of each cell, int64 [cells]. Cells with equal marks are counted together."""
         if self.chain is None:
             assert self.event is not None
             return self.event.cells.astype(np.int64)
@@ -47,9 +44,9 @@ class Candidate(NamedTuple):
         return place if self.event is None else 2 * place + self.event.cells
 
     def sizes(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the numbers of fresh outputs at the database and at its neighbor.
+        """Return the numbers of fresh outputs from the database and from its neighbor, int64 [2].
 
-        The two numbers add up to `2 * num_confirm`. If only a chain is counted, they are equal.
+        The sum of the numbers is `2 * num_confirm`. If only a chain is counted, they are equal.
         """
         if self.event is None:
             return np.full(2, num_confirm, np.int64)
@@ -57,9 +54,11 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Assign cells without outputs, so that the event or the chain has a simple description.
+        """Return the candidate with empty cells reassigned to simplify the candidate's description.
 
-        The assignment must precede the confirmation, which counts the described event.
+        Cells without outputs in the search set may be added to the event or removed from it, or
+        moved to other sets of the chain. Call this method before the confirmation because the
+        candidate must not change afterwards.
         """
         partition, allowed, event, chain = search.partition, search.allowed, self.event, self.chain
         if event is not None:
@@ -76,8 +75,8 @@ class Candidate(NamedTuple):
         """Return the evidence that follows from counts of fresh outputs.
 
         Args:
-            counts: Numbers of outputs with each mark at the database and at its neighbor, int64 [2,
-                marks].
+            counts: int64 [2, marks], number of outputs with each mark, from the database and from
+                its neighbor.
         """
         trials = int(counts[0].sum()), int(counts[1].sum())
         size = 1 if self.chain is None else self.chain.num_sets + 1
@@ -94,9 +93,9 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of marks of any candidate of the same kind.
+    """Return the largest number of marks that a candidate of the same kind can have.
 
-    Arrays of this length let all runs share a compiled program.
+    If the arrays of all runs have this length, all runs use one compiled program.
     """
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
@@ -105,13 +104,13 @@ def num_marks(candidate: Candidate) -> int:
 def candidates(
     searches: Sequence[Search], terms: Terms, budget: Budget, also: bool
 ) -> list[list[Candidate]]:
-    """Return each pair's candidates, one for each run.
+    """Return one list per pair, with one candidate per run.
 
     Args:
-        searches: Search sets of several pairs, with halves [runs, 2, 2, cells].
+        searches: Search sets of the pairs, with counts [runs, 2 halves, 2 sides, cells].
         terms: Terms of the audit.
         budget: Number of fresh outputs, confidence, and number of rival pairs.
-        also: Whether to count a chain, in addition to an event that bounds the notion.
+        also: Whether to count a chain in addition to an event that bounds the notion.
     """
     notion = terms.notion
     events: list[Event] | list[None] = [None] * len(searches)
@@ -131,7 +130,7 @@ def candidates(
 def _with_chain(search: Search, notion: Notion, budget: Budget, event: Event | None) -> Candidate:
     if event is None:
         return Candidate(None, *notion.chain(search, budget))
-    # With an event for the notion itself, choose the chain that best bounds the whole profile.
+    # The event bounds the notion, so choose the chain with the best bound on the privacy profile.
     return Candidate(event, Profile().chain(search, budget)[0], float(event.predicted))
 
 
@@ -142,17 +141,18 @@ def promised(
     num_confirm: int,
     num_partitions: int = 1,
 ) -> float:
-    """Return the expected bound for a partition of the outputs, computed from a pilot's counts.
+    """Return the expected bound for a partition of the outputs.
 
-    The partition with the largest expected bound is used. If more partitions are compared,
-    estimated ratios are shrunk more.
+    The expected bound is computed from the counts of a pilot, which are the first outputs of an
+    audit. An audit compares multiple partitions and uses the one with the largest expected bound.
 
     Args:
         terms: Terms of the audit.
         cells: The partition.
-        halves: Counts of the pilot, int64 [half, side, cells].
-        num_confirm: Fresh outputs per side.
-        num_partitions: Number of partitions that are compared.
+        halves: int64 [half, side, cells], counts of the pilot.
+        num_confirm: Number of fresh outputs per side in the confirmation.
+        num_partitions: Number of partitions that are compared. With more partitions, estimated
+            ratios are shrunk more.
     """
     budget = Budget(num_confirm, terms.own_confidence, num_partitions=num_partitions)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

@@ -1,8 +1,8 @@
 """Audit by events, which are chosen in the search set and counted in the confirmation set.
 
 The bound depends only on the counts of an event. The method therefore works for every kind of
-output, and the bound holds at every sample size and without assumptions. Notions that need more
-than one event are bounded by a chain of nested sets.
+output, and the bound is valid at every sample size and without assumptions. A chain of nested sets
+bounds notions for which one event is not sufficient.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -42,17 +42,17 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""One pair of the second round is chosen as if there were this many times as many draws."""
+"""Factor by which search counts are multiplied to choose the last pair of the second round."""
 
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
-"""Number of pairs above which each further pair adds only _SEARCH_MANY search draws per side to the
-default, and no confirmation draws."""
+"""Default sizes for many pairs: above _MANY_PAIRS pairs, each further pair adds only _SEARCH_MANY
+search draws per side and no confirmation draws."""
 
 _HOPED = 10_000
-"""Number of pairs that compete for the last place in the second round."""
+"""Maximum number of pairs among which the last pair of the second round is chosen."""
 
 _PAIRS_AT_ONCE = 2**12
-"""Number of pairs whose events are chosen together, which bounds the memory of a search."""
+"""Number of pairs whose events are chosen together, which limits the memory of a search."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -60,44 +60,43 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class Events:
-    """Lower bound from an event's counts, at every sample size and for every kind of output.
+    """Lower bound from an event's counts, valid at every sample size and for every kind of output.
 
-    The search chooses the event with the largest expected bound, and counts of fresh draws give the
-    bound. With more than two pairs, the search has two rounds. The first round uses 5/11 of the
-    search draws for all pairs. The second round uses the other search draws for the best quarter of
-    the pairs, but for at least two pairs and at most 2,500. The second round also includes the pair
-    whose bound would be largest if there were more draws with the same shares. If several pairs
-    contain the same database, and its outputs are counted in the same cells, each of the pairs uses
-    all search draws at this database. For recorded outputs, the source determines the sizes of the
-    search set and the confirmation set.
+    The search chooses the event with the largest expected bound, and the bound is computed from the
+    event's counts in fresh draws. With more than two pairs, the search has two rounds. The first
+    round uses 5/11 of the search draws for all pairs. The second round uses the other search draws
+    for the best quarter of the pairs (at least 2 and at most 2,500 pairs). The second round
+    includes the pair whose bound would be largest if all pairs had more draws with unchanged
+    frequencies. If multiple pairs contain the same database and use the same cells for its outputs,
+    each of these pairs uses all search draws from the database. For recorded outputs, the source
+    determines the sizes of the search set and the confirmation set.
 
     Attributes:
         num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If
             `num_samples` is None, n is 20,000.
-        num_confirm: N, the number of fresh draws of the chosen pair, averaged over both sides. If
+        num_confirm: N, the number of fresh draws for the chosen pair, averaged over both sides. If
             `num_confirm` is None, N is 50,000. The side on which the event is rare gets up to eight
             times as many draws as the other side.
         region: Outputs that the event may contain: (low, high) for numbers and vectors, or a list
             of outcomes for a finite space. If `region` is None, the event may contain all outputs.
-        num_draws: Total number of draws per side, instead of `num_samples` and `num_confirm`. The
-            search uses 44% of the draws if there are several pairs, and 2/7 of the draws if there
-            is one pair. If no number of draws is given, the total is 20,000 times the number of
-            pairs plus 50,000. Above 1,000 pairs, each further pair adds only 300 draws to the
-            total, and the search uses all of these draws.
-        also: Whether to count a chain of sets in addition to the event, if one event bounds the
-            notion. The event and the chain each use half of the error probability. With a chain,
+        num_draws: Total number of draws per side, in place of `num_samples` and `num_confirm`. The
+            search uses 44% of the draws for multiple pairs, and 2/7 of the draws for one pair. If
+            no number of draws is passed, the total is 20,000 times the number of pairs plus 50,000.
+            Above 1,000 pairs, each further pair adds only 300 search draws.
+        also: Whether to count a chain of sets in addition to an event that bounds the notion. The
+            event and the chain each use half of the error probability. With a chain,
             `AuditResult.bound` works for every notion.
 
     Raises:
-        TypeError, ValueError: When a number of draws is not an integer in [2, 2^31), or when
-            `num_draws` is given together with `num_samples` or `num_confirm`.
+        TypeError, ValueError: If a number of draws is not an integer in [2, 2^31), or if
+            `num_draws` is combined with `num_samples` or `num_confirm`.
 
     References:
-        Karnin, Koren, Somekh (2013): sequential halving.
+        Karnin, Koren, Somekh (2013), for sequential halving.
     """
 
     num_samples: int | None = option(
-        "Draws per side for the search at each pair (n). Default: 20000.",
+        "Search draws per side of each pair (n). Default: 20000.",
         default=None,
         only=("mechanism", "function", "host", "command", "object"),
     )
@@ -118,8 +117,7 @@ class Events:
         only=("mechanism", "function", "host", "command", "object"),
     )
     also: bool = option(
-        "Also count a chain of sets, with half of the error probability, which gives bounds for "
-        "every notion.",
+        "Also count a chain of sets, with half of the error probability, to bound every notion.",
         default=False,
         flag="--also",
     )
@@ -137,13 +135,13 @@ class Events:
             )
 
     def rounds(self, num_pairs: int) -> Rounds:
-        """Return the numbers of draws in each round of the search and in the confirmation.
+        """Return the numbers of draws in the rounds of the search and in the confirmation.
 
         Args:
             num_pairs: Number of pairs, at least 1.
 
         Raises:
-            ValueError: When `num_draws` is too small for the number of pairs.
+            ValueError: If `num_draws` is too small for the number of pairs.
         """
         if self.num_samples is not None or self.num_confirm is not None:
             search = num_pairs * (self.num_samples or _SEARCH)
@@ -163,7 +161,7 @@ class Events:
         return rounds_within(num_pairs, self.num_draws)
 
     def accepts(self, source: Source) -> str | None:
-        """Return None, because events can be counted for every kind of output."""
+        """Return None because events can be counted for every kind of output."""
         return None
 
     def run(
@@ -173,13 +171,13 @@ class Events:
 
         Args:
             source: Source of any kind.
-            pairs: Pairs of databases, as the caller gave them.
+            pairs: Pairs of databases, in any form that `dpjax.audit` accepts.
             terms: Notion, claim and confidence of the audit.
-            runs: Indices of the runs, int32 [runs].
+            runs: int32 [runs], indices of the runs.
 
         Raises:
-            ValueError: When the region does not fit the outputs, or when it contains no output of
-                the search set.
+            ValueError: If the region does not match the kind of the outputs, or if it contains no
+                output of the search set.
         """
         request = Request(
             self.rounds,
@@ -227,7 +225,7 @@ class Events:
         terms: Terms,
         opened: Opened,
     ) -> list["_Chosen"]:
-        """Return the pair with the largest expected bound in each run, with its candidate."""
+        """Return each run's pair with the largest expected bound, and the pair's candidate."""
         pooled = pools.pooled(searches)
         num_runs, num_kept = ranks.kept.shape
         budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
@@ -242,8 +240,8 @@ class Events:
         chosen = []
         for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
             best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
-            # Pairs that were searched in both rounds come first, whatever the rest promised in the
-            # first.
+            # List the pairs of the second round before all other pairs, even if the expected bound
+            # of another pair was larger after the first round.
             scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
             promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
             ranked = [
@@ -257,7 +255,7 @@ class Events:
 
 
 def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
-    """Return each kept pair, in increasing order, with its runs and its places in them."""
+    """Return each kept pair, in increasing order, and where the pair occurs in `kept`."""
     order = np.argsort(kept, axis=None, kind="stable")
     pairs, starts = np.unique(kept.ravel()[order], return_index=True)
     places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))
@@ -268,10 +266,9 @@ class _Ranks(NamedTuple):
     """Ranking of the pairs after the two rounds of the search.
 
     Attributes:
-        promised: Expected bounds [pairs, runs] after the first round. If there was only one round,
-            the array has shape [0, runs].
-        kept: Indices of the pairs that were searched in every round, int64 [runs, kept], in
-            decreasing order of expected bound.
+        promised: float64 [pairs, runs], expected bounds after the first round. If there was only
+            one round, the array has shape [0, runs].
+        kept: int64 [runs, kept], indices of the pairs that were searched in every round.
     """
 
     promised: NDArray[np.float64]
@@ -282,10 +279,10 @@ class _Chosen(NamedTuple):
     """Pair and candidate that one run confirms.
 
     Attributes:
-        search: Search set of the chosen pair, which only counts draws that were made for this pair.
+        search: Search set of the chosen pair, which contains only draws made for this pair.
         candidate: Event or chain to count for the pair.
         pair: Index of the chosen pair.
-        scores: Index and score of every ranked pair, best first.
+        scores: Indices and scores of all ranked pairs, the best pair first.
     """
 
     search: Search
@@ -302,7 +299,7 @@ def _searched_again(
     rounds: Rounds,
     num_runs: int,
 ) -> _Ranks:
-    """Draw the second round at the most promising pairs, and add up the counts of both rounds."""
+    """Draw the second round for the most promising pairs, and add its counts to `searches`."""
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
@@ -310,7 +307,7 @@ def _searched_again(
     pooled = pools.pooled(searches)
 
     def bounds(pairs: Sequence[int], times: int) -> NDArray[np.float64]:
-        """Return the bounds [pairs, runs] that are expected from `times` as many search draws."""
+        """Return the expected bounds, [pairs, runs], with all search counts times `times`."""
         found = []
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
             part = [pooled[pair] for pair in pairs[start : start + _PAIRS_AT_ONCE]]
@@ -319,7 +316,7 @@ def _searched_again(
         return np.stack(found)
 
     promised = bounds(range(num_pairs), 1)
-    # With very many pairs, only the most promising ones compete for the last place.
+    # If there are very many pairs, choose the last pair only from the most promising pairs.
     most = min(_HOPED, num_pairs)
     best = np.argsort(-promised, axis=0, kind="stable")[:most]
     hoping = np.unique(best).tolist()
@@ -338,13 +335,12 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs for the second round of the search.
 
-    The pairs with the largest expected bounds are kept, and the pair whose bound would be largest
-    if more draws had the same shares.
+    The result contains the pairs with the largest expected bounds. The last place goes to the
+    remaining pair with the largest expected bound for `_HOPE` times as many draws.
 
     Args:
-        promised: Expected bounds [runs, pairs].
-        hoped: Bounds [runs, pairs] that are expected from `_HOPE` times as many draws with the same
-            shares.
+        promised: float64 [runs, pairs], expected bounds.
+        hoped: float64 [runs, pairs], expected bounds with all search counts times `_HOPE`.
         num_kept: Number of pairs to keep, at least 2.
 
     Returns:
@@ -368,7 +364,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
 
 
 def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
-    """Return the row of each run in a sweep."""
+    """Return the rows of a sweep, one per run."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:
         curve = terms.claimed if isinstance(terms.claimed, tuple) else None

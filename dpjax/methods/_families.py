@@ -1,4 +1,4 @@
-"""Joint search over the members of a family of mechanisms and their pairs."""
+"""Joint search over the members of a family of mechanisms and the members' pairs of databases."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,19 +22,18 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""The first rung of a search has about _PAIRS pairs in total, and at least _FEWEST_PAIRS pairs for
-each member."""
+"""Numbers of pairs in the first rung: about _PAIRS in total, at least _FEWEST_PAIRS per member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
 
 
 class Placed(NamedTuple):
-    """A database, and the member of the family that draws outputs at it.
+    """A database, and the family member that draws outputs from the database.
 
     Attributes:
         member: Index of the member.
-        database: Database, in the form that the member takes.
+        database: Database, in the form that the member accepts.
     """
 
     member: int
@@ -42,7 +41,7 @@ class Placed(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Source and pairs to audit instead of a family.
+    """Source and pairs to audit in place of a family.
 
     Attributes:
         source: The source of the audit, or the chosen member of a family.
@@ -58,19 +57,19 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Find the member of a family whose expected bound exceeds its claim most.
+    """Replace a family by the member whose expected bound exceeds the member's claim the most.
 
     Args:
-        source: Source of the audit. The result contains the same source, unless it is a family.
-        pairs: Pairs in any form that `dpjax.audit` takes. If `pairs` is None, each member's own
+        source: Source of the audit. A source that is not a family is returned unchanged.
+        pairs: Pairs in any form that `dpjax.audit` accepts. If `pairs` is None, each member's own
             pairs are used.
         asked: Notion and claim for all members. If both are None, each member's own notion and
             claim are used.
-        terms: Terms of the audit. The search draws separately from the audit.
+        terms: Terms of the audit. The search makes its own draws, which the audit does not use.
 
     Raises:
-        ValueError: When no member can be created, or when a member has no pairs or no claim.
-        TypeError: When a claim is not a number.
+        ValueError: If no member can be created, or if a member has no pairs or no claim.
+        TypeError: If a claim is not a number.
     """
     family = family_of(source)
     if family is None:
@@ -90,7 +89,7 @@ def settled(
     note = (
         f"The search of the family {source.name} ({len(space.made)} members, {rungs[0][0]} pairs "
         f"and their variations, {draws} separate draws) chose this member, whose expected bound "
-        "exceeds its claim by most."
+        "exceeds its claim the most."
     )
     notes = [note]
     if space.failed:
@@ -103,11 +102,12 @@ def settled(
 
 @dataclass(frozen=True)
 class _Together(OnHost):
-    """All members as one source that takes `Placed` databases.
+    """Source that combines all members of a family and accepts `Placed` databases.
 
     Attributes:
-        made: Members of the family, including those that the search adds.
+        made: Members of the family, including members that the search adds later.
         used: Number of seconds of each member's time limit that are already used.
+        time_limit: None, because each member has its own time limit.
     """
 
     made: list[Member]
@@ -125,7 +125,7 @@ class _Together(OnHost):
         return getattr(self.made[0], name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """See `Source`. The time counts against the time limit of every member."""
+        """See `Source`. The seconds are subtracted from every member's time limit."""
         return replace(self, used=self.used + seconds)
 
     def encoder(self) -> Encoder:
@@ -134,7 +134,7 @@ class _Together(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Open each member when its first output is requested."""
+        """See `OnHost`. Each member is opened when its first output is requested."""
         draws: dict[int, Draw] = {}
         with ExitStack() as stack:
 
@@ -149,7 +149,7 @@ class _Together(OnHost):
 
 
 class _Members(Space):
-    """Members of a family, each with its pairs.
+    """Space of all pairs of all members of a family.
 
     Args:
         family: Family to search.
@@ -159,8 +159,8 @@ class _Members(Space):
 
     Attributes:
         made: Members created so far.
-        failed: Number of combinations of parameters that the function refused.
-        last: Error message of the last refused combination.
+        failed: Number of parameter combinations that the family's function refused.
+        last: Error message for the last refused combination.
     """
 
     def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
@@ -188,7 +188,7 @@ class _Members(Space):
         return _Together(self.made)
 
     def asked_of(self, pair: Proposed) -> tuple[Notion, float]:
-        """Return the notion and claim of a pair's member."""
+        """Return the notion and the claim for the member that a pair belongs to."""
         notion, claim = self._asked
         stated = self.made[pair.database.member].stated
         if notion is None and claim is None and stated is not None:
@@ -203,18 +203,18 @@ class _Members(Space):
         return notion, claimed
 
     def label_of(self, pair: Proposed) -> str:
-        """Return the label of a pair without the parameters of its member."""
+        """Return the label of a pair without the member's parameters."""
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """Return the pairs of all members in alternation; see `Space`."""
+        """See `Space`. The pairs of all members alternate."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """Return a variation of a pair, with one changed parameter or with other databases."""
+        """See `Space`. A variation changes one parameter or the databases."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
         if rng.integers(2):
@@ -227,7 +227,7 @@ class _Members(Space):
         return None if found is None else self._placed(number, found)
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return the smallest pairs of the first pair's member; see `Space`."""
+        """See `Space`. Only pairs of the first pair's member are returned."""
         number = pairs[0].database.member
         space = self._space_of(number)
         own = [pair for pair in pairs if pair.database.member == number]
@@ -238,9 +238,9 @@ class _Members(Space):
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
     def _number(self, chosen: dict[str, object]) -> int | None:
-        """Return the index of the member with given parameters, or None if they were refused.
+        """Return the index of the member with the given parameters, which is created if necessary.
 
-        A member that does not exist yet is created.
+        The result is None if the family's function refuses the parameters.
         """
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:
@@ -257,7 +257,7 @@ class _Members(Space):
         return self._numbers[name]
 
     def _space_of(self, number: int) -> Space | AnyPairs:
-        """Return the space of a member, or a list of its pairs."""
+        """Return the space of a member's pairs, or the pairs themselves if they are a list."""
         if number not in self._own:
             given = self.made[number].usual_pairs if self._pairs is None else self._pairs
             self._own[number] = given if isinstance(given, Space) else AnyPairs.of(given)

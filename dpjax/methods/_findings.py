@@ -1,4 +1,4 @@
-"""Findings of one run from an event or a chain: statement, witness and curve."""
+"""Findings of one run of an event audit, with the statement, the witness and the curve."""
 
 import numpy as np
 
@@ -26,13 +26,14 @@ def finding_of(
         band = evidence.simultaneous(terms.own_confidence)
         assert plan.chain is not None and band is not None
         event = terms.notion.shown(plan.chain, band)
-    # An event contains all cells of a mark or none. `counts` may lack marks without outputs.
+    # For each mark, an event contains all cells with the mark or none of them. Marks without
+    # outputs may be missing at the end of `counts`.
     marks, chosen = plan.marks[event.cells], np.zeros(counts.shape[1], bool)
     chosen[marks[marks < len(chosen)]] = True
     inside, mask = (counts * chosen).sum(axis=1), event.cells
     trials = int(counts[0].sum()), int(counts[1].sum())
     if not inside.any():
-        # The event never occurred, so show its complement, which occurred in every draw.
+        # The event never occurred. Show its complement, which occurred in every draw.
         if mask.any():
             notes.append("The chosen event did not occur in the confirmation set.")
         inside, mask = np.array(trials), ~mask
@@ -48,7 +49,7 @@ def finding_of(
     settings["num_cells"] = cells.size
     if score := cells.plain():
         settings["score"] = score
-    if trials[0] != trials[1]:  # otherwise num_confirm holds for both
+    if trials[0] != trials[1]:  # If equal, num_confirm shows both.
         settings["confirmed"] = list(trials)
     if plan.chain is not None:
         settings["num_sets"] = plan.chain.num_sets
@@ -77,10 +78,13 @@ def finding_of(
 
 
 def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Return the curve to plot, with one point per label; boxes of vectors are sorted by rank."""
+    """Return the curve to plot: frequencies at both databases along the cells.
+
+    Outputs with labels have one point per label. Boxes of vectors are sorted by rank.
+    """
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):
-        # Count a label as part of the event if all of its observed outputs are.
+        # Treat a label as part of the event if the event contains all observed outputs with it.
         label, alone = cells.labels(), cells.without_numbers()
         outside = np.bincount(label, counts.sum(axis=0) * ~event, alone.size)
         cells, counts = alone, np.stack([np.bincount(label, c, alone.size) for c in counts])

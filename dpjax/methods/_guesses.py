@@ -1,10 +1,14 @@
-"""Guess from scores which canaries one run included, and count the correct guesses.
+"""Audit of one run by guesses about which canaries were included.
 
-By default, two sets of guesses are made, and each set uses a part of the error probability. The
-size of the planned set depends only on the number of canaries. The planned set is judged on all
-canaries, and its bound is exact. The size of the chosen set is determined by revealing the coins of
-a random part of the canaries. The chosen set is judged on the remaining canaries. The set with the
-larger bound is reported.
+A fair coin decides whether each canary is included, and guesses are made from the canaries' scores.
+By default, two sets of guesses are made, and each set uses a part of the error probability:
+
+- The planned set contains guesses about all canaries. The number of guesses depends only on the
+  number of canaries, and the bound is exact.
+- The chosen set contains guesses about a random part of the canaries. The coins of the other
+  canaries are revealed to choose the number of guesses.
+
+The set with the larger bound is reported.
 """
 
 import math
@@ -31,27 +35,33 @@ from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
 _PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
-"""Share of the error probability for the planned guesses: _PLANNED_ERROR_FOR_MU for mu, and
-_PLANNED_ERROR for other notions. The chosen guesses get the rest."""
+"""Fraction of the error probability for the planned guesses; the chosen guesses get the rest.
+
+_PLANNED_ERROR_FOR_MU is for mu of Gaussian differential privacy, and _PLANNED_ERROR is for other
+notions.
+"""
 
 _PLANNED_FACTOR = 2.5
-"""Number of planned guesses at each end of the scores, divided by the square root of the number of
-canaries.
+"""Factor for the size of the planned set.
 
-The factor is chosen for Gaussian canaries; see `benchmarks/one_run.py`.
+With n canaries, the planned set has _PLANNED_FACTOR sqrt(n) guesses for the highest scores and as
+many guesses for the lowest scores. The factor was chosen for Gaussian canaries; see
+`benchmarks/one_run.py`.
 """
 
 _ORDER, _REVEALED = 1, 2
-"""Stages of random numbers: _ORDER is for the order of equal scores, and _REVEALED is for the
-revealed coins."""
+"""Seeds of two random generators: one orders equal scores, and one selects the revealed coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""The search tries _SIZES sizes of the chosen set, from the share _LEAST_SHARE to the share
-_LARGEST_SHARE of the canaries, but at least _LEAST_GUESSES guesses."""
+"""Sizes of the chosen set that are compared.
+
+There are _SIZES sizes, from the fraction _LEAST_SHARE to the fraction _LARGEST_SHARE of the
+canaries, and each size is at least _LEAST_GUESSES guesses.
+"""
 
 
 class _Numbers(NamedTuple):
-    """Numbers of guesses that a canary was included, and that a canary was left out."""
+    """Numbers of guesses "included" and of guesses "left out"."""
 
     inside: int
     outside: int
@@ -59,26 +69,26 @@ class _Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Guesses:
-    """Lower bound from guesses of who was included in one run, for every mechanism.
+    """Lower bound from guesses about which canaries one run included, for every mechanism.
 
     Canaries with the highest scores are guessed to be included, and canaries with the lowest scores
     are guessed to be left out. The guesses may depend on each other in any way.
 
-    If neither `num_in` nor `num_out` is given, two sets of guesses share the error probability, and
-    the set with the larger bound is reported. The planned set guesses about 2.5 sqrt(n) of n
-    canaries at each end of the scores. For the chosen set, the coins of some canaries are revealed
-    to find the numbers of guesses with the largest expected bound. The chosen set guesses only the
-    coins of the remaining canaries.
+    If both `num_in` and `num_out` are None, two sets of guesses share the error probability, and
+    the set with the larger bound is reported. The planned set contains about 2.5 sqrt(n) guesses
+    for the highest scores of n canaries and as many for the lowest scores. For the chosen set, the
+    coins of some canaries are revealed to find the numbers of guesses with the largest expected
+    bound. The chosen set contains only guesses about the remaining canaries.
 
     Attributes:
         num_in: Number of guesses that a canary was included.
         num_out: Number of guesses that a canary was left out.
-        reveal_fraction: Share of the canaries whose coins are revealed for the chosen set.
+        reveal_fraction: Fraction of the canaries whose coins are revealed for the chosen set.
 
     Raises:
-        TypeError: When a number of guesses is not an integer.
-        ValueError: When a number of guesses is negative, when both numbers are 0, or when
-            `reveal_fraction` is outside of (0, 1).
+        TypeError: If a number of guesses is not an integer.
+        ValueError: If a number of guesses is negative, if both numbers are 0, or if
+            `reveal_fraction` is outside (0, 1).
 
     References:
         Steinke, Nasr, Jagielski (2023), Algorithm 1.
@@ -113,7 +123,7 @@ class Guesses:
         return _Numbers(self.num_in or 0, self.num_out or 0)
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited, or None if it can be audited."""
+        """Return None if a source can be audited, and otherwise a message that says why not."""
         if source.has_canaries:
             return None
         return Sentence(
@@ -124,28 +134,28 @@ class Guesses:
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Return a finding for each run.
+        """Return the findings of a batch of runs.
 
         Args:
-            source: A source with canaries, such as `OneRun`.
+            source: Source with canaries, such as `OneRun`.
             pairs: None, because canaries take the place of pairs.
             terms: Notion, claim and confidence of the audit.
-            runs: Indices of the runs. A recorded run has the index 0.
+            runs: int32 [runs], indices of the runs. A recorded run has the index 0.
 
         Raises:
-            ValueError: When pairs or a distance are given, when guesses do not bound the notion,
-                or when there are more guesses than canaries.
+            ValueError: If `pairs` is not None, if the distance is not 1, if guesses do not bound
+                the notion, or if there are more guesses than canaries.
         """
         if pairs is not None:
             raise BadValue(
-                "pairs must be left out for one run, because canaries take the place of pairs."
+                "pairs must be left out for one run because canaries take the place of pairs."
             )
         if terms.distance != 1:
             raise BadValue(
                 "distance must be 1 for one run, where each canary is one unit of privacy, but "
                 f"was {terms.distance}."
             )
-        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # raises for other notions
+        level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # Raise the error for other notions.
         return Findings.of(*(self._found(source, terms, run) for run in runs.tolist()))
 
     def _found(self, source: Source, terms: Terms, run: int) -> Finding:
@@ -168,7 +178,7 @@ class Guesses:
 def _in_order(
     scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return the coins of canaries in decreasing order of score, with ties in random order."""
+    """Return the coins of the canaries in decreasing order of score, with ties in random order."""
     shuffled = generator.permutation(len(scores))
     return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
 
@@ -176,7 +186,14 @@ def _in_order(
 def _count(
     coins: NDArray[np.bool_], numbers: _Numbers, revealed: int = 0, share: float = 1.0
 ) -> GuessCounts:
-    """Count the correct guesses about coins that are ordered by score."""
+    """Count the correct guesses about coins that are in decreasing order of score.
+
+    Args:
+        coins: bool [canaries], whether each canary was included.
+        numbers: Numbers of guesses for the highest and for the lowest scores.
+        revealed: Number of other canaries whose coins were revealed.
+        share: Fraction of the error probability for these guesses.
+    """
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
@@ -188,19 +205,19 @@ def _count(
 
 
 def _planned_error(notion: Notion) -> float:
-    """Return the share of the error probability for the planned guesses."""
+    """Return the fraction of the error probability for the planned guesses."""
     return _PLANNED_ERROR_FOR_MU if isinstance(notion, Gdp) else _PLANNED_ERROR
 
 
 def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Count correct guesses of the planned set, whose size depends on the number of canaries."""
+    """Make the guesses of the planned set about all coins, and count the correct guesses."""
     most = math.floor(_LARGEST_SHARE * len(coins))
     size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
     return _count(coins, _Numbers(size, size), share=_planned_error(terms.notion))
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose numbers of guesses from revealed coins, and count correct guesses of other coins."""
+    """Choose numbers of guesses from revealed coins, and count correct guesses about the rest."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))
@@ -210,7 +227,9 @@ def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCou
     """Return the set of guesses with the larger bound. The two bounds hold jointly."""
     notion = _searched_for(terms.notion)
     bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
-    # The bound for numbers fixed in advance is larger than that for chosen ones, and faster.
+    # First compute the bound that would be valid if the chosen numbers had been fixed in advance.
+    # If this bound is too small, the valid bound, which is smaller and slower to compute, is not
+    # needed.
     if level_of(chosen.guessed, notion, chosen.share * (1 - terms.own_confidence)) <= bound:
         return planned
     other = chosen.answer(notion, terms.own_confidence, 1, None).lower_bound
@@ -221,13 +240,13 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
     """Return the numbers of guesses with the largest expected bound.
 
     Args:
-        revealed: Revealed coins, in decreasing order of score.
+        revealed: bool [revealed], revealed coins in decreasing order of score.
         judged: Number of canaries whose coins are not revealed.
         terms: Notion, claim and confidence of the audit.
     """
     notion = terms.notion
     error = (1 - _planned_error(notion)) * (1 - terms.own_confidence)
-    # Bounds on total variation increase with those on epsilon at one delta.
+    # For other notions, rank numbers of guesses by their bound on epsilon at a suitable delta.
     delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None
     for share in _shares(judged):
@@ -237,11 +256,12 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
             guessed = Guessed(judged, sum(ends) * size, right)
             if isinstance(notion, Gdp):
-                # The bound for numbers fixed in advance is faster to compute, and ranks them alike.
+                # Rank numbers of guesses by the bound for numbers fixed in advance, which is faster
+                # to compute and leads to a similar order.
                 if numbers is not None and not refutes(guessed, gaussian_gain(best), error):
                     continue
                 found = level_of(guessed, notion, error)
-            # Skip numbers whose bound at delta = 0, which is fast to compute, is too small.
+            # Skip numbers whose bound at delta = 0 is too small. That bound is fast to compute.
             elif numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
                 continue
             else:
@@ -253,18 +273,22 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion by whose bound sets of guesses are compared."""
+    """Return the notion whose bounds decide between the planned set and the chosen set."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield the numbers of guesses to try at one end of the scores, as shares of the canaries."""
+    """Yield numbers of guesses for one end of the scores, as fractions of the canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 
 
 def _cautious(right: NDArray[np.bool_], tried: int) -> float:
-    """Return the accuracy of guesses minus one standard deviation.
+    """Return the observed accuracy of guesses minus one standard deviation.
+
+    Args:
+        right: bool [tried], whether each guess is correct.
+        tried: Number of guesses.
 
     References:
         Wilson (1927).

@@ -1,9 +1,10 @@
 """Search of a large space of pairs by successive halving.
 
-Each rung estimates the privacy loss of every remaining pair from fresh draws, by the DPL algorithm.
-The best pairs remain for the next rung, which makes more draws at each pair. The search does not
-lower the confidence of an audit, because `dpjax.audit` makes other draws, even if the search and
-the audit have the same seed.
+The search has multiple rounds, called rungs. Each rung estimates the privacy loss of every
+remaining pair from fresh draws, by the DPL algorithm of Askin, Kutta and Dette. The best pairs
+remain for the next rung, which makes more draws per pair. The search does not lower the confidence
+of an audit because `dpjax.audit` makes its own draws, even if the search and the audit have the
+same seed.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ _BUDGET = 1_000_000
 
 _CONFIDENCE = 0.999
 TIME_SHARE = 0.35
-"""Share of a source's time limit that the search of pairs may take."""
+"""Fraction of a source's time limit that the search of pairs may take."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,10 @@ class FoundPairs:
     """The best pairs of a search.
 
     Attributes:
-        pairs: Best pairs in decreasing order, in a form that `dpjax.audit` takes.
-        estimates: Estimated losses of the pairs in the last rung, or expected bounds for host
-            sources.
-        rungs: (number of pairs, draws per side of each pair) for every rung.
+        pairs: Best pairs in decreasing order, in a form that `dpjax.audit` accepts.
+        estimates: One number per pair: the privacy loss that the last rung estimated, or the
+            expected bound if the source is not a JAX mechanism.
+        rungs: For each rung, the number of pairs and the number of draws per side of each pair.
     """
 
     pairs: Pairs | AnyPairs
@@ -60,7 +61,7 @@ class FoundPairs:
         return sum(2 * num_pairs * num_samples for num_pairs, num_samples in self.rungs)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the estimated loss and the databases of each pair, best first."""
+        """Return the estimated loss and the databases of each pair, the best pair first."""
         sides = AnyPairs.of(self.pairs).sides
         return [
             (f"{loss:.4f}", f"{label}: [{_shown(first)}, {_shown(second)}]")
@@ -70,7 +71,7 @@ class FoundPairs:
         ]
 
     def __str__(self) -> str:
-        """Return a title and a line for each pair, shortened to the width of a terminal."""
+        """Return a title and one line per pair, shortened to the width of a terminal."""
         lines = [self._title(), "  loss    pair", *(f"  {a}  {b}" for a, b in self.rows())]
         lines = [neutral(line) for line in lines]
         return "\n".join(
@@ -104,33 +105,34 @@ def search_pairs(
 ) -> FoundPairs:
     """Find the pairs with the largest estimated loss, by successive halving.
 
-    Pairs of JAX mechanisms are ranked by the loss that the local method estimates. Pairs of all
-    other sources are ranked by the expected bound of an event. If `pairs` is made by
+    For JAX mechanisms, pairs are ranked by the privacy loss that the local method estimates. For
+    all other sources, pairs are ranked by the expected bound from an event. If `pairs` comes from
     `dpjax.neighbors`, the search also tries variations of the best pairs.
 
     Args:
-        subject: Subject of the search, in any form that `dpjax.audit` takes.
-        pairs: `dpjax.Pairs`, a list of (database, neighbor) of any length, or `dpjax.neighbors`;
-            `dpjax.databases` generates pairs. If `pairs` is None, the search uses the standard
-            pairs of a built-in mechanism, or the neighbors that a library's object states.
+        subject: Subject of the search, in any form that `dpjax.audit` accepts.
+        pairs: `dpjax.Pairs`, a list of (database, neighbor) tuples, or the result of
+            `dpjax.neighbors`. The functions in `dpjax.databases` generate pairs. If `pairs` is
+            None, the search uses the standard pairs of a built-in mechanism, or the neighbors that
+            a library's object specifies.
         budget: Largest total number of draws on both sides of all pairs, which is divided equally
             among the rungs. If `budget` is None, the number is 1,000,000 for JAX mechanisms, and
             about 12,000 per rung for other sources.
         keep: Number of pairs to return.
-        factor: Every rung keeps one in `factor` of its pairs for the next rung, but at least
-            `keep` pairs.
+        factor: Factor by which the number of pairs shrinks from one rung to the next. Each rung
+            keeps at least `keep` pairs.
         region: Region of outputs, as in the methods of `dpjax.audit`. A region is required for a
-            function whose outputs are not 0 .. num_outcomes - 1.
-        key: Integer seed or typed key. The audit may use the same key.
+            JAX function whose outputs are not the integers from 0 to num_outcomes - 1.
+        key: Integer seed or typed JAX key. The audit may use the same key.
         execution: Execution options, which never change the result.
 
     Returns:
-        The best pairs, in a form that `dpjax.audit` takes.
+        The best pairs, in a form that `dpjax.audit` accepts.
 
     Raises:
-        ValueError: When an argument is out of range, or when the budget is below 128 draws per side
-            of every pair in the first rung.
-        TypeError: When an argument has the wrong type.
+        ValueError: If an argument is out of range, or if the budget allows fewer than 128 draws per
+            side of each pair in the first rung.
+        TypeError: If an argument has the wrong type.
 
     References:
         Jamieson, Talwalkar (2016), Algorithm 1 (successive halving); Askin, Kutta, Dette (2022),
@@ -153,7 +155,7 @@ def search_pairs(
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
-            f"pairs cannot be searched for {mechanism.output_space}, because outputs with atoms "
+            f"pairs cannot be searched for {mechanism.output_space} because outputs with atoms "
             "have no density: pass all pairs to dpjax.audit(...)."
         )
     if region is None:
@@ -197,15 +199,17 @@ def search_pairs(
 
 
 def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object, list[str]]:
-    """Return pairs unchanged, or the best pairs of a space and a note on their search.
+    """Return the pairs to audit, and notes about the search for them.
 
     Args:
         source: Source of the audit.
-        pairs: Pairs in any form that `dpjax.audit` takes, a space of `dpjax.neighbors`, or None.
-        terms: Terms of the audit. The search draws separately from the audit.
+        pairs: Pairs in any form that `dpjax.audit` accepts, or None for the usual pairs of the
+            source. If `pairs` is a result of `dpjax.neighbors`, the function searches for the best
+            pairs and returns them. All other pairs are returned unchanged.
+        terms: Terms of the audit. The search makes its own draws, which the audit does not use.
 
     Raises:
-        ValueError: When no pair of the space is allowed.
+        ValueError: If no pair of the space is allowed.
     """
     pairs = source.usual_pairs if pairs is None else pairs
     if not isinstance(pairs, Neighbors):
@@ -238,7 +242,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Return the number of pairs in each rung, at most `keep * factor` in the last rung."""
+    """Return the number of pairs in each rung, with at most `keep * factor` in the last rung."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

@@ -1,8 +1,9 @@
-"""Search of many pairs of a host source, with more draws for the best pairs.
+"""Search among many pairs of a source that is not a JAX mechanism.
 
-The first rung draws a few dozen outputs at every pair. Each later rung keeps one in `factor` pairs
-and, if the space of pairs is known, adds variations of the best pairs. All rungs have about the
-same total number of draws. Each rung makes fresh draws, and so does the audit of the chosen pairs.
+The search has multiple rounds, called rungs. The first rung makes a few dozen draws from each side
+of every pair. Each later rung keeps one in `factor` pairs and, if the space of pairs is known, adds
+variations of the best pairs. All rungs have about the same total number of draws. Every rung makes
+fresh draws, and so does the audit of the chosen pairs.
 """
 
 import time
@@ -24,46 +25,52 @@ from dpjax.partitions import Budget, RegionLike, Search
 from dpjax.sources import AnyPairs, Request, Rounds, Source
 
 _FEWEST = 24
-"""Minimum number of draws per side of every pair in the first rung."""
+"""Minimum number of draws per side of each pair in the first rung."""
 
 _RUNG_DRAWS = 12_000
 """Default total number of draws in a rung, on both sides of all pairs."""
 
 _WITHOUT_SMALL = 2
-"""If a search keeps at most this many pairs, no place is reserved for a pair of small databases."""
+"""Largest number of kept pairs at which no place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
-"""Number of variations per kept pair that a later rung adds."""
+"""Number of variations that a later rung adds, per kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Expected bounds assume at most _PLANNED confirmation draws per side. If the time allows fewer
-than _LEAST_PLANNED draws at a pair, the pair is dropped.
+"""Limits for the number of confirmation draws per side that an expected bound assumes.
+
+_PLANNED is the largest number. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
+the pair is dropped.
 """
 
 _AUDIT_SHARE = 1.5
-"""Assumed time of the audit, as a multiple of the search's time."""
+"""Assumed duration of the audit, divided by the duration of the search."""
 
 _PARTS = 4
 """Number of parts into which a rung is divided if a source with workers has a time limit."""
 
 _WORTH = 300
-"""The search keeps only as many pairs as leave time for this many draws per side of each pair in
-the audit."""
+"""Number of draws per side that the audit should have time to make for each kept pair.
+
+With a time limit, the search keeps only as many pairs as the audit has time for.
+"""
 
 _SLOWER = 4.0
-"""A pair is not audited if an output takes more than this many times as long as an output at the
-best pair."""
+"""Largest accepted time per output of a pair, divided by the best pair's time per output.
+
+Slower pairs are not audited.
+"""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Plan of a search.
+    """Plan of a search: its limits, and how many pairs its rungs keep.
 
     Attributes:
         budget: Total number of draws on both sides of all pairs in all rungs, or None for the
             default.
         seconds: Time limit for all rungs in seconds, or None for no limit.
-        keep: Number of pairs to find.
+        keep: Number of pairs that the search returns.
         factor: Ratio of the number of pairs in a rung to the number of pairs that are kept for the
             next rung.
     """
@@ -74,10 +81,10 @@ class Ladder:
     factor: int
 
     def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
-        """Return (number of pairs, draws per side) of every rung.
+        """Return the number of pairs and the number of draws per side of each pair, per rung.
 
         Raises:
-            ValueError: When the budget is too small.
+            ValueError: If the budget is too small.
         """
         sizes = [num_pairs]
         while sizes[-1] > self.keep * self.factor:
@@ -96,12 +103,12 @@ class Ladder:
 
 
 class _Ranked(NamedTuple):
-    """Scores of the pairs of a rung.
+    """Scores of the pairs in a rung.
 
     Attributes:
-        scores: Expected bounds, float64 [pairs], which are -infinity for pairs that are too slow or
-            were not reached.
-        paces: Seconds per output, float64 [pairs], or 0 without a time limit.
+        scores: float64 [pairs], expected bounds, or -infinity for pairs that are too slow or that
+            the rung had no time for.
+        paces: float64 [pairs], measured time per output in seconds, or 0 without a time limit.
         drawn: Total number of outputs on both sides of all pairs.
     """
 
@@ -110,14 +117,14 @@ class _Ranked(NamedTuple):
     drawn: int
 
     def best(self, count: int) -> list[int]:
-        """Return the indices of the pairs with the largest finite scores, best first."""
+        """Return the indices of the pairs with the largest finite scores, the best pair first."""
         order = np.argsort(-self.scores, kind="stable")[:count].tolist()
-        # If every pair is too slow, return the first; its audit reports this.
+        # If every pair is too slow, return the first pair. The audit then reports the problem.
         return [place for place in order if self.scores[place] > -np.inf] or [0]
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Function that maps a pair to its notion and to the claimed level that its bound should exceed."""
+"""Type of functions that map a pair to its notion and to the claim that its bound should exceed."""
 
 
 def search_counted(
@@ -133,17 +140,17 @@ def search_counted(
 
     Args:
         source: Source of the outputs.
-        pairs: Pairs as the caller gave them, or a space of neighbors.
+        pairs: Pairs in any form that `dpjax.audit` accepts, or a space of neighbors.
         ladder: Plan of the search.
         terms: Claim, confidence and notion of the audit for which the pairs are searched.
         region: Region of the outputs that events may contain, or None for all outputs.
-        root: Typed key from which the keys of the rungs are folded.
-        asked: Function that returns the notion of a pair, and the level that its bound should
+        root: Typed JAX key from which the keys of the rungs are derived.
+        asked: Function that returns a pair's notion and the level that the pair's bound should
             exceed. If `asked` is None, all pairs have the notion of `terms` and the level 0.
 
     Returns:
-        The best pairs, best first; the expected bound of each pair minus its level; and (number of
-        pairs, draws per side) for every rung.
+        The best pairs, the best pair first; the expected bound minus the level for each pair; and
+        the number of pairs and the number of draws per side of each pair for each rung.
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
@@ -171,7 +178,7 @@ def search_counted(
     small = [] if space is None else _places(space.smallest(alive), alive)
     if small and ladder.keep > _WITHOUT_SMALL and not set(small) & set(best):
         best[-1] = max(small, key=lambda place: ranked.scores[place])
-    # Drop slow pairs: the slowest one limits the number of draws in an audit of several pairs.
+    # Drop slow pairs because the slowest pair limits the number of draws in an audit.
     pace = ranked.paces[best[0]]
     best = [place for place in best if ranked.paces[place] <= _SLOWER * pace]
     if ladder.seconds is not None:
@@ -193,13 +200,22 @@ def _next(
     space: Space | None,
     rung: tuple[int, int],
 ) -> list[Proposed]:
-    """Return the pairs of the next rung."""
+    """Return the pairs of the next rung.
+
+    Args:
+        alive: Pairs of the last rung.
+        ranked: Scores of these pairs.
+        ladder: Plan of the search.
+        space: Space of the pairs, or None if the pairs are a list.
+        rung: Index and number of pairs of the next rung.
+    """
     number, size = rung
     kept = max(ladder.keep, -(-len(alive) // ladder.factor))
     best = [alive[place] for place in ranked.best(kept)]
     if space is None:
         return best
-    # Keep small databases: rare events appear mostly there, and only after many draws.
+    # Keep pairs of small databases. Rare events occur mostly for such pairs, and they are seen only
+    # after many draws.
     small = [pair for pair in space.smallest(alive) if not _places([pair], best)]
     found = [*best, *small][:size]
     more = [
@@ -213,7 +229,8 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
 
     Args:
         num_pairs: Number of pairs in the rung.
-        rungs: Number of pairs, with variations, and draws per side of each following rung.
+        rungs: For each later rung, the number of pairs, including variations, and the number of
+            draws per side of each pair.
         ladder: Plan of the search.
         varied: Whether variations are added to the pairs that a rung keeps.
     """
@@ -226,14 +243,14 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the indices of some pairs, found by identity."""
+    """Return the indices in `pairs` of the objects in `some`, compared by identity."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
 
 @dataclass(frozen=True)
 class _Rung:
-    """One rung of a search, which draws at every remaining pair.
+    """One rung of a search, which makes draws for every remaining pair.
 
     Attributes:
         source: Source of the outputs.
@@ -241,7 +258,7 @@ class _Rung:
         draws: Number of draws per side of each pair.
         terms: Claim, confidence and notion of the audit for which the pairs are searched.
         region: Region of the outputs that events may contain, or None for all outputs.
-        key: Typed key of the draws in the rung.
+        key: Typed JAX key for the draws in the rung.
         asked: Function that returns each pair's notion and level.
         began: Value of `time.perf_counter()` at the start of the search.
     """
@@ -260,9 +277,10 @@ class _Rung:
 
         Args:
             seconds: Time limit of the rung in seconds, or None for no limit. With a limit, outputs
-                are drawn at one pair after another, each within its share of the remaining time.
-                Pairs that are not reached, or are too slow to be audited, get the score -infinity.
-            whole: Time limit of all rungs in seconds.
+                are drawn for one pair after another, and each pair may take an equal part of the
+                remaining time. The score is -infinity for pairs that are too slow to be audited or
+                that the rung has no time for.
+            whole: Time limit for all rungs in seconds.
         """
         count = len(self.alive)
         if seconds is None:
@@ -270,7 +288,7 @@ class _Rung:
             scores = self._promised(range(count), searches, _PLANNED)
             return _Ranked(scores, np.zeros(count), _drawn(searches))
         scores, paces, total = np.full(count, -np.inf), np.zeros(count), 0
-        # Use few parts, because workers restart for every part.
+        # Use few parts because workers restart for every part.
         size = -(-count // _PARTS) if getattr(self.source, "workers", 0) else 1
         start = time.perf_counter()
         for first in range(0, count, size):
@@ -281,11 +299,12 @@ class _Rung:
                 break
             searches = self._searches(part, left / (2 * (count - first)))
             total += _drawn(searches)
-            # Under a limit, a slow side has fewer draws; the audit needs equally many of both.
+            # With a time limit, the slower side has fewer draws. Count as many draws from the
+            # faster side because the audit needs equal numbers.
             even = 2 * sum(int(search.halves.sum(axis=(0, 1, 3)).min()) for search in searches)
             pace = (time.perf_counter() - began) / max(even, 1)
             paces[part.start : part.stop] = pace
-            # Number of draws per side for which the audit would have time to confirm.
+            # Compute the number of draws per side that a confirmation would have time for.
             planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)
             if planned >= _LEAST_PLANNED:
                 scores[part.start : part.stop] = self._promised(part, searches, planned)
@@ -311,7 +330,7 @@ class _Rung:
             replace(self.terms.layout, progress=None),
             seconds=each,
         )
-        # The search and the audit share one deadline.
+        # The search and the audit have a common time limit.
         source = self.source.with_time_used(time.perf_counter() - self.began)
         with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
             return opened.search()

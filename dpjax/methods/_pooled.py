@@ -1,4 +1,4 @@
-"""Pooling of search counts at databases that several pairs share."""
+"""Pooling of search counts for databases that occur in multiple pairs."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 class Pools:
     """Groups of sides of different pairs that have the same database and the same cells.
 
-    Many designs compare one database with several neighbors. The search draws at a database that
-    were made for one pair also serve the other pairs with this database. Pooled draws rank the
-    pairs more precisely.
+    Many audits compare one database with multiple neighbors. Search draws from a database that are
+    made for one pair can be used for all pairs that contain the database. Scores from pooled draws
+    rank the pairs more precisely.
     """
 
     def __init__(self, searches: Sequence[Search], pairs: AnyPairs):
@@ -27,11 +27,11 @@ class Pools:
         self._shared = [sides for sides in places.values() if len(sides) > 1]
 
     def pooled(self, searches: Sequence[Search]) -> list[Search]:
-        """Return the search sets of all pairs, with counts at shared databases added up.
+        """Return the search sets of all pairs, with counts summed for each shared database.
 
         Args:
-            searches: Search sets of all pairs, each with counts of its own draws, which are not
-                modified.
+            searches: Search sets of all pairs, each with counts of only the draws for the pair. The
+                function does not modify these counts.
         """
         found = list(searches)
         for sides in self._shared:

@@ -1,4 +1,4 @@
-"""Sequential audits: bets on all events of all pairs, with a bound that holds after every block."""
+"""Sequential audits, which bet on all events of all pairs and have a valid bound at any time."""
 
 import time
 from dataclasses import dataclass, replace
@@ -23,15 +23,15 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""If the total number of draws is at most this number, draws are treated as expensive."""
+"""Largest total number of draws per side at which draws are treated as expensive."""
 
 _BLOCK = 4096
-"""Number of draws per block of a JAX mechanism."""
+"""Number of draws per call of a JAX mechanism's sampler."""
 
 
 @dataclass(frozen=True)
 class Sequential:
-    """Lower bound that holds after every block of draws, so that an audit stops early.
+    """Lower bound that is valid after every block of draws, so that an audit can stop early.
 
     Attributes:
         num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
@@ -39,7 +39,7 @@ class Sequential:
         seconds: Time in seconds after which the audit ends, or None for no limit.
 
     Raises:
-        TypeError, ValueError: When a number has the wrong type or is too small.
+        TypeError, ValueError: If a number has the wrong type or is too small.
     """
 
     num_draws: int | None = option("", default=None)
@@ -57,13 +57,13 @@ class Sequential:
             validate.positive(seconds=self.seconds)
 
     def longer(self, more: int) -> "Sequential":
-        """Return the method with more draws per side."""
+        """Return the method with `more` additional draws per side."""
         return replace(
             self, num_draws=(_DRAWS if self.num_draws is None else self.num_draws) + more
         )
 
     def accepts(self, source: Source) -> str | None:
-        """Return None, because every source can be audited."""
+        """Return None because every source can be audited."""
         return None
 
     def run(
@@ -72,8 +72,8 @@ class Sequential:
         """Audit a batch of runs, one after the other; see `Events.run` for the arguments.
 
         Raises:
-            ValueError: When no single event bounds the notion, when the source has a time limit of
-                its own, or when there are too few draws to construct the cells.
+            ValueError: If no single event bounds the notion, if the source has its own time limit,
+                or if there are too few draws to construct the cells.
         """
         if terms.notion.hypothesis() is None:
             raise BadValue(
@@ -121,7 +121,10 @@ class Sequential:
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:
-        """Return the largest number of draws per side, by default all outputs of a recording."""
+        """Return the largest number of draws per side.
+
+        By default, the number is unlimited if there is a time limit or if outputs are recorded.
+        """
         if self.num_draws is not None:
             return self.num_draws
         return _DRAWS if self.seconds is None and source.takes_pairs else ENDLESS

@@ -1,4 +1,4 @@
-"""Messages that say where a misplaced argument belongs."""
+"""Error messages that say where a misplaced argument belongs."""
 
 import functools
 import inspect
@@ -28,15 +28,18 @@ _OTHER_WORDS = {
     "rng": "write key=..., an integer",
     "alpha": "write confidence=1 - alpha",
 }
-"""Argument names that users expect, with the arguments of `dpjax.audit` to use instead."""
+"""Maps argument names that users may expect to the arguments of `dpjax.audit` to use instead."""
 
 _PLACES = (
     ("method=", "", [method for method in METHODS.values() if method.bounded]),
     ("notion=", "", [*NOTIONS.values()]),
     ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
-"""Places of options in a call of `dpjax.audit`: the text before a suggested call, the text after
-it, and the classes whose calls are suggested."""
+"""Places where a call of `dpjax.audit` may contain options.
+
+Each place is described by the text before a suggested constructor call, the text after the call,
+and the classes whose constructors are suggested.
+"""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
@@ -44,12 +47,12 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
     Args:
         function: Name of the function, for the message.
-        given: Names of the arguments that the caller gave.
+        given: Names of the arguments that the caller passed.
         accepted: Names of the function's arguments.
 
     Raises:
-        TypeError: When a name is not accepted. The message says where the argument belongs, or
-            suggests the nearest name.
+        TypeError: If a name is not accepted. The message says where the argument belongs, or
+            suggests a similar name.
     """
     for name in given:
         if name not in accepted:
@@ -57,7 +60,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
 
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that it rejects unknown arguments with `refuse_misplaced`."""
+    """Decorate a function so that calls with unknown arguments raise a helpful error."""
     accepted = [*inspect.signature(function).parameters]
 
     @functools.wraps(function)
@@ -69,7 +72,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(name: str, accepted: Collection[str]) -> str:
-    """Say where an argument belongs, as the end of a message."""
+    """Return the end of an error message, which says where an argument belongs."""
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []

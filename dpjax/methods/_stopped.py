@@ -1,4 +1,4 @@
-"""Messages of interrupted audits, with their progress and the bound so far."""
+"""Messages for interrupted audits, with their progress and the bound so far."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from dpjax.sources import Tally
 
 
 class SoFar:
-    """State of an audit when an interrupt arrives.
+    """State of an audit, from which a message is made if the user interrupts the audit.
 
     Attributes:
         tally: Counts of the source so far.
-        evidence: Function from confirmation counts to evidence. The attribute is None until an
-            event is chosen, and remains None for methods whose evidence is complete only at the
-            end.
+        evidence: Function that returns evidence for given confirmation counts, or None until an
+            event is chosen. The value remains None for methods whose evidence is complete only at
+            the end.
     """
 
     def __init__(self, tally: Tally):
@@ -27,7 +27,7 @@ class SoFar:
 
 @contextmanager
 def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
-    """Return a context manager that raises `Stopped` with a message after an interrupt.
+    """Return a context manager that converts KeyboardInterrupt to `Stopped` with a message.
 
     Args:
         tally: Counts of the source so far.
@@ -48,7 +48,9 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     if counts is None:
         return f"{drawn} and no confirmation outputs: there is no result."
     sides = counts.sum(axis=1)
-    drawn += f", and {sides[0]} confirmation outputs at the database and {sides[1]} at the neighbor"
+    drawn += (
+        f", and {sides[0]} confirmation outputs from the database and {sides[1]} from the neighbor"
+    )
     if so_far.evidence is None:
         return f"{drawn}, which are too few for a bound."
     evidence, sure = so_far.evidence(counts), terms.own_confidence

@@ -1,11 +1,11 @@
 """One sequential audit in progress: its draws, its bets and its cells.
 
-The first draws determine the cells and are not bet on. Each later block is drawn at the most
-promising pairs. The bets on a block depend only on earlier blocks, so the bound holds at any time.
-An audit may therefore end when the claim is refuted, when the draws or the time are spent, or when
-the user stops it. While draws are few, the cells are determined again each time the number of draws
-has grown by half. Without a claim, part of the error probability is kept for the planned look: one
-exact bound from an event, which is fixed before its draws are made.
+The first draws determine the cells and are not bet on. Each later block contains draws for the most
+promising pairs. The bets on a block depend only on earlier blocks, so the bound is valid at any
+time. An audit may therefore end when the claim is refuted, when the draws or the time are spent, or
+when the user stops the audit. While there are few draws, the cells are determined again each time
+the number of draws has grown by half. Without a claim, part of the error probability is reserved
+for the look, which is an exact bound from one event that is fixed before its draws are made.
 
 References:
     Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the
@@ -43,19 +43,24 @@ from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Marked, OpenedInTurn, numbers_of_databases
 
 ENDLESS = 2**31 - 1
-"""Limit on draws per side that means "no limit"."""
+"""Number of draws per side that stands for "no limit"."""
 
 _GROWTH, _GROWTH_COMPILED, _LEAST = 0.12, 0.5, 40
-"""If there is no claim, the number of draws of a block is _GROWTH times the number of all draws so
-far, or _GROWTH_COMPILED times for a compiled mechanism. A block has at least _LEAST draws per
-side."""
+"""Size of a block in an audit without a claim.
+
+A block has _GROWTH times as many draws as all earlier blocks together, or _GROWTH_COMPILED times
+for a compiled mechanism, and at least _LEAST draws per side.
+"""
 
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
-"""With a claim, an audit bets on the claim, on every level number k * _FINE of the grid between the
-multiples _AROUND of the claim, and on every other level number k * _COARSE."""
+"""Levels that an audit with a claim bets against, in addition to the claim.
+
+The claim times the two factors in _AROUND defines a range. The audit bets against every _FINE-th
+level of the hypothesis in this range, and against every _COARSE-th level outside the range.
+"""
 
 _TINY = 1e-9
-"""Level that bets test instead of a claim of 0."""
+"""Level that replaces a claim of 0 in bets."""
 
 
 class Walk:
@@ -63,15 +68,15 @@ class Walk:
 
     Args:
         opened: Source of the draws.
-        terms: Terms of the audit, with the evidence of the earlier audit that is continued, if any.
+        terms: Terms of the audit, including the bets of the earlier audit if there is one.
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a block that a limit cut short can be drawn again in full.
-        compiles: Whether the time of the first count includes compilation.
+        redraws: Whether a later audit can repeat a block in full if a limit cut it short.
+        compiles: Whether the duration of the first count includes compilation.
 
     Attributes:
-        ended: Reason for the end of the audit, in words.
+        ended: Reason why the audit ended, in words.
     """
 
     def __init__(
@@ -91,20 +96,20 @@ class Walk:
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
         self._first = drawn[0]
         self._numbers = numbers_of_databases(opened.pairs)
-        # A recording may hold fewer draws than `total`.
+        # Recorded outputs may be fewer than `total`.
         self._total = min(total, opened.num_confirm + sum(drawn))
         self._error = 1 - terms.own_confidence
         level, hypothesis = terms.level, terms.notion.hypothesis(terms.distance)
         assert hypothesis is not None
         earlier = terms.earlier
-        # A continued audit has already had its one planned look.
+        # An audit may have only one look, which the earlier audit has already used.
         self._hybrid = level is None and self._total < ENDLESS and earlier is None
         first, self._look_error = errors(self._error) if self._hybrid else (self._error, 0.0)
         self._key = [int(word) for word in random.words_of(terms.root)]
         self._run: int = run
         self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
-        # Least seconds per draw of each pair so far; 0 while unknown.
+        # The shortest time per draw of each pair so far, in seconds; 0 while unknown.
         self._pace, self._is_timed = np.zeros(len(drawn)), not compiles
         self._growth = _GROWTH_COMPILED if compiles else _GROWTH
         self._before: Wealth | None = None
@@ -125,7 +130,7 @@ class Walk:
             grid=_grid(hypothesis.levels, level),
             shared=self._shared(),
         )
-        # The first draws are not bet on, since no earlier draws could choose the bets.
+        # Do not bet on the first draws because there are no earlier draws to choose bets from.
         self._step(self._searched())
 
     @property
@@ -137,7 +142,7 @@ class Walk:
         return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
 
     def _shared(self) -> NDArray[np.int64]:
-        """Return the IDs of databases, int64 [pairs, 2]; see `shared` of `Wealth`."""
+        """Return the IDs of the databases, int64 [pairs, 2]; see `Wealth.shared`."""
         seen: dict[object, int] = {}
         found = np.empty((len(self._searches), 2), np.int64)
         for (pair, side), number in np.ndenumerate(self._numbers):
@@ -151,11 +156,11 @@ class Walk:
 
     @property
     def _taken(self) -> NDArray[np.int64]:
-        """Return the fresh draws of each pair so far."""
+        """Number of draws per side of each pair after the first draws, int64 [pairs]."""
         return self._state.draws[:, 0] - self._first
 
     def _searched(self) -> NDArray[np.int64]:
-        """Return counts, int64 [2, pairs, cells], of the draws that determined the cells."""
+        """Return the counts of the draws that determined the cells, int64 [2, pairs, cells]."""
         counts = np.zeros((2, len(self._searches), self._size), np.int64)
         for pair, search in enumerate(self._searches):
             counts[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)
@@ -167,7 +172,7 @@ class Walk:
 
     def _go_on(self, earlier: BetWealth) -> None:
         """Continue from the state of an earlier audit of the same outputs."""
-        # Undo a block that the limit on draws cut short; it is drawn again in full.
+        # If the limit on draws cut the last block short, go back and draw this block in full.
         self._state = earlier.wealth if earlier.before is None else earlier.before
         self._path = list(earlier.path if earlier.before is None else earlier.path[:-1])
         self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None
@@ -177,16 +182,15 @@ class Walk:
                 self._lay(pair, int(earlier.laid_by[pair]))
         if self._state.first.shape[0] != len(self._laid) or earlier.laid != self._digest():
             raise ValueError(
-                "the audit cannot be continued, because its first outputs are no longer the "
-                "same: the mechanism or the recordings changed, or the function takes no seed."
+                "the audit cannot be continued because its first outputs are no longer the same: "
+                "the mechanism or the recordings changed, or the function takes no seed."
             )
 
     def refuse_other_outputs(self) -> None:
         """Raise an error unless the recorded outputs begin with the outputs of the earlier audit.
 
         Raises:
-            ValueError: When the outputs of the earlier audit have changed, or when there are fewer
-                of them.
+            ValueError: If outputs that the earlier audit counted have changed or are missing.
         """
         taken, laid = int(self._taken[0]), int(self._laid[0]) - self._first
         if taken <= laid:
@@ -196,12 +200,18 @@ class Walk:
             self._count(0, taken - laid, laid), found
         ):
             raise ValueError(
-                f"the audit cannot be continued, because the first {self._drawn:,} outputs of each "
-                "side differ from those that it counted: add new outputs only at the end."
+                f"the audit cannot be continued because the first {self._drawn:,} outputs on each "
+                "side differ from the outputs that it counted: add new outputs only at the end."
             )
 
     def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
-        """Return counts, int64 [2, cells], of fresh outputs of a pair."""
+        """Return the counts of fresh outputs of a pair, int64 [2, cells].
+
+        Args:
+            pair: Index of the pair.
+            size: Number of outputs per side.
+            first: Index of the first output to count.
+        """
         began, cells = time.perf_counter(), self._searches[pair].partition.size
         marked = Marked(np.array([pair]), np.arange(cells)[None], self._size, first, size)
         counts = self._opened.count(marked)[0]
@@ -216,7 +226,8 @@ class Walk:
         if not self._hybrid:
             while self._drawn < self._total and not self._is_over(deadline):
                 self._lay_outgrown()
-                # Each block has its own bits, so a resumed audit chooses like an uninterrupted one.
+                # Seed each block separately, so that a resumed audit and an uninterrupted audit
+                # make the same choices.
                 bits = np.random.Philox(key=self._key, counter=[0, 0, self._run, len(self._path)])
                 draws = allocation(self._state, np.random.Generator(bits))
                 if self._block(draws, deadline) < draws.sum():
@@ -276,16 +287,20 @@ class Walk:
     def _lay(self, pair: int, draws: int) -> None:
         """Construct the cells of a pair from its first draws."""
         search = self._opened.lay_again(pair, draws - self._first)
-        # Reset the tally: counts in old and new cells cannot be added, and the state has them all.
+        # Reset the tally because counts in old and new cells cannot be added. The state contains
+        # all counts.
         self._opened.tally.confirmed = None
         self._searches[pair], self._laid[pair] = search, draws
         self._size = max(self._size, search.partition.size)
 
     def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
-        """Draw the given number of outputs per side of each pair, and bet on them.
+        """Draw a block, bet on its outputs, and return the number of draws per side.
 
-        If the limit on draws or the deadline is reached, the block is cut short, and the audit
-        ends. The result is the number of draws per side.
+        If the limit on draws or the deadline is reached, the block is cut short.
+
+        Args:
+            draws: int64 [pairs], planned number of draws per side of each pair.
+            deadline: Value of `time.perf_counter()` at which the audit ends, or None.
         """
         most = self._total - self._drawn
         is_cut = not self._hybrid and draws.sum() > most
@@ -308,10 +323,10 @@ class Walk:
         return int(draws.sum())
 
     def _share_in_time(self, draws: NDArray[np.int64], deadline: float | None) -> float:
-        """Return the share of a block's draws that can be made before the deadline."""
+        """Return the fraction of a block's draws that can be made before the deadline."""
         if deadline is None:
             return 1.0
-        # Pairs that were never drawn may be as slow as the slowest one.
+        # Assume that pairs without earlier draws are as slow as the slowest other pair.
         pace = np.where(self._pace > 0, self._pace, self._pace.max())
         needed, left = float(draws @ pace), deadline - time.perf_counter()
         return 1.0 if needed <= left else max(left, 0.0) / needed
@@ -366,7 +381,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return the expected bound of each pair for equal numbers of fresh draws, best first."""
+        """Return each pair's expected bound for equal numbers of fresh draws, the largest first."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted
@@ -375,7 +390,7 @@ class Walk:
 
 
 def _grid(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
-    """Return the levels that an audit bets on."""
+    """Return the levels that an audit bets against, except for the claim."""
     if claim is None:
         return levels
     low, high = (claim * part for part in _AROUND)

@@ -1,4 +1,4 @@
-"""Notions of privacy, kinds of evidence from draws, and statements that follow from evidence."""
+"""Privacy notions, kinds of evidence from draws, and statements that follow from evidence."""
 
 from dpjax.notions._claims import Claim as Claim
 from dpjax.notions._curves import Profile as Profile
@@ -31,4 +31,4 @@ from dpjax.notions.evidence import register as register
 NOTIONS = {
     notion.name: notion for notion in (Epsilon, Profile, TradeOff, Gdp, Renyi, Zcdp, TotalVariation)
 }
-"""Notions, by their names in recipes and on the command line."""
+"""Class of each notion, by the name that recipes and the command line use."""

@@ -1,4 +1,4 @@
-"""Claims: a level, or a curve in one of several forms."""
+"""Conversion of claims. A claim is a level, or a curve in one of several forms."""
 
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -9,7 +9,7 @@ from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 
 Claim = float | tuple[tuple[float, float], ...]
-"""A claimed level in the unit of its notion, or points of a claimed curve."""
+"""Type of a converted claim: a level in the notion's unit, or points (x, y) of a curve."""
 
 _EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.arange(12, 41)])
 """Values of epsilon at which a claimed privacy profile is evaluated."""
@@ -17,8 +17,8 @@ _EPSILONS = np.concatenate([np.arange(0, 4, 0.02), np.arange(4, 12, 0.1), np.ara
 _Function = Callable[[float], float]
 
 _FORMS = (
-    "a list of ({x}, {y}) pairs, a function {x} -> {y}, a privacy loss distribution of "
-    "dp_accounting, or a privacy curve of OpenDP"
+    "a list of ({x}, {y}) pairs, a function {x} -> {y}, a dp_accounting privacy loss "
+    "distribution, or an OpenDP privacy curve"
 )
 
 _RANGES = {
@@ -26,26 +26,28 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""Descriptions of the values that a claimed curve may have, by the name of the value."""
+"""Descriptions, for error messages, of the valid range of each quantity of a claimed curve."""
 
 _HALVINGS = 60
+"""Number of bisection steps in the search for an epsilon."""
 
 
 def number(claim: object) -> float:
     """Return a claimed level as a float.
 
     Raises:
-        TypeError, ValueError: When the claim is not a number, or when it is below 0.
+        TypeError: If the claim is not a number.
+        ValueError: If the claim is below 0.
     """
     validate.non_negative(claim=claim)
     return np.asarray(claim, np.float64).item()
 
 
 def refuse_text(claim: object) -> None:
-    """Raise an error if a claim is a string, such as a number in quotes.
+    """Raise an error if a claim is a string, for example a number in quotes.
 
     Raises:
-        TypeError: When the claim is a string.
+        TypeError: If the claim is a string.
     """
     if isinstance(claim, str | bytes):
         try:
@@ -56,18 +58,18 @@ def refuse_text(claim: object) -> None:
 
 
 def is_number(claim: object) -> bool:
-    """Return whether the claim is a single number."""
+    """Return whether a claim is a single number and not a boolean."""
     if isinstance(claim, bool | np.bool_):
         return False
     return isinstance(claim, Real) or getattr(claim, "shape", None) == ()
 
 
 def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
-    """Return the points (epsilon, delta) of a claimed profile.
+    """Return the points (epsilon, delta) of a claimed privacy profile.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or when it has an epsilon below 0 or a
-            delta outside of [0, 1].
+        TypeError: If the claim is not a curve.
+        ValueError: If the claim has an epsilon below 0 or a delta outside [0, 1].
     """
     function = _delta_of(claim)
     points = (
@@ -85,18 +87,18 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
 
 
 def epsilon_at(claim: object, delta: float) -> float:
-    """Return the smallest epsilon at which a claimed profile has at most a given delta.
+    """Return the smallest epsilon for which a claimed privacy profile is at most `delta`.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or when its delta is larger at every
-            epsilon.
+        TypeError: If the claim is not a curve.
+        ValueError: If the claimed profile exceeds `delta` at every epsilon.
     """
     for name in ("get_epsilon_for_delta", "epsilon"):
         if callable(asked := getattr(claim, name, None)):
             return _value(asked, delta, "delta", "epsilon", np.inf)
     function = _delta_of(claim)
     if function is None:
-        # A list of points claims nothing between its points, nor before the first one.
+        # A list of points makes no claim between its points or before its first point.
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
             raise BadValue(
@@ -104,7 +106,8 @@ def epsilon_at(claim: object, delta: float) -> float:
             )
         return min(held)
     epsilons = _EPSILONS.tolist()
-    # Take the first epsilon at which the claim holds: a later increase does not weaken it.
+    # Use the first epsilon where the profile is at most `delta`. True profiles decrease, so an
+    # increase at a larger epsilon does not weaken the claim made at the first epsilon.
     held = next((i for i, e in enumerate(epsilons) if function(e) <= delta), None)
     if held is None:
         raise BadValue(
@@ -119,11 +122,15 @@ def epsilon_at(claim: object, delta: float) -> float:
 
 
 def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Return the points (level, error of the second kind) of a claimed trade-off curve.
+    """Return the points (level, type II error) of a claimed trade-off curve.
+
+    Args:
+        claim: Sequence of points, or a function that returns the type II error at a level.
+        levels: float64 [levels], levels at which the claim is evaluated if it is a function.
 
     Raises:
-        TypeError, ValueError: When the claim is not a curve, or when a point is outside of the unit
-            square.
+        TypeError: If the claim is not a curve.
+        ValueError: If a point is outside the unit square.
     """
     if callable(claim):
         points = [(x, _value(claim, x, "level", "error", 1.0)) for x in levels.tolist()]
@@ -136,7 +143,10 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
 
 def _delta_of(claim: object) -> _Function | None:
-    """Return a claimed curve as a function of epsilon, or None if the claim is a list of points."""
+    """Return the function that maps an epsilon to the claimed delta.
+
+    The result is None if the claim is a list of points.
+    """
     names = ("get_delta_for_epsilon", "delta")
     asked = next((found for name in names if callable(found := getattr(claim, name, None))), claim)
     if not callable(asked):
@@ -147,9 +157,16 @@ def _delta_of(claim: object) -> _Function | None:
 def _value(function: Callable[[float], object], place: float, x: str, y: str, most: float) -> float:
     """Return the value of a claimed curve at one point.
 
+    Args:
+        function: Claimed curve.
+        place: Point at which the curve is evaluated.
+        x: Name of the curve's argument, for error messages.
+        y: Name of the curve's value, a key of `_RANGES`.
+        most: Largest valid value.
+
     Raises:
-        TypeError: When the value is not a number.
-        ValueError: When the value is NaN or out of range, or when the function raised an exception.
+        TypeError: If the value is not a number.
+        ValueError: If the value is NaN or out of range, or if the function raised an exception.
     """
     try:
         found = function(place)

@@ -1,4 +1,4 @@
-"""Notions that are curves: the privacy profile, and the trade-off between errors of a test."""
+"""Notions whose level is a curve: the privacy profile and the trade-off curve."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,24 +15,27 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing
 
 _POINTS = 101
-"""Number of points in the table of a curve."""
+"""Number of points in the table of a privacy profile."""
 
 
 class _Curve(Notion):
-    """A notion that is a curve. Its one-number summary is the total variation per record."""
+    """Base class of notions whose level is a curve.
+
+    Such a notion is summarized by one number, the total variation distance per record.
+    """
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return the bound on the curve and the claimed values, [2, points].
+        """Return bounds on the curve (row 0) and claimed values (row 1), float64 [2, points].
 
         Args:
             band: Band of a chain.
-            claim: Points of the claimed curve, [points, 2]. The bound is evaluated at the first
-                coordinate of each point.
-            distance: Number of records in which the pair differs.
+            claim: float64 [points, 2], points of the claimed curve. The bound is evaluated at the
+                first coordinate of each point.
+            distance: Number of records in which the databases of the pair differ.
         """
         raise NotImplementedError
 
@@ -51,10 +54,10 @@ class _Curve(Notion):
 class Profile(_Curve):
     """The privacy profile: delta as a function of epsilon.
 
-    The one-number summary of a profile is delta at epsilon = 0.
+    A profile is summarized by one number, which is delta at epsilon = 0.
 
-    A claim is a curve: pairs (epsilon, delta), a function of epsilon, a privacy loss distribution
-    of dp_accounting, or a privacy curve of OpenDP.
+    A claim is a list of pairs (epsilon, delta), a function that returns delta at an epsilon, a
+    dp_accounting privacy loss distribution, or an OpenDP privacy curve.
 
     References:
         Balle, Barthe, Gaboardi (2018).
@@ -87,7 +90,7 @@ class Profile(_Curve):
         return np.stack([shown, claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return epsilons, and bounds on delta for both directions of the pair."""
+        """Return epsilons and, for each direction of the pair, lower bounds on delta."""
         top = largest(band, epsilon_of(0.0)) / distance
         epsilons = np.linspace(0, top if np.isfinite(top) else 1.0, _POINTS)
         first, second = of_one_record(band, epsilons, distance)
@@ -100,11 +103,12 @@ class Profile(_Curve):
 
 @dataclass(frozen=True)
 class TradeOff(_Curve):
-    """The trade-off curve: the least error of the second kind of a test at each level.
+    """The trade-off curve: the smallest type II error of any test at each significance level.
 
-    The one-number summary of a trade-off curve is the total variation, the largest difference
-    between the power and the level of a test. A claim is a curve: pairs (level, error of the second
-    kind), or a function of the level. The claimed curve applies to tests in both directions.
+    A trade-off curve is summarized by one number, the total variation distance. This number is the
+    largest difference between the power and the significance level of a test. A claim is a list of
+    pairs (level, type II error), or a function that returns the type II error at a level. The
+    claimed curve applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.
@@ -135,7 +139,7 @@ class TradeOff(_Curve):
         """See `Notion`.
 
         Raises:
-            ValueError: When the distance is above 1.
+            ValueError: If the distance is above 1.
         """
         if distance > 1:
             raise BadValue(
@@ -144,24 +148,30 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return lower bounds on the power of tests, and the claimed power, [2, points]."""
+        """Return lower bounds on the power of tests (row 0) and the claimed power (row 1)."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
-        # Exchanging the two errors of a test gives a test in the other direction.
+        # A test in the reverse direction has the type I and type II errors exchanged.
         least = np.minimum(np.interp(levels, x, missed), np.interp(levels, missed[::-1], x[::-1]))
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return levels of tests of the neighbor, and bounds on their error of the second kind."""
+        """Return significance levels and bounds on the type II errors of tests of the neighbor."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 
 
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-    """Bound the profile for one record, from pairs that differ in k records.
+    """Bound the privacy profile for one record using a pair that differs in `distance` records.
 
-    By group privacy, delta_k(k e) <= delta(e) (exp(k e) - 1) / (exp(e) - 1). The result has shape
-    [2 directions, epsilons].
+    Let delta_k be the profile of pairs that differ in k records, and delta the profile of pairs
+    that differ in one record. Let r = (exp(k e) - 1) / (exp(e) - 1). By group privacy, delta_k(k e)
+    <= r delta(e). A lower bound on delta_k(k e), divided by r, is therefore a lower bound on
+    delta(e).
+
+    Returns:
+        Lower bounds on delta, float64 [2, epsilons]. Row 0 compares the database with its neighbor,
+        and row 1 compares the neighbor with the database.
 
     References:
         Vadhan (2017), Lemma 2.2.

@@ -15,19 +15,19 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Largest epsilon searched, and number of bisection steps."""
+"""Largest epsilon in a bisection, in nats, and the number of bisection steps."""
 
 
 @dataclass(frozen=True)
 class Epsilon(Notion):
-    """The smallest epsilon of (epsilon, delta)-differential privacy at a fixed delta.
+    """The smallest epsilon of (epsilon, delta)-differential privacy for a fixed delta.
 
     Attributes:
         delta: Delta of (epsilon, delta)-differential privacy, in [0, 1).
 
     Raises:
-        TypeError: When delta is not a number.
-        ValueError: When delta lies outside of [0, 1).
+        TypeError: If delta is not a number.
+        ValueError: If delta is outside [0, 1).
     """
 
     delta: float = option(
@@ -44,13 +44,13 @@ class Epsilon(Notion):
 
     def __post_init__(self):
         validate.finite(delta=self.delta)
-        # A claim with delta = 1 leaves out all of the probability and so claims nothing.
+        # Every mechanism satisfies a claim with delta = 1.
         if not 0 <= self.delta < 1:
             raise BadValue(f"delta must lie in [0, 1), but was {self.delta!r}.")
 
     @property
     def symbol(self) -> str:
-        """Name of the level, with its delta."""
+        """Name of the level, including delta unless delta is 0."""
         return f"epsilon at delta = {self.delta:g}" if self.delta else "epsilon"
 
     @property
@@ -70,7 +70,8 @@ class Epsilon(Notion):
         """See `Notion`."""
         if self.delta == 0 or distance == 1:
             return largest(band, self.value) / distance
-        # Find the largest epsilon of one record that the band of k records refutes at this delta.
+        # Find the largest per-record epsilon that the band refutes at this delta, for databases
+        # that differ in `distance` records.
         low, high = 0.0, _LARGEST
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -87,11 +88,11 @@ class Epsilon(Notion):
             return np.reshape([self.of_band(band, distance) for band in bands], np.shape(p))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.value(p, q)
-        # An event whose probability does not exceed delta is no evidence.
+        # If p <= delta, the event is consistent with epsilon = 0.
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """Return a claimed number, or the epsilon of a claimed curve at the notion's delta."""
+        """Return the claimed epsilon, which is read at `delta` if the claim is a curve."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

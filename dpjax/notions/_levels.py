@@ -1,4 +1,4 @@
-"""Notions whose level is a number: Gaussian, Renyi and zero-concentrated privacy, and others."""
+"""Notions whose level is one number: Gaussian, Renyi and zero-concentrated DP, and others."""
 
 import math
 from dataclasses import dataclass
@@ -23,7 +23,11 @@ from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
-    """A notion with a hypothesis about one event, whose level grows linearly with the distance."""
+    """Base class of notions that can be tested by a hypothesis about one event.
+
+    The level of such a notion is proportional to the number of records in which the databases
+    differ.
+    """
 
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
@@ -34,8 +38,8 @@ class _OfAnEvent(Notion):
 class Gdp(_OfAnEvent):
     """mu of Gaussian differential privacy.
 
-    Tests distinguish neighboring databases at most as well as they distinguish N(0, 1) from N(mu,
-    1).
+    Distinguishing neighboring databases is at least as hard as distinguishing N(0, 1) from
+    N(mu, 1).
 
     References:
         Dong, Roth, Su (2022), Definition 2.6 and Theorem 2.14.
@@ -44,7 +48,7 @@ class Gdp(_OfAnEvent):
     name: ClassVar[str] = "gdp"
     unit: ClassVar[tuple[str, str]] = (
         "standard deviations",
-        "mu is the distance of two normal distributions in standard deviations.",
+        "mu is the distance between two normal distributions, in standard deviations.",
     )
 
     @property
@@ -63,12 +67,16 @@ class Gdp(_OfAnEvent):
 
 @dataclass(frozen=True)
 class TotalVariation(_OfAnEvent):
-    """The largest difference between the probabilities of one event: delta at epsilon = 0."""
+    """The total variation distance, which equals the smallest delta at epsilon = 0.
+
+    The total variation distance is the largest difference between the probabilities of an event
+    under two neighboring databases.
+    """
 
     name: ClassVar[str] = "total-variation"
     unit: ClassVar[tuple[str, str]] = (
         "probability",
-        "Total variation is a difference of two probabilities.",
+        "Total variation is a difference between two probabilities.",
     )
 
     @property
@@ -87,14 +95,14 @@ class TotalVariation(_OfAnEvent):
 
 @dataclass(frozen=True)
 class Renyi(Notion):
-    """The Renyi divergence of a given order, the larger of its values in both directions.
+    """The Renyi divergence of a given order, maximized over both directions.
 
     Attributes:
-        order: Order alpha > 1.
+        order: Finite order alpha > 1.
 
     Raises:
-        TypeError: When the order is not a number.
-        ValueError: When the order is not a finite number above 1.
+        TypeError: If the order is not a number.
+        ValueError: If the order is not a finite number above 1.
 
     References:
         Mironov (2017), Definition 4 and Proposition 2.
@@ -104,8 +112,8 @@ class Renyi(Notion):
     name: ClassVar[str] = "renyi"
     unit: ClassVar[tuple[str, str]] = (
         "nats",
-        "A Renyi divergence is in nats: the natural logarithm of a ratio of probabilities, "
-        "averaged.",
+        "A Renyi divergence is measured in nats, the unit of the natural logarithm of a ratio of "
+        "probabilities.",
     )
 
     def __post_init__(self):
@@ -121,7 +129,11 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`. For a distance of up to 2^c, the bound at order / 2^c is divided by 3^c."""
+        """See `Notion`.
+
+        If the databases differ in at most 2^c records, return the bound at order / 2^c, divided by
+        3^c.
+        """
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 
@@ -129,7 +141,7 @@ class Renyi(Notion):
         """See `Notion`.
 
         Raises:
-            ValueError: When the distance is above 1 and the order is less than 2 * 2^c. Here 2^c is
+            ValueError: If the distance is above 1 and the order is less than 2 * 2^c, where 2^c is
                 the smallest power of two that is at least the distance.
         """
         least = 2 * 2 ** (distance - 1).bit_length()

@@ -1,13 +1,13 @@
-"""The base class of notions of privacy, which guide the search and turn counts into levels.
+"""The base class of privacy notions.
 
-A notion bounds its level from the counts of one event, by its hypothesis, or from the confidence
-band of a chain of nested sets.
+A notion scores events and chains of nested sets in the search set, and converts confirmation counts
+in an event or a chain to a lower bound on its level.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import Field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,8 @@ from dpjax.inference import (
     Chain,
     Event,
     Hypothesis,
-    Rivals,
-    Shared,
     Way,
     chain_of,
-    choose_event,
     epsilon_of,
     event_lower_bound,
     expected_bands,
@@ -33,26 +30,24 @@ from dpjax.inference import (
     simpler,
 )
 from dpjax.notions import _claims
+from dpjax.notions._asked import Asked, chosen, fresh, promised
 from dpjax.notions._claims import Claim
 from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""If every axis has at most this many bins, cells are ordered only by their own ratios."""
-
-_ROWS = 256
-"""Number of search sets that `choose_event` evaluates in one call, which bounds its memory."""
+"""Largest number of bins per axis at which cells are ordered only by the ratios of their counts."""
 
 _HUGE = 1e300
-"""Finite number that replaces an infinite bound when bounds are averaged."""
+"""Finite number that replaces an infinite bound before bounds are averaged."""
 
 
 class Notion:
-    """A notion of privacy, whose options are the fields of a frozen dataclass.
+    """Base class of privacy notions, which are frozen dataclasses with their options as fields.
 
     Attributes:
         name: Name of the notion on the command line and in recipes.
-        unit: Unit of the level, and a sentence that explains it.
+        unit: Unit of the level, and a sentence that explains the unit.
         takes_delta: Whether `delta` is an option of the notion.
         delta: Delta of (epsilon, delta)-differential privacy, or 0 for other notions.
     """
@@ -65,7 +60,7 @@ class Notion:
 
     @property
     def symbol(self) -> str:
-        """Name of the level, with its options."""
+        """Name of the level, including the notion's options."""
         raise NotImplementedError
 
     @property
@@ -83,8 +78,8 @@ class Notion:
 
         Args:
             band: Band of a chain.
-            distance: Number k of records in which the databases of the pair differ. The bound is
-                for one record.
+            distance: Number of records in which the databases of the pair differ. The returned
+                bound applies to databases that differ in one record.
         """
         raise NotImplementedError
 
@@ -93,22 +88,22 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return scores of events with probabilities p and q, to choose a witness."""
+        """Return scores of events with probabilities p and q, which decide what event is shown."""
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raise an error if pairs at a distance imply no bound for one record."""
+        """Raise an error if pairs at this distance imply no bound for one record."""
 
     def point(self, place: float, shown: float) -> str:
-        """Describe in words a bound on a curve at one point."""
+        """Return a description of the bound `shown` on a curve at the abscissa `place`."""
         raise NotImplementedError
 
     def claimed(self, claim: object) -> Claim:
         """Convert a claim to a number in the notion's unit, or to points of a curve.
 
         Raises:
-            TypeError, ValueError: When the claim is neither a number nor a curve of this notion, or
-                when it is out of range.
+            TypeError: If the claim is not of a form that the notion accepts.
+            ValueError: If the claim is out of range.
         """
         _claims.refuse_text(claim)
         if not _claims.is_number(claim):
@@ -116,42 +111,43 @@ class Notion:
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:
-        """Choose the event with the largest expected bound, or a nearly as good simpler event.
+        """Choose the event with the largest expected bound, or a simpler event of similar worth.
 
         Args:
-            search: Search set of one pair, in one or several runs. One half of the set is used to
-                make sets of cells, and the other half to evaluate them.
+            search: Search set of one pair, in one or more runs. One half of the set is used to
+                construct sets of cells, and the other half to evaluate the sets.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
             One event per run, stacked along the leading axes of the counts.
 
         Raises:
-            ValueError: When the notion has no hypothesis about one event.
+            ValueError: If the notion has no hypothesis about one event.
         """
         return self.choices([search], budget)[0]
 
     def choices(self, searches: Sequence[Search], budget: Budget) -> list[Event]:
-        """Return what `choose` returns for each pair; alike pairs are evaluated together.
+        """Return one result of `choose` per pair, with similar pairs evaluated in one batch.
 
         Args:
-            searches: Search sets of several pairs, each in one or several runs.
+            searches: Search sets of multiple pairs, each in one or more runs.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Raises:
-            ValueError: When the notion has no hypothesis, since it needs more than one event.
+            ValueError: If the notion has no hypothesis about one event.
         """
         hypothesis = self._of_an_event()
         asked = [
-            _Asked(search, search.partition.positions(), search.partition.coarser())
+            Asked(search, search.partition.positions(), search.partition.coarser())
             for search in searches
         ]
         found = []
-        for each, event in zip(asked, _chosen(asked, budget, hypothesis), strict=True):
+        for each, event in zip(asked, chosen(asked, budget, hypothesis), strict=True):
             partition, halves, allowed = each.search
-            # Events of codes, or of sums of several numbers, are not easy to describe.
+            # Simplify events only along the partition's own axes. A cut of category codes, or of a
+            # sum of numbers, is not easy to describe.
             lines = each.positions[: len(partition.shape)] if partition.ordered else []
-            batch, terms = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
+            batch, terms = event.larger.shape, (fresh(budget), budget.confidence, hypothesis)
             simple = [
                 simpler(event.at(at), halves[at], lines, allowed, *terms)
                 for at in np.ndindex(batch)
@@ -167,10 +163,10 @@ class Notion:
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return approximate expected bounds of a pair, computed with few cells, to rank pairs.
+        """Return the expected bounds of a pair, approximated with merged cells, to rank pairs.
 
         Args:
-            search: Search set of one pair, in one or several runs.
+            search: Search set of one pair, in one or more runs.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
@@ -179,18 +175,18 @@ class Notion:
         return self.promises([search], budget)[0]
 
     def promises(self, searches: Sequence[Search], budget: Budget) -> list[NDArray[np.float64]]:
-        """Return what `promise` returns for each pair; alike pairs are evaluated together.
+        """Return one result of `promise` per pair, with similar pairs evaluated in one batch.
 
         Args:
-            searches: Search sets of several pairs, each in one or several runs.
+            searches: Search sets of multiple pairs, each in one or more runs.
             budget: Confirmation draws, confidence and number of rival pairs.
         """
         hypothesis, asked, found = self.hypothesis(), [], []
         for search in searches:
             merged, may, positions = merged_counts(*search)
-            asked.append(_Asked(search._replace(halves=merged, allowed=may), positions))
+            asked.append(Asked(search._replace(halves=merged, allowed=may), positions))
         if hypothesis is not None:
-            return [event.predicted for event in _chosen(asked, budget, hypothesis)]
+            return promised(asked, budget, hypothesis)
         for (_, merged, may), *_ in asked:
             bounds = [
                 self._mean_of(
@@ -202,15 +198,15 @@ class Notion:
         return found
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain to confirm. Its cells are ordered by ratio, by group or by position.
+        """Choose the chain to confirm, whose cells are ordered by ratio, by group or by position.
 
         Args:
             search: Search set of one pair in one run.
             budget: Confirmation draws and confidence.
 
         Returns:
-            The chain, its expected bound, and its expected mu of Gaussian privacy, which breaks
-            ties between pairs.
+            The chain, the expected bound on the notion's level, and the expected mu of Gaussian
+            differential privacy, which breaks ties between pairs.
         """
         partition, halves, allowed = search
         num_confirm, error, ways = budget.num_confirm, 1 - budget.confidence, ways_of(partition)
@@ -220,7 +216,8 @@ class Notion:
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
         scores = [shift + tail for shift, tail in zip(shifts, tails, strict=True)]
-        # Prefer sets along a numeric entry, since half-lines are easy to describe.
+        # Prefer cells in order of position along one line. The sets of such a chain contain all
+        # outputs below or above a threshold and are easy to describe.
         worth = [i for i, way in enumerate(ways) if way.line is not None or len(ways) == 1]
         worth = [i for i in worth if scores[i] >= WORTH * max(scores)]
         best = max(worth or range(len(ways)), key=lambda i: (scores[i], -i))
@@ -228,7 +225,7 @@ class Notion:
         return chain, self._mean_of(tried[best]), shifts[best] / max(len(tried[best]), 1)
 
     def _mean_of(self, bands: Sequence[Band]) -> float:
-        """Return the mean of the bounds that follow from several bands."""
+        """Return the mean of the bounds from all bands."""
         return sum(min(self.of_band(band), _HUGE) for band in bands) / max(len(bands), 1)
 
     def of_event(
@@ -242,15 +239,16 @@ class Notion:
         """Return exact lower bounds from the counts of one event.
 
         Args:
-            larger: Counts of the event, integers [...], at the side where the event should be
-                likelier.
-            smaller: Counts of the event, integers [...], at the other side.
-            trials: Numbers of confirmation draws at the likelier side and at the other side.
+            larger: int64 [...], counts of the event on the side where the event is expected to be
+                more probable.
+            smaller: int64 [...], counts of the event on the other side.
+            trials: Number of confirmation draws on the side of `larger` and on the side of
+                `smaller`.
             confidence: Confidence of each bound.
             distance: Number of records in which the databases of the pair differ.
 
         Raises:
-            ValueError: When the notion has no hypothesis about one event.
+            ValueError: If the notion has no hypothesis about one event.
         """
         hypothesis = self._of_an_event(distance)
         return event_lower_bound(larger, smaller, *trials, confidence, hypothesis)
@@ -262,26 +260,31 @@ class Notion:
         return np.maximum(np.nan_to_num(found, posinf=np.inf), 0.0) / distance
 
     def compare(self, band: Band, claim: Claim, distance: int) -> tuple[float, Crossing | None]:
-        """Return the bound minus the claim, and the point where a claimed curve is exceeded.
+        """Compare a claim with the bound that a band implies.
 
         Args:
             band: Band of a chain.
             claim: Claimed level, or points of a claimed curve, as `claimed` returns them.
             distance: Number of records in which the databases of the pair differ.
+
+        Returns:
+            The bound minus the claim, maximized over the points of a claimed curve, and the point
+            where the bound exceeds a claimed curve the most. The point is None if the bound exceeds
+            the curve nowhere or if the claim is a number.
         """
         assert isinstance(claim, float)
         return self.of_band(band, distance) - claim, None
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]] | None:
-        """Return the columns of a table of the curve by name, or None if the notion is a number."""
+        """Return the named columns of a table of the curve, or None if the level is one number."""
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
-        """Return the event of a chain with the largest `value`, for display.
+        """Return the event with the largest `value` among the sets of a chain, for display.
 
         Args:
             chain: Chain of nested sets of cells.
-            band: Band of the chain, from the confirmation set.
+            band: Band of the chain, computed from the confirmation set.
         """
         found = of_sets(band, self.value)
         best = [float(values.max(initial=-math.inf)) for values in found]
@@ -291,82 +294,20 @@ class Notion:
         return Event(chain.event(number, larger), np.array(larger), np.array(max(best)))
 
 
-def _fresh(budget: Budget) -> int | Shared:
-    """Return the number of confirmation draws, as a `Shared` if its division is free."""
-    return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
-
-
-class _Asked(NamedTuple):
-    """Search set of one pair, and the lines and groups along which its cells are ordered.
-
-    Attributes:
-        search: Search set of the pair, in one or several runs.
-        positions: Positions of the cells along lines, as `Partition.positions` returns them.
-        coarser: Groups of cells, as `Partition.coarser` returns them.
-    """
-
-    search: Search
-    positions: Sequence[NDArray[np.float64]]
-    coarser: Sequence[NDArray[np.int64]] = ()
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Everything but counts that affects the choice of an event."""
-        partition, halves, allowed = self.search
-        arrays = (*self.positions, *self.coarser)
-        may = None if allowed is None else allowed.tobytes()
-        parts = halves.shape[-1], partition.ordered, len(self.positions), may
-        return (*parts, *(array.tobytes() for array in arrays))
-
-
-def _chosen(asked: Sequence[_Asked], budget: Budget, hypothesis: Hypothesis) -> list[Event]:
-    """Return the event that `choose_event` finds with the two halves of each search set.
-
-    Pairs whose cells are ordered alike are passed to `choose_event` together, as if they were runs
-    of one pair. The result for a run does not depend on the other runs.
-    """
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for number, each in enumerate(asked):
-        groups.setdefault(each.key, []).append(number)
-    found: dict[int, Event] = {}
-    for numbers in groups.values():
-        first = asked[numbers[0]]
-        batches = [asked[number].search.halves for number in numbers]
-        rows = np.concatenate([halves.reshape(-1, *halves.shape[-3:]) for halves in batches])
-        events: list[Event] = []
-        for start in range(0, len(rows), _ROWS):
-            part = rows[start : start + _ROWS]
-            of_part = choose_event(
-                part[:, 0],
-                _fresh(budget),
-                budget.confidence,
-                allowed=first.search.allowed,
-                hypothesis=hypothesis,
-                judge=part[:, 1],
-                coarser=first.coarser,
-                positions=first.positions,
-                ordered=first.search.partition.ordered,
-                rivals=Rivals(budget.num_rivals, budget.num_partitions),
-            )
-            events += [of_part.at((row,)) for row in range(len(part))]
-        start = 0
-        for number, halves in zip(numbers, batches, strict=True):
-            batch = halves.shape[:-3]
-            stop = start + math.prod(batch)
-            found[number] = Event.stacked(events[start:stop], batch)
-            start = stop
-    return [found[number] for number in range(len(asked))]
-
-
 def merged_counts(
     partition: Partition, halves: NDArray[np.int64], allowed: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, list[NDArray[np.float64]]]:
-    """Return counts of merged cells, whether each merged cell is allowed, and positions.
+    """Merge cells into fewer, larger cells.
 
     Args:
         partition: Partition of the cells.
         halves: int64 [..., cells], counts of the two halves of the search set.
-        allowed: bool [cells], the cells that are allowed in events, or None for all cells.
+        allowed: bool [cells], whether each cell may be part of an event, or None for all cells.
+
+    Returns:
+        Counts of the merged cells, int64 [..., merged cells]; whether each merged cell may be part
+        of an event, bool [merged cells], or None for all cells; and the positions of the merged
+        cells along lines.
     """
     group, positions = partition.merged(allowed)
     order = np.argsort(group, kind="stable")
@@ -376,9 +317,9 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Return ways to order cells: by ratio, and for many cells also by group and by position."""
+    """Return the ways to order cells: by ratio and, with many bins, also by group and position."""
     if max(partition.shape) <= _FEW_BINS:
-        # With few cells, ratios are estimated well, and adjacent cells may differ a lot.
+        # The ratios of a few cells are estimated precisely, and adjacent cells may differ a lot.
         return [Way()]
     found = [Way(), *(Way(groups=groups) for groups in partition.coarser())]
     return found + [Way(line=line) for line in partition.positions()]

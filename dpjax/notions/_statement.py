@@ -1,4 +1,4 @@
-"""Statements: bounds and estimates of a level of privacy that follow from evidence."""
+"""Statements, which are bounds and estimates of a privacy level that follow from evidence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
-"""Smallest error probability that is reported for a refutation."""
+"""Smallest error probability that a refutation reports."""
 
 _PRECISION = 0.01
-"""Relative precision to which `smallest_error` is computed."""
+"""Relative precision of the result of `smallest_error`."""
 
 _NORMAL = NormalDist()
 
@@ -21,10 +21,11 @@ Crossing = tuple[float, float, float]
 
 
 class _OnDemand:
-    """Descriptor of a dataclass field that defaults to None and may be set to a function.
+    """Descriptor of a dataclass field that may be set to a value or to a function.
 
-    The function is called when the field is first read, under NumPy's default error settings.
-    Before the call, `vars(instance)` contains the function.
+    The field's default is None. A function is called when the field is first read, under NumPy's
+    default error settings, and the function's result replaces the function. Before the first read,
+    `vars(instance)` contains the function.
     """
 
     def __set_name__(self, owner: type, name: str):
@@ -45,32 +46,32 @@ class _OnDemand:
 
 
 def _on_demand() -> float | None:
-    """Return an `_OnDemand` descriptor, typed as the values that are read from it."""
+    """Return an `_OnDemand` descriptor. Its static type is the type of the field's value."""
     return cast(float | None, _OnDemand())
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Bounds and estimates of a level of privacy that follow from evidence.
+    """Bounds and estimates of a privacy level that follow from evidence.
 
     Attributes:
-        lower_bound: Lower bound on the level, at the confidence of the audit. The bound is 0 for a
-            histogram that gives no estimate.
+        lower_bound: Lower bound on the level, at the confidence of the audit. The bound is 0 if a
+            histogram yields no estimate.
         estimate: Level estimated from the confirmation set, or None if the estimate is infinite or
             unknown.
-        basis: Basis of the bound: "exact binomial" or "simultaneous band" (at any sample
-            size), "normal" (asymptotic) or "histogram".
+        basis: Kind of the bound, such as "exact binomial" or "simultaneous band" (valid at any
+            sample size), "normal" (asymptotic) or "histogram" (valid under an assumption).
         upper_bound: Upper bound on the level under an assumption, or None without an assumption.
         standard_error: Standard error of the estimate, or None if the bound does not use a standard
             error.
         smallest_error: Smallest error probability at which the claim would still be refuted, at
             least 1e-12. The value is None without a claim, or if no error below 1/2 refutes the
-            claim. A function without arguments may be given instead, which is called when the field
-            is first read.
-        curve: Table of the curve, as columns by name, for a notion that is a curve. All bounds of
-            the table hold jointly.
-        crossing: Point where the bound on a curve exceeds the claim most, as (abscissa, bound,
-            claim), or None if the bound nowhere exceeds the claim.
+            claim. The constructor also accepts a function without arguments, which is called when
+            the field is first read.
+        curve: Dictionary from the name of each column to the column of a table of the curve, or
+            None for a notion that is not a curve. All bounds in the table hold jointly.
+        crossing: Point where the bound on a curve exceeds the claim by the largest margin, as
+            (abscissa, bound, claim), or None if the bound never exceeds the claim.
     """
 
     lower_bound: float
@@ -83,7 +84,7 @@ class Statement:
     crossing: Crossing | None = None
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return the name and the formatted value of each number that is present."""
+        """Return the names and the formatted values of all fields that are not None."""
         rows = [("lower bound", f"{self.lower_bound:.4f} ({self.basis})")]
         if self.upper_bound is not None:
             rows.append(("upper bound", f"{self.upper_bound:.4f}, under the assumption"))
@@ -111,24 +112,27 @@ class Statement:
 def smallest_error(
     bound: Callable[[float], float], claim: float, known: tuple[float, float] | None = None
 ) -> float | None:
-    """Return the smallest error at which a lower bound exceeds a claim.
+    """Return the smallest error probability at which a lower bound exceeds a claim.
 
     Args:
-        bound: Lower bound as a decreasing function of the confidence.
+        bound: Function that returns the lower bound at a confidence. The bound decreases as the
+            confidence grows.
         claim: Claimed level, to which the bound is compared.
-        known: A confidence above 1/2 and its lower bound, if they are already computed.
+        known: Pair of a confidence above 1/2 and the lower bound at this confidence, or None if no
+            bound has been computed yet.
 
     Returns:
-        The error, with a relative precision of 0.01, or None if the error is above 1/2.
+        The error probability, with a relative precision of 0.01 and at least 1e-12, or None if the
+        error probability is above 1/2.
 
     References:
-        Dowell, Jarratt (1971): the Illinois form of the rule of false position.
+        Dowell, Jarratt (1971), for the Illinois variant of the false position method.
     """
 
     def margin(quantile: float) -> float:
         return bound(_NORMAL.cdf(quantile)) - claim
 
-    # A bound is nearly a straight line in the normal quantile of its confidence.
+    # Search along the normal quantile of the confidence because bounds are nearly linear in it.
     low, high, below = 0.0, -_NORMAL.inv_cdf(_LEAST_ERROR), None
     if known is not None and 0.5 < known[0] < _NORMAL.cdf(high):
         if known[1] > claim:
@@ -148,7 +152,7 @@ def smallest_error(
         errors = _NORMAL.cdf(-low), _NORMAL.cdf(-high)
         if errors[0] <= errors[1] * (1 + _PRECISION):
             return errors[0]
-        # Keep away from the ends of the interval, which might otherwise never move.
+        # Keep the next point away from both ends, so that the interval shrinks in every step.
         place = low + (high - low) * min(max(above / (above - below), 0.01), 0.99)
         found = margin(place)
         if found > 0:

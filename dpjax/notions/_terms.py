@@ -1,4 +1,4 @@
-"""The terms of an audit: its notion, claim and confidence."""
+"""The terms of an audit, such as its notion, claim and confidence."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,21 +16,22 @@ from dpjax.notions.evidence._wealth import BetWealth
 
 @dataclass(frozen=True)
 class Terms:
-    """Notion, claim, confidence and other terms that every step of an audit shares.
+    """Notion, claim, confidence and other settings that every step of an audit uses.
 
     Attributes:
         notion: Notion whose level is bounded.
-        claim: Claim as the caller gave it, or None. The property `claimed` is the converted claim.
-        confidence: Confidence of the statements of all `num_claims` audits together.
+        claim: Claim in the form that the caller passed, or None. The property `claimed` is the
+            converted claim.
+        confidence: Joint confidence of the statements of all `num_claims` audits.
         num_claims: Number of audits whose statements hold jointly.
-        key: Integer seed or typed key, as the caller gave it.
-        execution: Execution options, or None for the default of the backend.
+        key: Integer seed or typed JAX key that the caller passed.
+        execution: Execution options, or None for the backend's default options.
         distance: Number of records in which the databases of each pair differ.
-        earlier: Bets of an earlier audit, if the audit continues one, or None.
+        earlier: Bets of an earlier audit that this audit continues, or None for a new audit.
         kept: Dictionary in which a source stores values for later batches of the same runs.
 
     Raises:
-        TypeError, ValueError: When an attribute is of the wrong type or out of range.
+        TypeError, ValueError: If an attribute is of the wrong type or out of range.
     """
 
     notion: Notion
@@ -60,18 +61,18 @@ class Terms:
 
     @cached_property
     def claimed(self) -> Claim | None:
-        """Claim as a number or as points of a curve."""
+        """Converted claim: a number, the points of a curve, or None without a claim."""
         return None if self.claim is None else self.notion.claimed(self.claim)
 
     @property
     def plain_claim(self) -> float | list[list[float]] | None:
-        """Claim as JSON values: a number, or points of a curve as lists."""
+        """Converted claim as JSON values, with each point of a curve as a list."""
         claim = self.claimed
         return [list(point) for point in claim] if isinstance(claim, tuple) else claim
 
     @property
     def level(self) -> float | None:
-        """Claimed level, for a notion whose level is one number, or None without a claim."""
+        """Claimed level, or None without a claim. The claim must not be a curve."""
         claim = self.claimed
         assert not isinstance(claim, tuple)
         return claim
@@ -80,8 +81,8 @@ class Terms:
         """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
 
         Args:
-            what: What the method uses instead of events, such as "a histogram", for the error
-                message.
+            what: Name of the evidence that the method uses instead of events, such as "a
+                histogram", for the error message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
@@ -90,30 +91,30 @@ class Terms:
         if self.notion.delta:
             raise BadValue(
                 f"delta must be 0 for {what}, but was {self.notion.delta}: use {EVENTS}, "
-                "which takes any delta."
+                "which accepts any delta."
             )
         if self.distance != 1:
             raise BadValue(f"distance must be 1 for {what}, but was {self.distance}: use {EVENTS}.")
 
     @cached_property
     def root(self) -> Array:
-        """Typed key from which the keys of all draws are derived."""
+        """Typed JAX key from which the keys of all draws are derived."""
         return random.as_key(self.key)
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of a single statement for which all statements hold jointly (Bonferroni)."""
+        """Confidence of each single statement, so that all hold jointly with `confidence`."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims
 
     @property
     def layout(self) -> Execution:
-        """Execution options in use."""
+        """Execution options, with the backend's default options in place of None."""
         return self.execution or default_execution()
 
     def notes(self) -> list[str]:
-        """Return notes about the joint confidence, if there are several claims."""
+        """Return notes about the joint confidence; the list is empty for a single claim."""
         if self.num_claims == 1:
             return []
         error = (1 - self.confidence) / self.num_claims

@@ -1,4 +1,4 @@
-"""Assignment of values to bins, by a grid of equally wide buckets instead of a binary search."""
+"""Assignment of values to bins, with a grid of equally wide buckets instead of a binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,13 +7,13 @@ _BUCKETS = 4096
 """Number of equally wide buckets, whose tables fit in a processor's first-level cache."""
 
 _MOST_EDGES = 4
-"""If a bucket contains more bin edges than this, a binary search is used instead."""
+"""Maximum number of bin edges per bucket. With more edges, a binary search is used instead."""
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
-"""With at most _FEW_EDGES bin edges, or at most _FEW_VALUES values, a binary search is used."""
+"""A binary search is used for at most _FEW_EDGES bin edges or at most _FEW_VALUES values."""
 
 _FEWEST_EDGES = 4
-"""With at most this many bin edges, values are compared with all edges."""
+"""Maximum number of bin edges for which every value is compared with all edges."""
 
 
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -23,11 +23,11 @@ def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[
     most the value, and edges in higher buckets exceed the value.
 
     Args:
-        edges: float64 [edges], increasing.
-        values: float64 [n], none of them NaN.
+        edges: Increasing edges of bins, float64 [edges].
+        values: Values without NaN, float64 [n].
 
     Returns:
-        int64 [n], for each value the number of edges that are at most the value.
+        For each value, the number of edges that are at most the value, int64 [n].
     """
     if len(edges) <= _FEWEST_EDGES:
         found = np.zeros(len(values), np.int8)

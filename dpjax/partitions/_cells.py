@@ -1,4 +1,4 @@
-"""The numbering of the cells of a partition, and the intervals of numbers in each cell."""
+"""Numbering of a partition's cells, and the interval of numbers that each cell covers."""
 
 import math
 from collections.abc import Hashable
@@ -11,21 +11,21 @@ import numpy as np
 class Cells:
     """The numbered cells into which a partition divides `Outputs`.
 
-    The first cells contain outputs without numeric entries: one cell for each label of the pilot,
-    and one cell for all labels that did not occur in the pilot. The other cells contain outputs
-    with numeric entries: for each label that had numeric entries in the pilot, the boxes (products
-    of bins), in C order.
+    The first cells contain outputs without numeric entries: one cell for each label that occurs in
+    the pilot (the first outputs of the search set), and one cell for all other labels. The other
+    cells contain outputs with numeric entries: for each label that had numeric entries in the
+    pilot, the boxes (products of bins), in C order.
 
     Attributes:
-        names: Names of the labels of the pilot. Other attributes contain indices of `names` as
-            labels.
-        edges: For each numeric entry of an output, increasing float64 edges of bins. A bin contains
-            its lower edge but not its upper edge.
-        atoms: For each numeric entry of an output, the values that have a bin of their own.
+        names: Names of the labels in the pilot. Other attributes represent a label by its index in
+            `names`.
+        edges: For each numeric entry of an output, the increasing bin edges, float64. A bin
+            contains its lower edge but not its upper edge.
+        atoms: For each numeric entry of an output, the values that each have a bin of their own.
         boxed: Labels that had numeric entries in the pilot.
         whole: Whether all entries have an integer dtype.
-        ordered: Whether adjacent numbers have similar probabilities. The value is False if numbers
-            are codes of categories.
+        ordered: Whether adjacent numbers have similar probabilities. Numbers that are category
+            codes are not ordered.
         parts: Path of each numeric entry in a nested output, such as "['count']". The tuple is
             empty for vectors.
     """
@@ -45,7 +45,7 @@ class Cells:
 
     @property
     def num_alone(self) -> int:
-        """Number of cells of labels without numeric entries."""
+        """Number of cells for outputs without numeric entries."""
         return len(self.names) + 1
 
     @property
@@ -55,7 +55,7 @@ class Cells:
 
     @property
     def key(self) -> Hashable:
-        """Hashable key. Partitions with equal keys put every output into the same cell."""
+        """Hashable key; partitions with equal keys assign every output to the same cell."""
         numbers = (self.edges, self.atoms, (self.boxed,))
         content = (tuple(part.tobytes() for part in parts) for parts in numbers)
         return type(self), self.names, self.whole, self.ordered, self.parts, *content
@@ -66,13 +66,13 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of one entry's bins, which are equal for an atom."""
+        """Return the lower and upper ends of one entry's bins; both ends of an atom are equal."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return the values of boxes, [len(boxed), *shape], from the values of all cells."""
+        """Return the entries of a per-cell array that belong to boxes, [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:
@@ -80,7 +80,7 @@ class Cells:
         return f"entry {entry_name(column, self.parts)}"
 
     def kind(self, whole: bool) -> str:
-        """Return the words before the values in a description: "a number" or "a vector with"."""
+        """Return how a description of an output begins: "a number" or "a vector with"."""
         return "a number" if len(self.shape) == 1 else "a vector with"
 
 

@@ -10,8 +10,8 @@ from dpjax.core.numerics import finite_or_none
 _LABELS, _NUMBERS = 60, 2000
 """Maximum numbers of labels and of numeric cells in a plot.
 
-A plot with more cells shows only the labels with the largest losses and the most frequent numeric
-cells.
+If there are more cells, the plot shows only the labels with the largest losses, and the most
+frequent numeric cells.
 """
 
 
@@ -21,19 +21,19 @@ def curve_of(
     bounds: np.ndarray,
     name_of: Callable[[int], str],
 ) -> dict[str, list]:
-    """Return probabilities and losses of the cells that contain outputs of the search set.
+    """Return the probabilities and losses of the cells that contain outputs of the search set.
 
     Args:
-        counts: Integers [2, cells], counts at the database and at its neighbor.
-        event: bool [cells], the event that was counted.
-        bounds: [cells, 2], ends of each cell's interval, which are equal for an atom and NaN for a
-            label.
+        counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
+        event: Event that was counted, bool [cells].
+        bounds: Ends of each cell's interval, [cells, 2]; equal for an atom, and NaN for a label.
         name_of: Function that maps a label's cell to its name.
 
     Returns:
-        Lists with one entry per cell: "points" (an atom, the middle or the only finite end of an
-        interval, or a name), "bounds" (None for labels and for infinite ends), "density" and
-        "neighbor_density" (shares of the outputs), "loss" and "event".
+        Lists with one entry per cell: "points" (the value of an atom, the middle or the only finite
+        end of an interval, or the name of a label), "bounds" (the two ends of an interval, or None
+        for a label; None stands for an infinite end), "density" and "neighbor_density" (shares of
+        the outputs), "loss" and "event".
     """
     # Adding half an output to each count gives empty cells a finite loss.
     shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
@@ -62,15 +62,15 @@ def curve_of(
 
 
 def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
-    """Place boxes on a line, in decreasing order of P(database) / P(neighbor).
+    """Arrange boxes along an axis, in decreasing order of P(database) / P(neighbor).
 
     Args:
-        counts: Integers [2, cells], counts at the database and at its neighbor.
+        counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
         num_alone: Number of labels, which are the first cells.
 
     Returns:
-        [cells, 2], for each box the shares of outputs before its begin and before its end; NaN for
-        labels.
+        The ends of each box on the axis, [cells, 2]: the share of outputs in the preceding boxes,
+        and that share plus the box's own share. The ends are NaN for labels.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -1,4 +1,4 @@
-"""The distinct labels of an array, found by hashing, and arrays of labels from codes."""
+"""Distinct labels of an array, found by hashing, and conversion of strings to label arrays."""
 
 from collections.abc import Sequence
 
@@ -9,21 +9,22 @@ _TURNS = 3
 """Number of hash tables to try before the remaining labels are sorted."""
 
 _SAMPLED, _FEW = 4096, 1024
-"""The size of hash tables is chosen from a sample of _SAMPLED labels. Hash tables are small if the
-sample has at most _FEW distinct labels."""
+"""A sample of _SAMPLED labels decides the size of the hash tables. The tables are small if the
+sample has at most _FEW distinct labels.
+"""
 
 _SMALL, _LARGE = 16, 22
-"""Numbers of bits in the index of a small and of a large hash table."""
+"""Number of index bits: _SMALL for a small hash table, and _LARGE for a large hash table."""
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""Odd factor of all hashes, which changes their slots from one hash table to the next."""
+"""Odd factor of the hashes for the next hash table, in which labels then have other slots."""
 
 _WIDE = 2**24
-"""Number of characters, including padding, above which a string array of labels is wide."""
+"""Number of characters, including padding, above which a string array counts as wide."""
 
 
 def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels, ascending, and the place of each label among them.
+    """Return the sorted distinct labels, and the index of each label among the distinct labels.
 
     The result equals `np.unique(labels, return_inverse=True)`. Colliding hashes cannot merge two
     labels, because labels in the same slot of a hash table are compared.
@@ -39,7 +40,7 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
     bits = _SMALL if len(np.unique(sample)) <= _FEW else _LARGE
     table = np.empty(2**bits, np.int64)
     rows = np.arange(len(labels))
-    # The row of an equal label, which represents this label.
+    # `first` contains, for each label, the row of an equal label that represents the label.
     first, left = rows.copy(), rows
     for _ in range(_TURNS):
         slots = (hashes >> np.uint64(64 - bits)).astype(np.intp)
@@ -49,7 +50,8 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
         first[left[same]] = found[same]
         if same.all():
             break
-        # All labels of one kind share a slot, so the others belong to other kinds.
+        # Equal labels share a slot, so labels that equal the label in their slot need no further
+        # search.
         left, hashes = left[~same], hashes[~same] * np.uint64(_FACTOR)
     else:
         _, starts, places = np.unique(labels[left], return_index=True, return_inverse=True)
@@ -64,18 +66,17 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
 def labels_at(
     kinds: Sequence[str], places: NDArray[np.integer] | None = None, spare: int = 0
 ) -> np.ndarray:
-    """Convert strings to an array of labels, so that different strings remain different.
+    """Convert strings to an array of labels in which different strings remain different.
 
     Args:
         kinds: Strings [k].
         places: Index of each label in `kinds`, integers [n]. If `places` is None, each string is a
             label.
-        spare: Largest size of a wide string array, as a multiple of the number of characters in its
-            labels.
+        spare: Maximum size of a wide string array, as a multiple of the total length of its labels.
 
     Returns:
-        A string array [n], or an array of objects [n] if a string array would be too large because
-        of padding, or would drop NUL characters at the end of labels.
+        A string array [n]. If padding would make the string array too large, or if the string array
+        would drop NUL characters at the end of labels, an object array [n].
     """
     lengths = np.fromiter(map(len, kinds), np.int64, len(kinds))
     every = lengths if places is None else lengths[places]

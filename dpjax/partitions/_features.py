@@ -1,4 +1,4 @@
-"""Features of outputs with several numbers and labels, from which scores are computed."""
+"""Features of outputs with multiple numbers and labels, from which linear scores are computed."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,12 @@ BLOCK = 2**12
 """Number of outputs whose features fit in a processor's cache."""
 
 _CLIP = 10.0
-"""Bound to which standardized values are clipped."""
+"""Largest magnitude of a standardized value; larger values are clipped."""
 
 _SOFT = 0.5
-"""Bound to which features of the kinds "common" and "clipped" are clipped, as the log density ratio
-of Laplace noise is."""
+"""Largest magnitude of "common" and "clipped" features. The clipping imitates the log density ratio
+of Laplace noise, which is a clipped linear function.
+"""
 
 _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
@@ -24,11 +25,13 @@ _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
 that makes a value an atom. _MAX_ATOMS is the maximum number of atoms per entry."""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""A column has _KNOTS hinges, or _FEW_KNOTS hinges if there are more than _MANY_COLUMNS columns. A
-column with at most _FEW_VALUES distinct values has a hinge at each inner value."""
+"""Each column has _KNOTS hinges max(value - knot, 0), or _FEW_KNOTS hinges if there are more than
+_MANY_COLUMNS columns. A column with at most _FEW_VALUES distinct values has a hinge at each
+distinct value except the smallest and the largest value.
+"""
 
 _SQUARE = 25.0
-"""Bound to which squares and products of standardized values are clipped."""
+"""Largest magnitude of squares and products of standardized values; larger values are clipped."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Columns:
     """Standardized columns of outputs: numeric entries, then indicators of labels and atoms.
 
     Attributes:
-        centre: [d], medians of the numeric entries, computed without atoms.
-        scale: [d], robust standard deviations of the numeric entries, computed without atoms; 1 for
+        centre: Medians of the numeric entries, [d], computed without atoms.
+        scale: Robust standard deviations of the numeric entries, [d], computed without atoms; 1 for
             a constant entry.
         labels: Labels with an indicator.
         atoms: For each numeric entry, the frequent values that have an indicator.
@@ -60,7 +63,7 @@ class Columns:
         for column in numbers.T:
             values, times = np.unique(column, return_counts=True)
             frequent = times >= max(_ATOM_SHARE * len(column), 2)
-            # If all values are frequent, the column is treated as an ordinary number.
+            # If all values are frequent, the column has no atoms.
             atoms.append(values[frequent][:_MAX_ATOMS] if not frequent.all() else np.empty(0))
             # Atoms are often codes, such as -1000 for "no answer", far from all other values.
             usual = column if not len(atoms[-1]) else column[~np.isin(column, atoms[-1])]
@@ -86,7 +89,7 @@ class Columns:
         return found
 
     def is_atom(self, outputs: Outputs, column: int) -> np.ndarray:
-        """Check which outputs have an atom in an entry, bool [n]."""
+        """Return whether the given entry of each output is an atom, bool [n]."""
         found, values = np.zeros(len(outputs.values), bool), outputs.values[:, column]
         for atom in self.atoms[column]:
             found |= values == atom
@@ -117,8 +120,8 @@ class Features:
     Attributes:
         kind: "linear", "common", "clipped", "additive" or "products".
         columns: Standardized columns.
-        knots: For each numeric entry, the points at which its hinges begin. Only features of the
-            kind "additive" have knots.
+        knots: For each numeric entry, the points at which the entry's hinges begin. Only "additive"
+            features have knots.
     """
 
     kind: str
@@ -127,7 +130,7 @@ class Features:
 
     @classmethod
     def of(cls, kind: str, columns: Columns, outputs: Outputs) -> "Features":
-        """Create features, with the knots of hinges at quantiles of the outputs."""
+        """Create features, with knots at quantiles of the outputs."""
         knots = []
         numbers = columns.numbers(outputs) if kind == "additive" else np.empty((0, 0))
         count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
@@ -141,7 +144,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return the entry of each feature, int [features], or -1 for indicators and products."""
+        """Return each feature's numeric entry, int [features]; -1 for indicators and products."""
         numbers = np.arange(len(self.columns.centre))
         parts = [
             numbers if self.kind != "common" else np.full(1, -1),

@@ -24,7 +24,7 @@ def interval_counts(low: Array | float, high: Array | float, num_intervals: int)
 
     Returns:
         A reducer whose carry is a WideCount [m + 1]. The last entry of the carry counts outputs
-        outside [low, high], NaN, and padding.
+        outside [low, high], NaN outputs, and padding.
     """
     categories = category_counts(num_intervals)
 

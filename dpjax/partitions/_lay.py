@@ -1,7 +1,7 @@
 """Construction of a partition from a pilot, the first outputs of the search set.
 
-A frequent value is an atom with a cell of its own. Between atoms lie intervals whose ends are
-quantiles of the outputs at both sides. All outcomes of a small finite space are atoms.
+Each frequent value is an atom, which has its own cell. The intervals between atoms end at quantiles
+of the outputs on both sides. In a small finite space, every outcome is an atom.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition, which is the number of outputs in two pilots."""
+"""Maximum number of labels in a partition: the number of outputs in the pilots of both sides."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -36,8 +36,9 @@ _TAILS levels in each tail. In a tail, each level is half of the previous level.
 """
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""A value is an atom only if it occurs at least _ATOM_COUNT times, and if it makes up at least an
-eighth of _ATOM_SHARE of the outputs."""
+"""A value is an atom only if it occurs at least _ATOM_COUNT times and makes up at least _ATOM_SHARE
+/ 8 of the outputs.
+"""
 
 _FEW_VALUES = 256
 """If the outputs have at most this many distinct values, every value is an atom."""
@@ -53,13 +54,13 @@ def lay(
     whole: bool = False,
     region: Region | None = None,
 ) -> Partition:
-    """Construct the partition for a pair's outputs from a pilot of each side.
+    """Construct the partition for a pair's outputs from the pilots of both sides.
 
     Args:
-        pilot: Outputs at the database and at its neighbor.
+        pilot: Outputs from the database and from its neighbor.
         names: Names of all labels in the pilot.
-        discrete: Whether every distinct number is an atom. If False, there are no atoms. If None,
-            frequent values are atoms.
+        discrete: True if every distinct number is an atom, False if there are no atoms, None if
+            only frequent values are atoms.
         outcomes: Number of outcomes of a finite space 0, ..., outcomes - 1, or None if the space is
             not finite.
         ordered: Whether adjacent numbers have similar probabilities; see `Cells`.
@@ -67,8 +68,8 @@ def lay(
         region: Region whose ends become ends of cells, or None for all outputs.
 
     Raises:
-        ValueError: When there are too many labels or numeric entries, when `discrete` is True but
-            no value occurs twice, or when the region and the outputs differ in dimension.
+        ValueError: If there are too many labels or numeric entries, if `discrete` is True but
+            no value occurs twice, or if the region and the outputs differ in dimension.
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(
@@ -116,7 +117,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge until there are few enough cells. Atoms keep both of their edges."""
+    """Drop every second edge until there are few enough cells; atoms keep both of their edges."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -134,7 +135,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the values that get their own cells: all of a few values, or frequent values."""
+    """Return the atoms: all values if few values are distinct, otherwise the frequent values."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -167,7 +168,7 @@ def _edges(
 
 @lru_cache(maxsize=64)
 def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
-    """Return the indices of quantiles in a sorted array."""
+    """Return the indices of the quantiles of given levels in a sorted array."""
     return np.quantile(np.arange(size), levels, method="nearest")
 
 
@@ -179,6 +180,7 @@ def _ends(region: Region | None, column: int) -> np.ndarray:
         return np.array(
             [float(region.low[column]), np.nextafter(float(region.high[column]), np.inf)]
         )
-    # Edges are the start of every run of allowed outcomes, and the outcome after the run.
+    # The edges are the first outcome of each run of allowed outcomes, and the outcome after the
+    # run.
     change = np.diff(np.concatenate([[0], np.asarray(region.allowed, int), [0]]))
     return region.low + np.flatnonzero(change).astype(float)

@@ -1,7 +1,8 @@
-"""Cells of drawn outputs, computed on a device and equal to those that NumPy computes on the host.
+"""Computation of the cells of drawn outputs on a device, with the same results as on the host.
 
-Drawn outputs are numeric arrays. NaN and infinities have codes, and a table maps each code to its
-cells. Mixed outputs also have a code for a missing number.
+Drawn outputs are numeric arrays. Each output has a code, which distinguishes finite numbers, NaN
+and infinities. A table maps each code to the first cell of the outputs with this code. The code of
+a mixed output also states the label, and whether a number follows the label.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
-"""Example values of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
+"""An example value for each of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
 
 _COMPARED = 32
 """Number of bin edges that are compared with every output before a binary search."""
@@ -32,7 +33,7 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
 
     Args:
         encoder: Encoder of the source.
-        raw: Draws of the mechanism, [n] or [n, d].
+        raw: Outputs drawn from the mechanism, [n] or [n, d].
         space: Output space of the mechanism.
     """
     if raw.dtype.kind == "f":
@@ -50,7 +51,7 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
         if beside:
             text = f"{text} with {encoder.names[beside]}"
         labels[places.ravel() == number] = encoder.named(text)
-    # NaN and infinities are 0 among the values.
+    # The encoder sets the values of NaN and infinities to 0, so these outputs also have no number.
     return Outputs(labels, numbers.values, numbers.values[:, 0] == 0)
 
 
@@ -60,16 +61,17 @@ class Lookup:
     """A partition, or a stack of partitions with a leading axis, as arrays on a device.
 
     Attributes:
-        edges: For each entry, increasing bin edges in the dtype of the outputs, padded with the
+        edges: For each entry, the increasing bin edges in the dtype of the outputs, padded with the
             largest value of the dtype.
-        bins: int32 [entries], the number of bins of each entry.
-        base: int32 [codes], the first cell of outputs with each code.
-        boxed: int32 [codes], 1 for each code whose outputs also have a number that determines the
-            cell, and 0 for the others.
+        bins: Number of bins of each entry, int32 [entries].
+        base: First cell of the outputs with each code, int32 [codes].
+        boxed: 1 for each code whose outputs also have a number that determines the cell, and 0 for
+            all other codes, int32 [codes].
         size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
         num_labels: Number of labels of mixed outputs, or 0 for other outputs.
         consecutive: Whether all bin edges of all entries are successive integers, as for the
-            outcomes of a finite space. If True, a subtraction replaces comparisons.
+            outcomes of a finite space. If True, the bin of an output is computed by a subtraction
+            instead of comparisons.
     """
 
     edges: tuple[AnyArray, ...]
@@ -107,7 +109,7 @@ class Lookup:
 
 
 def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike) -> Lookup:
-    """Stack the partitions of several pairs, for outputs drawn on a device, as one `Lookup`.
+    """Stack the partitions of multiple pairs as one `Lookup`, for outputs drawn on a device.
 
     Args:
         partitions: One partition for each pair.
@@ -150,7 +152,7 @@ def _is_consecutive(cells: Partition) -> bool:
 
 
 def _padded(size: int) -> int:
-    """Round up to a power of 2. Partitions of equal rounded sizes share a compiled program."""
+    """Round up to a power of 2, so that partitions of similar sizes share a compiled program."""
     return 1 << (max(size, 1) - 1).bit_length()
 
 
@@ -170,7 +172,7 @@ def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray
 
 
 def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool]]:
-    """Return the name of the label of each code, and whether the label comes with a number."""
+    """Return, for each code, the name of the label and whether a number follows the label."""
     if dtype.kind in "iu":
         return [("a number", True)]
     if isinstance(space, MixedSpace):

@@ -1,4 +1,4 @@
-"""Classification of an output, and separation of nested outputs into numbers and a label."""
+"""Classification of outputs, and separation of nested outputs into numbers and a label."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ LARGEST = 2**53
 
 
 class Nested(NamedTuple):
-    """A nested output, made of several parts.
+    """A nested output, which is made of multiple parts.
 
     Attributes:
         structure: Text of the output with the word "number" in place of each number, such as
@@ -38,7 +38,7 @@ class Nested(NamedTuple):
         """Separate the numbers of an output from its structure.
 
         Raises:
-            TypeError: When a part of the output is neither a number nor a label.
+            TypeError: If a part of the output is neither a number nor a label.
         """
         numbers: list[float] = []
         paths: list[str] = []
@@ -69,7 +69,7 @@ class Nested(NamedTuple):
 
 
 class Label(NamedTuple):
-    """An output that is neither a number nor a vector of numbers, nor missing."""
+    """An output that is a label, which means neither numeric, nor nested, nor missing."""
 
     value: Hashable
 
@@ -78,9 +78,9 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     """Classify an output as missing, a label, a number or vector, or nested.
 
     Raises:
-        BadValue: When the output is a vector with integers that float64 cannot represent exactly.
-        TypeError: When the output is neither a number nor a label, nor made of numbers and labels.
-        Exception: When a method of the output, such as `__hash__`, raises an exception.
+        BadValue: If the output is a vector with integers that float64 cannot represent exactly.
+        TypeError: If the output is neither a number nor a label, nor made of numbers and labels.
+        Exception: If a method of the output, such as `__hash__`, raises an exception.
     """
     if isinstance(item, np.ndarray):
         item = entries(item)
@@ -96,7 +96,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
         if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
             raise BadValue(
                 "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
-                "integers down, or return texts."
+                "integers down, or return strings."
             )
         return tuple(float(entry) for entry in item)
     if isinstance(item, dict | tuple):
@@ -114,10 +114,10 @@ def usual(found: Sequence[Nested]) -> Nested:
 
 
 def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:
-    """Split a dict of columns into a dict for each output.
+    """Convert a dict of columns to a list of dicts, one per output.
 
     Raises:
-        ValueError: When the columns differ in length.
+        ValueError: If the columns differ in length.
     """
     columns = [rows_of(v) if isinstance(v, dict) else list(v) for v in batch.values()]
     return [dict(zip(batch, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -1,4 +1,4 @@
-"""Scores by small neural networks, for differences that a sum of simple features cannot show."""
+"""Scores from small neural networks, for differences that no sum of simple features reveals."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -23,17 +23,21 @@ _RATE = 3e-3
 """Initial learning rate of Adam, which decreases linearly to 0."""
 
 _HELD_OUT = 6
-"""One in this many outputs is held out to decide when to stop a training."""
+"""One in _HELD_OUT outputs is held out to decide when training stops."""
 
 _CALL = 2**13
-"""Number of outputs per compiled call that computes scores; it is _BATCH for few outputs."""
+"""Number of outputs per compiled call that computes scores. A call for at most _BATCH outputs is
+padded only to _BATCH outputs.
+"""
 
 _SIGNIFICANT = 16
-"""Numbers of batches are rounded down to fewer than this, times a power of 2, so that most audits
-of equally many numbers share one compiled program."""
+"""The number of batches is rounded down to a product of a power of 2 and an integer below
+_SIGNIFICANT, so that most audits whose outputs have equally many numbers share one compiled
+program.
+"""
 
 _SEED = 0
-"""Seed of initial weights and of the order of batches."""
+"""Seed for the initial weights and for the order of batches."""
 
 _Weights = list[tuple[Any, Any]]
 
@@ -84,19 +88,19 @@ class Network:
 class NetworkFit:
     """Networks that distinguish side 0 from side 1, each trained without the outputs of one fold.
 
-    The first network is trained at once, the others on request.
+    The constructor trains the first network; the method `network` trains the other networks.
 
     Args:
         columns: Columns of the outputs.
         outputs: The outputs of both sides together, n in all.
-        side: int [n], the side of each output, 0 or 1.
-        fold: int [n], the fold of each output.
+        side: Side of each output, 0 or 1, int [n].
+        fold: Fold of each output, int [n].
     """
 
     def __init__(self, columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray):
         self._columns, self._fold = columns, fold
         self._table, self._sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0)
-        # All fits use equally many outputs, so that they share one compiled program.
+        # All networks are trained on equally many outputs, so that one compiled program suffices.
         least = min(int(np.sum(fold != number)) for number in range(FOLDS))
         self._size = _rounded(least // _BATCH) * _BATCH
         random = np.random.default_rng(_SEED)
@@ -108,17 +112,17 @@ class NetworkFit:
         self._first = self._fitted(0)
 
     def losses(self) -> np.ndarray:
-        """Return the log loss of the first network for each output of its fold, [n of fold 0]."""
+        """Return the first network's log loss for each output of fold 0, [outputs in fold 0]."""
         held = self._fold == 0
         return np.logaddexp(0, -self._sign[held] * _scores(self._first, self._table[held]))
 
     def network(self) -> Network:
-        """Train the other networks, and return all of them as a score."""
+        """Train the remaining networks, and return all networks as one score."""
         every = [self._first, *map(self._fitted, range(1, FOLDS))]
         return Network(self._columns, jax.tree.map(lambda *own: np.stack(own), *every))
 
     def _fitted(self, number: int) -> _Weights:
-        """Train the network without one fold; all calls share a compiled program."""
+        """Train the network that excludes one fold; all calls share a compiled program."""
         rows = self._rows[number]
         sign = self._sign[rows].astype(np.float32)
         return jax.tree.map(np.asarray, _fit(self._table[rows], sign, self._keys[number]))
@@ -158,7 +162,7 @@ _scored = jax.jit(_forward)
 
 @jax.jit
 def _fit(table: Array, sign: Array, key: Array) -> _Weights:
-    """Train by Adam, and return the weights with the least loss on held-out outputs."""
+    """Train with Adam, and return the weights with the least loss on held-out outputs."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
     widths = [inputs, _WIDTH, _WIDTH, 1]

@@ -24,7 +24,7 @@ GROUPS = (3, 9, 27)
 """Numbers of adjacent bins that a search merges into one bin."""
 
 _MANY_BINS = 64
-"""If an entry has more bins than this, a first search merges adjacent bins."""
+"""Maximum number of bins per entry for which a first search does not merge adjacent bins."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Partition(Cells):
         """Return the cell of each output, int64 [n]."""
         labels, values, alone = outputs
         if len(self.boxed) == 1 and not (self.boxed[0] or labels.any() or alone.any()):
-            # All outputs are numbers without a label, as most are.
+            # In the most common case, all outputs are numbers without a label.
             return self.num_alone + self._box(np.zeros(1, np.int64), values)
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
@@ -62,14 +62,14 @@ class Partition(Cells):
         return place
 
     def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Drop edges that only separate cells with equal marks, so that outputs are counted faster.
+        """Drop edges that only separate cells with equal marks, which speeds up counting.
 
         Args:
-            marks: Integers [size], a mark for each cell.
+            marks: Mark of each cell, integers [size].
 
         Returns:
-            A partition with fewer edges, of which only the method `index` may be used, and the
-            marks of its cells.
+            A partition with fewer edges, and the marks of its cells. Only the method `index` of the
+            new partition may be used.
         """
         boxes, kept = self.boxes(marks), []
         for column, edges in enumerate(self.edges):
@@ -81,20 +81,21 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return the cell of each output, int [n], by a score fitted without the output's fold."""
+        """Return each output's cell, int [n], from a score fitted without the output's fold."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
         """Merge every `width` adjacent bins, except atoms and labels.
 
         Returns:
-            int64 [size], the coarser cell of each cell, numbered from 0 without gaps.
+            The coarser cell that contains each cell, int64 [size], numbered from 0 without gaps.
         """
         box = np.zeros(1, np.int64)
         for edges, atoms in zip(self.edges, self.atoms, strict=True):
             # Atoms stay alone, except in integer outputs, whose atoms are merged like bins.
             alone = np.concatenate([[False], np.isin(edges, atoms) & (not self.whole)])
-            # A bin starts a group where it or its left neighbor is an atom, or the group is full.
+            # A bin starts a new group if the bin or its left neighbor is an atom, or if the group
+            # is full.
             starts = alone | np.concatenate([[True], alone[:-1]])
             starts |= np.arange(len(starts)) % width == 0
             bins = np.cumsum(starts) - 1
@@ -103,7 +104,7 @@ class Partition(Cells):
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """Return the coarser partitions that a search tries, as the results of `groups`."""
+        """Return the coarser partitions that a search tries, as arrays returned by `groups`."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
@@ -121,10 +122,10 @@ class Partition(Cells):
         return [np.concatenate([alone, np.tile(line, len(self.boxed))]) for line in lines]
 
     def merged(self, allowed: np.ndarray | None) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Merge adjacent bins for a first search if there are many bins.
+        """Merge adjacent bins for a first, coarse search if there are many bins.
 
         Args:
-            allowed: bool [size], the cells of a region, or None. Cells of the region are merged
+            allowed: The cells of a region, bool [size], or None. Cells of the region are merged
                 only with cells of the region.
 
         Returns:
@@ -132,8 +133,8 @@ class Partition(Cells):
             of `positions` in each coarse cell.
         """
         group = np.arange(self.size)
-        # Integers are not merged, since a single one may carry all of the loss; neighboring bins of
-        # reals have similar probabilities.
+        # Integers are not merged, since a single integer may carry the whole privacy loss.
+        # Neighboring bins of reals have similar probabilities.
         if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
         if allowed is not None:
@@ -143,7 +144,7 @@ class Partition(Cells):
         return group, [np.bincount(group, line) / sizes for line in lines]
 
     def bounds(self) -> np.ndarray:
-        """Return the ends of each cell's interval, [size, 2], which are equal for an atom.
+        """Return the ends of each cell's interval, [size, 2]; both ends of an atom are equal.
 
         The ends are NaN for a label, a label with numbers, and a box of vectors.
         """
@@ -153,7 +154,7 @@ class Partition(Cells):
         return found
 
     def inside(self, region: Region | None) -> np.ndarray | None:
-        """Return whether each cell lies entirely in a region, or None without a region."""
+        """Return whether each cell lies entirely in a region, or None if `region` is None."""
         if region is None:
             return None
         box = np.ones(1, bool)
@@ -178,15 +179,16 @@ class Partition(Cells):
         """Simplify the description of an event by adding or removing cells without outputs.
 
         An interval without outputs belongs to the new event only if the nearest intervals with
-        outputs, before and after it, both belong to the event. Labels without outputs are left out,
-        unless the description of the event with all of these labels is simpler.
+        outputs, before and after it, both belong to the event. The new event contains either no
+        label without outputs or all labels without outputs, whichever makes the description
+        simpler.
 
         Args:
-            mask: bool [size], the event.
-            seen: bool [size], the cells that contain outputs of the search set.
+            mask: The event, bool [size].
+            seen: The cells that contain outputs of the search set, bool [size].
 
         Returns:
-            bool [size], an event with the same outputs of the search set as `mask`.
+            An event that contains the same outputs of the search set as `mask`, bool [size].
         """
         if mask[seen].all():
             return mask
@@ -201,15 +203,15 @@ class Partition(Cells):
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Place cells without outputs in a chain of nested sets, so that sets have fewer parts.
+        """Assign cells without outputs to nested sets, so that the sets have fewer parts.
 
         A bin without outputs joins the first set that contains the nearest bins with outputs before
         and after the bin. A label without outputs joins no set. Cells with outputs keep their
         places.
 
         Args:
-            places: int64 [size], the first set of the chain that contains each cell.
-            seen: bool [size], the cells that contain outputs of the search set.
+            places: The first set of the chain that contains each cell, int64 [size].
+            seen: The cells that contain outputs of the search set, bool [size].
             last: Value of `places` for cells that no set contains.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
@@ -225,7 +227,7 @@ class Partition(Cells):
         return np.concatenate([places[: self.num_alone], *found])
 
     def plain(self) -> Plain | None:
-        """Return the label and kind of a plot's axis, or None if the axis shows outputs."""
+        """Return the label and kind of the plot's axis, or None if the axis shows output values."""
         return {"words": RANK, "kind": "boxes"} if len(self.shape) > 1 else None
 
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""The region of outputs over which the privacy loss is maximized, C in the papers."""
+"""The region of outputs over which an audit maximizes the privacy loss."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class Outcomes:
     Attributes:
         low: The smallest integer of the range.
         size: The number of integers in the range.
-        allowed: bool [size], whether each integer belongs to the region.
+        allowed: Whether each integer belongs to the region, bool [size].
     """
 
     low: int = field(metadata={"static": True})
@@ -33,7 +33,8 @@ class Outcomes:
     def __str__(self) -> str:
         if np.all(self.allowed):
             return f"{{{self.low}, ..., {self.low + self.size - 1}}}"
-        return f"{int(np.sum(self.allowed))} of the outcomes from {self.low} on"
+        last = self.low + self.size - 1
+        return f"{int(np.sum(self.allowed))} of the outcomes {self.low}, ..., {last}"
 
 
 @jax.tree_util.register_dataclass
@@ -44,8 +45,8 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Number of grid points per axis for direct density estimates. If 0, the dimension
-            determines the number.
+        num_points: Number of grid points per axis for direct density estimates. If `num_points` is
+            0, the dimension determines the number.
     """
 
     # The caller passes numbers; validation replaces them with arrays.
@@ -102,7 +103,7 @@ RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
-    """Return the product of equally spaced points on each axis, both ends included.
+    """Return the Cartesian product of equally spaced points on each axis, including both ends.
 
     Args:
         low: Lower ends [d].
@@ -126,10 +127,10 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
         space: The output space.
 
     Raises:
-        ValueError: When the region is empty, unbounded or outside the output space, when its
-            dimension differs from the dimension of the outputs, or when it is None although the
-            space is not finite.
-        TypeError: When `region` is not a region.
+        ValueError: If the region is empty, unbounded or outside the output space, if its dimension
+            differs from the dimension of the outputs, or if `region` is None although the space is
+            not finite.
+        TypeError: If `region` does not have one of the accepted forms.
     """
     if isinstance(space, FiniteSpace):
         return _finite_region(region, space)
@@ -154,7 +155,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
     if dimension > 3:
         raise ValueError(
             f"outputs of dimension {dimension} have too many entries for a kernel estimate, which "
-            "takes at most 3: audit a function of the output, such as one of its entries."
+            "accepts at most 3: audit a function of the output, such as one of its entries."
         )
     if isinstance(space, RealSpace) and (box.high[0] <= space.low or box.low[0] >= space.high):
         raise ValueError(f"region {box} lies outside the support of the outputs, {space}.")
@@ -166,15 +167,15 @@ EVERYWHERE = "all outputs"
 
 
 def region_text(region: Region | None) -> str:
-    """Describe a region in words, where None stands for all outputs."""
+    """Describe a region in words; None stands for all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 
 def as_box(region: RegionLike | None) -> Box | None:
-    """Convert (low, high), a `Box` or None to a region of an unknown output space.
+    """Convert (low, high) to a `Box`, and return a `Box` or None unchanged.
 
     Raises:
-        ValueError, TypeError: When `region` is neither (low, high) nor a `Box` nor None.
+        ValueError, TypeError: If `region` is neither (low, high) nor a `Box` nor None.
     """
     return region if region is None or isinstance(region, Box) else _box_between(region)
 
@@ -227,7 +228,7 @@ def _integer_region(region: Region) -> Outcomes:
     if low > high:
         raise ValueError(f"region {region} holds no integer.")
     if high - low >= 2**20:
-        raise ValueError(f"region {region} holds more than 2^20 integers: narrow it.")
+        raise ValueError(f"region {region} holds more than 2^20 integers: shrink the region.")
     return Outcomes(low, high - low + 1, np.ones(high - low + 1, bool))
 
 

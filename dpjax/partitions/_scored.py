@@ -66,11 +66,15 @@ class OneEntry(Partition):
 class Scored(Partition):
     """A partition by intervals of a score.
 
+    Each outcome without numeric entries, such as an exception, has a cell of its own.
+
     Attributes:
         score: The score of outputs.
+        codes: int64 [len(names) - 1], increasing labels in `Outputs` of the outcomes `names[1:]`.
     """
 
     score: Score = field(kw_only=True)
+    codes: np.ndarray = field(kw_only=True)
 
     @property
     def key(self) -> Hashable:
@@ -79,14 +83,20 @@ class Scored(Partition):
 
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
-        return self._cell(self.score.values(outputs))
+        return self._cell(outputs, self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
         """Return the cell of each output, by the score fitted without the output's fold."""
-        return self._cell(self.score.values(outputs, fold))
+        return self._cell(outputs, self.score.values(outputs, fold))
 
-    def _cell(self, values: np.ndarray) -> np.ndarray:
-        return self.num_alone + bins_of(self.edges[0], values.astype(np.float64))
+    def _cell(self, outputs: Outputs, values: np.ndarray) -> np.ndarray:
+        cell = self.num_alone + bins_of(self.edges[0], values.astype(np.float64))
+        if outputs.alone.any():
+            labels = outputs.labels[outputs.alone]
+            place = np.searchsorted(self.codes, labels)
+            known = np.append(self.codes, -1)[place] == labels
+            cell[outputs.alone] = np.where(known, 1 + place, len(self.names))
+        return cell
 
     def kind(self, whole: bool) -> str:
         """See `Cells`."""
@@ -126,7 +136,9 @@ def pilot_size(dimension: int, num_pairs: int = 1) -> int:
     return max(min(_MOST_ROWS, numbers // dimension) // PILOT, 1) * PILOT
 
 
-def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> list[Scored]:
+def score_partitions(
+    pilot: Sequence[Outputs], folds: Sequence[np.ndarray], names: Sequence[str]
+) -> list[Scored]:
     """Fit scores for which there are enough outputs, and return partitions, simple scores first.
 
     Linear scores are fitted to all outputs, and other scores to the first `PILOT` outputs per side.
@@ -137,6 +149,7 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
     Args:
         pilot: Vector outputs at the database and at its neighbor.
         folds: Fold of each output, int [n] for each side.
+        names: Names of all labels in the pilot.
 
     Raises:
         ValueError: When the outputs have too many numeric entries.
@@ -162,13 +175,13 @@ def score_partitions(pilot: Sequence[Outputs], folds: Sequence[np.ndarray]) -> l
     if fewest >= _MANY:
         for kind in ("additive", "products"):
             scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
-    found = [_cut(score, few[0], few[2]) for score in scores]
+    found = [_cut(score, few[0], few[2], names) for score in scores]
     if fewest >= _MANY:
         from dpjax.partitions._network import NetworkFit
 
         fit = NetworkFit(columns, *few)
         if _may_win(fit.losses(), found, *few):
-            found.append(_cut(fit.network(), few[0], few[2]))
+            found.append(_cut(fit.network(), few[0], few[2], names))
     return found
 
 
@@ -220,12 +233,46 @@ def _together(
     return outputs, side, np.concatenate(folds)
 
 
-def _cut(score: Score, outputs: Outputs, fold: np.ndarray) -> Scored:
-    values = score.values(outputs, fold).astype(np.float64)
-    tails = 0.5 ** np.array(_TAILS)
-    levels = np.concatenate([tails, np.arange(1, _STEPS) / _STEPS, 1 - tails])
-    edges = np.unique(np.quantile(values, levels, method="nearest"))
-    return Scored(("a number",), (edges,), (np.empty(0),), np.zeros(1, int), score=score)
+def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str]) -> Scored:
+    """Divide the range of a score at its quantiles, without dividing the copies of an output."""
+    codes = np.unique(outputs.labels[outputs.alone])
+    edges = np.empty(0)
+    if not outputs.alone.all():
+        if len(codes):
+            fold = fold[~outputs.alone]
+            outputs = Outputs(*(column[~outputs.alone] for column in outputs))
+        held_out = score.values(outputs, fold).astype(np.float64)
+        tails = 0.5 ** np.array(_TAILS)
+        levels = np.concatenate([tails, np.arange(1, _STEPS) / _STEPS, 1 - tails])
+        edges = np.unique(np.quantile(held_out, levels, method="nearest"))
+        edges = _around_copies(edges, held_out, score.values(outputs).astype(np.float64))
+    cell_names = ("a number", *(names[int(code)] for code in codes))
+    return Scored(cell_names, (edges,), (np.empty(0),), np.zeros(1, int), score=score, codes=codes)
+
+
+def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    """Move edges so that all copies of a frequent output, and its fresh copies, share a cell.
+
+    Copies of an output in different folds have slightly different held-out scores. An edge between
+    these scores would put fresh copies into a cell that contains only some of the copies. An output
+    is frequent if it makes up at least one in _STEPS of the outputs of both sides.
+
+    Args:
+        edges: Increasing edges.
+        held_out: float64 [n], held-out scores of the outputs.
+        fresh: float64 [n], scores that the outputs would have if they were fresh.
+    """
+    values, place, times = np.unique(fresh, return_inverse=True, return_counts=True)
+    for number in np.flatnonzero(times * _STEPS >= len(fresh)):
+        scores = np.unique(held_out[place == number])
+        if len(scores) > FOLDS:
+            # Different outputs whose fresh scores are equal.
+            continue
+        low, high = min(scores[0], values[number]), max(scores[-1], values[number])
+        edges = np.where((edges > low) & (edges <= high), low, edges)
+        if high < held_out.max():
+            edges = np.append(edges, np.nextafter(high, np.inf))
+    return np.unique(edges)
 
 
 def fold_of(number: np.ndarray) -> np.ndarray:

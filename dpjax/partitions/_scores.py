@@ -1,11 +1,11 @@
-"""Scores of vector outputs, which are large where outputs are likelier at the database.
+"""Scores of vector outputs, which are larger for outputs that are likelier under the database.
 
-A score is fitted to a part of the search set, and its range is divided into cells. The score is
-post-processing, so a poorly fitted score makes bounds smaller, but not invalid.
+A score is fitted to a part of the search set, and the range of the score is divided into cells. The
+score is post-processing, so a poorly fitted score makes bounds smaller, but not invalid.
 
-A fit overestimates the difference between the sides on the outputs that it was fitted to.
-Therefore, there are five fits. Each fit leaves out one fold, and gives the scores of the outputs in
-this fold. Fresh outputs get the mean score of all five fits.
+A fitted score overestimates the difference between the sides on the outputs used in the fit.
+Therefore, five scores are fitted. Each fit leaves out one fold, whose outputs get the score from
+this fit. Fresh outputs get the mean score of all five fits.
 
 References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
@@ -29,15 +29,15 @@ _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "produc
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Limits of the fit of a score.
+"""Stopping rule for fits of a score.
 
-A fit of a score ends after _STEPS Newton steps, or once every coefficient changes by less than
-_SETTLED.
+A fit ends after _STEPS Newton steps, or once every coefficient changes by less than _SETTLED.
 """
 
 _CURVED, _CHANGED = 2**15, 0.02
 """The Hessian of a fit is estimated from about _CURVED outputs. The Hessian is computed again when
-the mean variance of the predicted sides has changed by the share _CHANGED."""
+the mean variance of the predicted sides has changed by more than the fraction _CHANGED.
+"""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
 """A short description names at most _SHOWN entries, and a short formula has at most _TERMS terms. A
@@ -45,7 +45,7 @@ coefficient is negligible if it is below _NEGLIGIBLE times the largest coefficie
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers, fitted once for each fold without its outputs."""
+    """A function from outputs to real numbers, fitted once per fold without the fold's outputs."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, such as "0.8 x0 - 0.2 x3".
@@ -57,7 +57,7 @@ class Score(Protocol):
         ...
 
     def plain(self) -> Plain:
-        """Return the score as plain data."""
+        """Return the score as a dict of strings, numbers and lists."""
         ...
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
@@ -73,11 +73,11 @@ class Weighted:
     """A score that is a weighted sum of the entries, in the units of the outputs.
 
     Attributes:
-        weights: float64 [folds, d], where row k contains the weights of the fit without fold k.
-        mean: float64 [d], the weights for fresh outputs, rounded to the two digits that the
-            description shows.
-        shift: float64 [folds], number that is subtracted from the scores of each fit, so that a
-            typical output has the same score by all fits and by `mean`.
+        weights: Weights of the fits, float64 [folds, d]. Row k is from the fit without fold k.
+        mean: Weights for fresh outputs, float64 [d], rounded to the two digits that the description
+            shows.
+        shift: Number subtracted from the scores of each fit, float64 [folds], so that all fits and
+            `mean` give a typical output the same score.
     """
 
     weights: np.ndarray
@@ -85,7 +85,7 @@ class Weighted:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the weighted sum, or its largest terms, as text, with x0 for the first entry."""
+        """Return the weighted sum, or its largest terms, as text; x0 denotes the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -118,11 +118,11 @@ class Combination:
 
     Attributes:
         features: Features of the outputs.
-        weights: float64 [folds, features], where row k contains the weights of the fit without fold
+        weights: Weights of the fits, float64 [folds, features]. Row k is from the fit without fold
             k.
         entries: Indices of the most important numeric entries.
-        shift: float64 [folds], number that is subtracted from the scores of each fit, so that a
-            typical output has the score 0 by all fits.
+        shift: Number subtracted from the scores of each fit, float64 [folds], so that all fits give
+            a typical output the score 0.
     """
 
     features: Features
@@ -177,8 +177,8 @@ def fit_combination(
     Args:
         features: Features of the outputs.
         outputs: The outputs of both sides together, n in all.
-        side: int [n], the side of each output, 0 or 1.
-        fold: int [n], the fold of each output.
+        side: Side of each output, 0 or 1, int [n].
+        fold: Fold of each output, int [n].
     """
     table, ridge = features(outputs), _RIDGE[features.kind]
     spread, usual = table.std(axis=0), table.mean(axis=0)
@@ -216,12 +216,12 @@ class _Logistic:
     """Logistic regression with a ridge penalty on all coefficients but the intercept.
 
     Attributes:
-        weights: float64 [features + 1], coefficients of the log odds of side 1, fitted to all
-            outputs, with the intercept last.
+        weights: Coefficients of the log odds of side 1, float64 [features + 1], fitted to all
+            outputs. The intercept is last.
 
     Args:
-        table: Features [n, features], scaled.
-        side: int [n], the side of each output, 0 or 1.
+        table: Scaled features, [n, features].
+        side: Side of each output, 0 or 1, int [n].
         ridge: Ridge penalty on the coefficients.
     """
 
@@ -246,12 +246,12 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Return the weights [fits, features + 1] of fits without some outputs.
+        """Return the weights of fits that each leave out some outputs, [fits, features + 1].
 
         The Newton steps use the Hessian of the fit to all outputs.
 
         Args:
-            left_out: bool [n, fits], the outputs that each fit leaves out.
+            left_out: The outputs that each fit leaves out, bool [n, fits].
         """
         weights, used = np.repeat(self.weights[:, None], left_out.shape[1], axis=1), ~left_out
         for _ in range(_STEPS):
@@ -261,7 +261,7 @@ class _Logistic:
         return weights.T
 
     def _step(self, weights: np.ndarray, used: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return the Newton steps of several fits to the outputs that each fit uses."""
+        """Return the Newton step of each fit, given the outputs that the fit uses."""
         error = (scipy.special.expit(self._table @ weights) - self._side[:, None]) * used
         slope = self._table.T @ error + self._penalty[:, None] * weights
         return scipy.linalg.cho_solve(self._curvature, slope)

@@ -1,4 +1,4 @@
-"""Counts of the search set for one pair, and the budget of the confirmation."""
+"""Search-set counts for one pair, and the budget of the confirmation stage."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ from dpjax.partitions._partition import Partition
 
 
 class Search(NamedTuple):
-    """Counts of the search stage of one pair.
+    """Counts for one pair in the search stage.
 
     Attributes:
-        partition: Partition that was constructed from the first outputs.
-        halves: int64 [..., half, side, cells], counts of two halves of the outputs at both sides.
+        partition: Partition constructed from the pilot, the first outputs of the search set.
+        halves: Counts for each half of the search set on each side, int64 [..., half, side, cells].
             Leading axes index runs.
-        allowed: bool [cells], whether each cell lies in the region, or None if there is no region.
+        allowed: Whether each cell lies in the region, bool [cells], or None if there is no region.
     """
 
     partition: Partition
@@ -23,24 +23,24 @@ class Search(NamedTuple):
     allowed: NDArray[np.bool_] | None
 
     def at(self, place: int | NDArray[np.integer]) -> "Search":
-        """Select the counts of one run, or of several."""
+        """Select the counts of one or more runs."""
         return self._replace(halves=self.halves[place])
 
     @property
     def seen(self) -> NDArray[np.bool_]:
-        """Bool [..., cells], the cells that contain at least one output."""
+        """Whether each cell contains at least one output, bool [..., cells]."""
         return self.halves.sum(axis=(-3, -2)) > 0
 
 
 class Budget(NamedTuple):
-    """The numbers on which the expected bound of a confirmation depends.
+    """Sample size, confidence and other settings of a confirmation, for its expected bound.
 
     Attributes:
-        num_confirm: N, the number of fresh outputs per side, or the mean of both sides if `shared`
-            is True.
+        num_confirm: Number N of fresh outputs per side. If `shared` is True, the mean over both
+            sides.
         confidence: Confidence of the bound.
         num_rivals: Number of pairs that are searched.
-        num_partitions: Number of partitions of one pair that are compared.
+        num_partitions: Number of partitions that are compared for each pair.
         shared: Whether fresh outputs may be divided unequally between the two sides, depending on
             the event.
     """

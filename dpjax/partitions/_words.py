@@ -20,11 +20,12 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
 
     Args:
         cells: The cells.
-        mask: bool [size], the cells of the event.
-        whole: Whether to name every part with all digits, rather than only the first few parts.
+        mask: The cells of the event, bool [size].
+        whole: Whether to name every part of the event with all digits. If False, only the first few
+            parts are named.
     """
     if not mask.any():
-        return "no event: nothing exceeds delta"
+        return "no event: no difference in probability exceeds delta"
     if mask.all():
         return "the output is anything"
     words = _Words(cells, whole)
@@ -47,13 +48,13 @@ class _Part(NamedTuple):
 
 
 class _Words:
-    """Writer of descriptions of cells, which are complete if `whole` is True."""
+    """Writer of descriptions of cells; the descriptions are complete if `whole` is True."""
 
     def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`, after the words "the output is not" if `inverted` is True."""
+        """List the cells of `mask`. If `inverted`, the list follows "the output is not"."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])
@@ -90,7 +91,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Describe the runs of adjacent bins of one numeric entry, and its atoms."""
+        """Describe the runs of adjacent bins, and the atoms, of one numeric entry."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []
@@ -110,7 +111,7 @@ class _Words:
         return texts
 
     def _interval(self, low: float | None, high: float | None, axis: int) -> str:
-        """Describe the interval from one edge, inclusive, to another, exclusive."""
+        """Describe the interval that includes the edge `low` and excludes the edge `high`."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         if self.cells.whole:
             first = None if low is None else str(int(low))
@@ -133,12 +134,12 @@ class _Words:
         return f"in {opening}{first}, {last}{closing}"
 
     def number(self, value: float, edges: np.ndarray) -> str:
-        """Format a number with all digits, or with enough (6 to 9) to distinguish nearby edges."""
+        """Format a number with all digits, or with 6 to 9 digits to distinguish nearby edges."""
         if self.whole:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))
         beside = edges[max(place - 2, 0) : place + 3]
-        # The upper edge of an atom's own cell need not be distinguished.
+        # An atom need not be distinguished from the upper edge of its own cell.
         beside = beside[np.abs(beside - value) > 2 * np.spacing(abs(value))]
         for digits in range(6, 9):
             text = f"{value:.{digits}g}"

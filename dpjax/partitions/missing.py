@@ -1,8 +1,8 @@
-"""Missing outputs, whose kinds are outcomes of their own that no conversion may merge.
+"""Missing outputs. Each kind is a separate outcome, and no conversion may merge two kinds.
 
 | output | outcome |
 |---|---|
-| None, a null of Arrow or Polars | `None` |
+| None, an Arrow or Polars null | `None` |
 | a masked entry of a NumPy array | `masked` |
 | `pandas.NA` | `NA` |
 | `pandas.NaT`, `numpy.datetime64("NaT")` | `NaT` |
@@ -23,14 +23,14 @@ class Raised(str):
 
 
 MASKED = Raised("masked")
-"""Replacement of `numpy.ma.masked`, which an array of objects cannot contain."""
+"""Replacement for `numpy.ma.masked`, which an object array cannot contain."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
-"""Names of the outcomes for missing values of pandas, by the name of the value's type."""
+"""Names of the outcomes for pandas missing values, by the name of the value's type."""
 
 
 def missing(item: object) -> str | None:
-    """Return the name of a missing output, or None if the output is not missing."""
+    """Return the name of the outcome if an output is missing, and None otherwise."""
     if isinstance(item, Raised):
         return str(item)
     if item is None:
@@ -45,7 +45,7 @@ def missing(item: object) -> str | None:
 
 
 def unmasked(array: np.ndarray) -> np.ndarray:
-    """Return an array without a mask, as objects if masked entries were replaced by `MASKED`."""
+    """Return an array without a mask; if entries are masked, an object array with `MASKED`."""
     if not np.ma.is_masked(array):
         return np.asarray(array)
     found = np.ma.getdata(array).astype(object)
@@ -54,7 +54,7 @@ def unmasked(array: np.ndarray) -> np.ndarray:
 
 
 def entries(array: np.ndarray) -> object:
-    """Return the content of an array as Python objects: a number, or nested lists of numbers."""
+    """Return the content of an array as Python objects: a scalar, or nested lists."""
     return unmasked(array).tolist()
 
 
@@ -79,7 +79,7 @@ def as_array(outputs: object) -> np.ndarray:
             return as_objects(rows())
     found, as_type = np.asarray(outputs), getattr(outputs, "astype", None)
     if found.dtype.kind == "f" and np.isnan(found).any() and callable(as_type):
-        # Extension types of pandas distinguish NA from NaN; an array of floats cannot.
+        # pandas extension types distinguish NA from NaN; a float array cannot.
         types = getattr(outputs, "dtypes", getattr(outputs, "dtype", found.dtype))
         if not all(isinstance(kind, np.dtype) for kind in np.ravel(np.asarray(types, object))):
             return np.asarray(as_type(object))
@@ -92,7 +92,7 @@ def as_objects(rows: Iterable[object]) -> np.ndarray:
 
 
 def rows_of_objects(array: np.ndarray) -> np.ndarray:
-    """Convert a matrix of objects to an array [n] of its rows as tuples, and keep other arrays."""
+    """Convert a matrix of objects to an array [n] of row tuples; return other arrays unchanged."""
     if array.dtype.kind != "O" or array.ndim < 2:
         return array
     return as_objects([tuple(row) for row in array.tolist()])

@@ -2,8 +2,8 @@
 
 Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
 NaN, an infinity, a missing value or an exception. NaN, an infinity, a missing value and an
-exception are outcomes of their own, because a crash that depends on the data leaks information like
-any other output.
+exception are separate outcomes, because a crash that depends on the data leaks information like any
+other output.
 """
 
 import math
@@ -25,17 +25,17 @@ from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 _REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
-"""Maximum number of characters of a text in a message."""
+"""Maximum length of a quoted text in a message, in characters."""
 
 
 class Outputs(NamedTuple):
     """A batch of outputs.
 
     Attributes:
-        labels: int32 [n], indices in the `names` of an `Encoder`, which are 0 for outputs without a
+        labels: Indices of labels in the `names` of an `Encoder`, int32 [n]; 0 for outputs without a
             label.
-        values: float64 [n, d], finite numbers, 0 for outputs that have only a label.
-        alone: bool [n], whether each output has only a label and no numbers.
+        values: Finite numbers, float64 [n, d]; 0 for outputs that have only a label.
+        alone: Whether each output has only a label and no numbers, bool [n].
     """
 
     labels: np.ndarray
@@ -44,12 +44,12 @@ class Outputs(NamedTuple):
 
 
 def part_of(outputs: Outputs, rows: slice) -> Outputs:
-    """Return some of the outputs, without a copy."""
+    """Return a slice of the outputs, without a copy."""
     return Outputs(*(column[rows] for column in outputs))
 
 
 class Encoder:
-    """Converts raw outputs to `Outputs`, and keeps the names of labels.
+    """A converter from raw outputs to `Outputs`, which keeps the names of labels.
 
     Args:
         source: Origin of the outputs, for messages.
@@ -57,11 +57,11 @@ class Encoder:
             "error" to reject them.
         bits: "lowest" to label floats by the position of their lowest set bit, an integer k to
             label floats by the k lowest bits of their mantissa, or None for neither. "auto" stands
-            for "lowest" if outputs are single floats, and for None if they are not.
+            for "lowest" if outputs are single floats, and for None otherwise.
 
     Raises:
-        ValueError: When an option is unknown.
-        TypeError: When `bits` is neither a string nor an integer nor None.
+        ValueError: If an option is unknown.
+        TypeError: If `bits` is neither a string nor an integer nor None.
     """
 
     def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
@@ -88,10 +88,10 @@ class Encoder:
                 common structure, its structure becomes its label.
 
         Raises:
-            ValueError: When the length of outputs differs from the length of earlier outputs, or
-                when `special` is "error" and an output is NaN, an infinity, a missing value or an
+            ValueError: If the length of outputs differs from the length of earlier outputs, or
+                if `special` is "error" and an output is NaN, an infinity, a missing value or an
                 exception.
-            TypeError: When an output is neither a number nor a label.
+            TypeError: If an output is neither a number nor a label.
         """
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
@@ -124,7 +124,7 @@ class Encoder:
             if rows.shape[1] > 1:
                 raise ValueError(
                     f"{self.source} gave vectors of integers above 2^53, which float64 cannot "
-                    "represent exactly: scale the integers down, or return texts."
+                    "represent exactly: scale the integers down, or return strings."
                 )
             return self._encode_objects([int(value) for value in rows[:, 0]])
         # Adding 0.0 turns -0.0 into 0.0.
@@ -165,7 +165,7 @@ class Encoder:
         if len(lengths) > 1:
             raise ValueError(
                 f"{self.source} must give outputs of one length, but their lengths were {lengths}: "
-                "return vectors of one length, or a label for each kind of answer."
+                "return vectors of equal length, or one label for each kind of answer."
             )
         if not lengths:
             return self._alone(labels)
@@ -187,7 +187,7 @@ class Encoder:
         rows: list[tuple[float, ...] | None],
         labels: np.ndarray,
     ) -> None:
-        """Fill in numbers and labels of nested outputs."""
+        """Store the numbers and labels of nested outputs in `rows` and `labels`."""
         with_numbers = [one for one in nested.values() if one.numbers]
         if self.usual is None and with_numbers:
             self.usual = usual(with_numbers)
@@ -216,7 +216,7 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """Return the index of a label made by dpjax, distinct from an output with the same text."""
+        """Return the index of a label that dpjax made, distinct from outputs with the same text."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:
@@ -232,7 +232,7 @@ class Encoder:
         """Restore the state that `to_plain` returned, before any batch is encoded.
 
         Raises:
-            KeyError, ValueError, TypeError: When the content is not a state that `to_plain`
+            KeyError, ValueError, TypeError: If the content is not a state that `to_plain`
                 returned.
         """
         for kind, label, name in plain["labels"]:
@@ -277,7 +277,7 @@ class Encoder:
                 validate.within_limit(
                     "labels",
                     len(self.names),
-                    f"{self.source} gave too many distinct labels (give numbers, or group them)",
+                    f"{self.source} gave too many distinct labels (return numbers or group labels)",
                 )
             self._numbers[key] = len(self.names)
             self.names.append(shortened(text_of(label)) if text is None else text)
@@ -353,10 +353,10 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
     The largest power of two that divides a floating-point sum can reveal which term was added.
 
     Args:
-        values: float64 [n], finite and not 0.
+        values: Finite nonzero numbers, float64 [n].
 
     Returns:
-        int64 [n], between -1074 and 1023.
+        Exponents between -1074 and 1023, int64 [n].
 
     References:
         Mironov (2012), "On significance of the least significant bits for differential privacy",
@@ -369,7 +369,7 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
 
 
 def special_text(row: Sequence[float] | np.ndarray) -> str:
-    """Name the NaN and infinities of a number or vector, with "number" for finite entries."""
+    """Describe a number or vector by "NaN", "+inf", "-inf", and "number" for finite entries."""
     names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
@@ -380,7 +380,7 @@ def shortened(text: str) -> str:
 
 
 def preview(raw: object) -> str:
-    """Describe a batch in a message by its type, and by its shape, length or text."""
+    """Describe a batch for a message: its type, and its shape, length or text."""
     if isinstance(raw, np.ndarray):
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
@@ -389,10 +389,10 @@ def preview(raw: object) -> str:
 
 
 def described(item: object) -> str:
-    """Describe an output in a message by its text and its type."""
+    """Describe an output for a message: its text and its type."""
     return f"{shortened(text_of(item))} ({type(item).__name__})"
 
 
 def preview_database(database: Database) -> str:
-    """Describe a database in a message."""
+    """Describe a database for a message."""
     return shortened(text_of(database))

@@ -1,4 +1,4 @@
-"""Figures made without a display: their styles, legends and files."""
+"""Functions that create, style, label and save figures without a display."""
 
 import io
 from pathlib import Path
@@ -18,7 +18,7 @@ EVENT, CLAIM = "#e3c565", "#237a4b"
 # All colors but EVENT are also used for text, so their contrast with white is at least 4.5 to 1.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
-"""Color and name of each of the two databases of a pair."""
+"""Color and display name of each side of a pair; the first side is the database."""
 
 LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
@@ -27,27 +27,27 @@ SMALL, TINY = 9, 8
 """Font sizes of labels and of less important text, in points."""
 
 _LONGEST = 100
-"""Maximum number of characters of an untrusted text; further characters are cut off."""
+"""Maximum length, in characters, of an untrusted text; longer texts are cut off."""
 
 _LABEL = 40
 
 _BESIDE, _ROW = 24, 34
-"""Limits, in characters, that determine the number of columns of a legend.
+"""Limits, in characters, that determine the number of columns in a legend.
 
-A legend has several columns if every label has at most `_BESIDE` characters, and three columns if
-its labels together have at most `_ROW` characters.
+A legend has two columns if no label is longer than `_BESIDE`, and three columns if, in addition,
+the total length of all labels is at most `_ROW`.
 """
 
 _FORMATS = (".png", ".svg", ".pdf")
 
 WIDTH = 4.2
-"""Default width of a figure, in inches; its text is still readable at a width of 400 pixels."""
+"""Default width of a figure in inches; text stays legible if the figure is 400 pixels wide."""
 
 
 def new_figure(
     num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, float]
 ) -> "tuple[Figure, Any]":
-    """Return a figure and its axes, independent of any display.
+    """Return a figure and its axes; no display is needed.
 
     Args:
         num_rows: Number of rows of panels.
@@ -58,7 +58,7 @@ def new_figure(
         The figure, and its axes as returned by `matplotlib.figure.Figure.subplots`.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed; the message says how to install it.
+        ModuleNotFoundError: If matplotlib is not installed; the message says how to install it.
     """
     figure = blank_figure(size)
     return figure, figure.subplots(num_rows, num_columns)
@@ -71,7 +71,7 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
         size: Width and height of the figure, in inches.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed.
+        ModuleNotFoundError: If matplotlib is not installed.
     """
     needs("figures", "plot", "matplotlib")
     from dpjax.plotting._notebook import NotebookFigure
@@ -80,11 +80,11 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
 
 
 def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:
-    """Place a legend above a panel, where the legend hides no data and is not clipped.
+    """Place a legend above a panel, so that the legend hides no data and is not clipped.
 
     Args:
         axes: Panel to draw in.
-        entries: Artists by label. If `entries` is None, all labeled artists of the panel are used.
+        entries: Dictionary from labels to artists, or None to use all labeled artists of the panel.
         title: Title of the panel.
     """
     entries = _entries(axes) if entries is None else entries
@@ -124,7 +124,7 @@ def _entries(axes: "Axes") -> "dict[str, Artist]":
 
 
 def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any) -> None:
-    """Place a legend without a frame, in which each label has the color of its artist."""
+    """Place a frameless legend whose labels have the colors of their artists."""
     legend = axes.legend(
         entries.values(),
         [shorten(label, _LABEL) if "\n" not in label else label for label in entries],
@@ -143,9 +143,10 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 
 
 def _ink(artist: Any) -> str:
-    """Return the color of an artist's label: the color of the artist, made opaque.
+    """Return the color of an artist's label: the artist's color, made opaque.
 
-    For the color `EVENT`, which is too light for text, the result is the dark gray of `LOSS`.
+    The color `EVENT` is too light for text, so labels of artists in this color get the dark gray
+    `LOSS`.
     """
     from matplotlib.colors import to_hex
 
@@ -162,12 +163,12 @@ def _ink(artist: Any) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Shorten a text to a maximum number of characters."""
+    """Shorten a string to a maximum number of characters."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def literal(text: str) -> str:
-    """Shorten an untrusted text, and disable its control characters and TeX formulas."""
+    """Shorten an untrusted text, and neutralize control characters and TeX formulas in it."""
     text = neutral(text)
     return shorten(text, _LONGEST).replace("$", r"\$")
 
@@ -183,12 +184,12 @@ def titled(figure: "Figure", title: str, line: int = LINE) -> "Figure":
 
 
 def unboxed(axes: "Axes") -> None:
-    """Hide the upper and the right border line of a panel."""
+    """Hide the top and right borders of a panel."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def save_figure(figure: "Figure", path: str | Path) -> Path:
-    """Write a figure to a file, which appears only when it is complete.
+    """Write a figure to a file; the file appears only when its content is complete.
 
     Args:
         figure: A matplotlib figure.
@@ -198,8 +199,8 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
         The path of the written file.
 
     Raises:
-        ValueError: When the file name does not end in .png, .svg or .pdf.
-        OSError: When the folder of the file does not exist, or cannot be written to.
+        ValueError: If the file name does not end in .png, .svg or .pdf.
+        OSError: If the file's folder does not exist or is not writable.
     """
     path = check_figure_path(path)
     content = io.BytesIO()
@@ -209,7 +210,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Return the path of a figure; raise the errors of `save_figure` if the path is not valid."""
+    """Validate and return the path of a figure file; raise the same errors as `save_figure`."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

@@ -1,4 +1,4 @@
-"""Privacy curves of several notions that a level or curve of one notion implies."""
+"""Conversion of a claim or bound in one privacy notion to privacy curves in other notions."""
 
 import numpy as np
 import scipy
@@ -7,19 +7,19 @@ from numpy.typing import NDArray
 from dpjax.inference import ZCDP_ORDERS, two_points
 
 _STEPS = 60
-"""Number of bisection steps for an error probability, enough for the precision of any plot."""
+"""Number of bisection steps per error probability; the result is precise enough for any plot."""
 
 
 class Claimed:
-    """Privacy curves of several notions, implied by a level or a curve of one notion.
+    """A privacy level or privacy curve in one notion, and the curves that it implies in others.
 
-    The level may be a claim or a lower bound.
+    The level or curve may be a claim or a lower bound.
 
     Args:
-        kind: Name of the notion of the level or curve, or None if there is no level or curve.
-        claim: Level, or points of the curve, or None if there is no level or curve.
-        delta: Delta of the level, if the level is an epsilon.
-        order: Order of the level, if the level is a Renyi divergence.
+        kind: Name of the privacy notion, or None if there is no level or curve.
+        claim: Level as a float, points of a curve as a list, or None if there is neither.
+        delta: The delta that belongs to the level; used only if the level is an epsilon.
+        order: Order of the Renyi divergence; used only if the level is a Renyi divergence.
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class Claimed:
         self.delta, self.order = delta, None if claim is None else order
 
     def deltas(self, epsilons: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the delta at each epsilon for Gaussian DP, or None for other notions."""
+        """Return the delta at each epsilon if the notion is Gaussian DP, and None otherwise."""
         if self.kind != "gdp" or self.level == 0:
             return None
         a, b = (s * self.level / 2 - epsilons / self.level for s in (1, -1))
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the smallest miss probability that the level or the curve allows for a test.
+        """Return the smallest miss probability of any test under this privacy level or curve.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].
@@ -64,7 +64,7 @@ class Claimed:
             assert self.order is not None
             return _errors_of_divergence(self.order, self.level, x)
         if self.kind == "zcdp":
-            # zCDP bounds the divergence of every order, so every selection of orders gives a valid
+            # zCDP bounds the divergence of every order, so any selection of orders yields a valid
             # curve. The orders below are enough for a plot.
             orders = ZCDP_ORDERS[[0, 1, 3, 7, 15, 31, 63]]
             return np.max([_errors_of_divergence(a, a * self.level, x) for a in orders], axis=0)
@@ -73,7 +73,7 @@ class Claimed:
     def divergences(self, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return, for each order, the largest Renyi divergence that the level allows.
 
-        The result is None if the notion is neither zCDP nor Gaussian DP.
+        The return value is None if the notion is neither zCDP nor Gaussian DP.
         """
         if self.kind == "zcdp":
             return self.level * orders
@@ -83,10 +83,10 @@ class Claimed:
 
 
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest miss probability of any test with false-alarm probability x.
+    """Return the smallest miss probability of any test with false-alarm probability `x`.
 
-    The tests try to tell two databases apart, given an output of an (epsilon, delta)-DP mechanism.
-    An exchange of the two databases does not change the result.
+    The tests try to tell two databases apart from one output of an (epsilon, delta)-DP mechanism.
+    The result is the same if the two databases swap roles.
 
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
@@ -98,20 +98,20 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
 def _errors_of_divergence(
     order: float, level: float, x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the smallest probability of a miss under a bound `level` on a Renyi divergence.
+    """Return the smallest miss probability of any test if a Renyi divergence is at most `level`.
 
     A test has two outcomes, alarm and no alarm. By the data processing inequality, `level` also
-    bounds the divergence between the distributions of a test's outcome at the two databases.
-    Bisection finds the smallest probability of a miss for which the divergence of the outcomes is
-    at most `level`.
+    bounds the divergence between the two distributions of the test's outcome, one per database.
+    Bisection finds the smallest miss probability for which the divergence between these two
+    distributions is at most `level`.
     """
     low, high = np.zeros_like(x), 1 - x
     for _ in range(_STEPS):
         miss = (low + high) / 2
         with np.errstate(all="ignore"):
             forward, backward = two_points(1 - miss, x, order), two_points(x, 1 - miss, order)
-        # NaN means that an outcome is possible at only one of the databases. Then `within` is
-        # False, as it is for an infinite divergence.
+        # NaN means that an outcome is possible on only one of the databases. `within` is then
+        # False, as for an infinite divergence.
         within = (forward <= level) & (backward <= level)
         low, high = np.where(within, low, miss), np.where(within, miss, high)
     return high

@@ -36,10 +36,10 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
 def name_sides(
     axes: "Axes", points: ArrayLike, first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> None:
-    """Label each of two curves next to the point where the curve exceeds the other curve most.
+    """Label each of two curves next to the point where the curve exceeds the other curve the most.
 
-    The two labels point away from each other. If there is no room for both labels, a legend above
-    the panel replaces them.
+    The two labels extend in opposite directions. If there is no room for both labels, a legend
+    above the panel replaces them.
 
     Args:
         axes: Panel whose axis limits are already fixed.
@@ -74,7 +74,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right edge of a panel; labels that overlap are moved up."""
+    """Label horizontal lines at the right edge of a panel; overlapping labels are moved up."""
     low, high = axes.get_ylim()
     last = -np.inf
     for value, name, color in sorted(levels):

@@ -1,4 +1,4 @@
-"""A figure that shows the bounds, the estimate and the claim of a level on one line."""
+"""Figure that shows the bounds, the estimate and the claim for one privacy level."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ def plot_levels(
     claim: float | None,
     sure: str,
 ) -> "Figure":
-    """Plot the lower bound on a level, or an interval for the level, with estimate and claim.
+    """Plot the bounds on a privacy level, together with the estimate and the claim.
 
     Args:
         title: Title of the figure.
@@ -35,10 +35,10 @@ def plot_levels(
         high: Upper bound, or None if there is no upper bound.
         estimate: Estimate of the level, or None if there is no estimate.
         claim: Claimed level, or None if there is no claim.
-        sure: Confidence of the bounds, as text.
+        sure: Confidence level of the bounds, as text.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed.
+        ModuleNotFoundError: If matplotlib is not installed.
     """
     figure, axes = new_figure(size=(WIDTH, 1.5))
     right = 1.15 * max(v for v in (low, high, estimate, claim, 0.1) if v is not None)
@@ -46,7 +46,7 @@ def plot_levels(
         (right, f"at least {low:.3f}") if high is None else (high, f"{low:.3f} to {high:.3f}")
     )
     axes.barh([0], [end - low], 0.5, low, color=DATABASE, alpha=0.4)
-    # The text extends from the middle of the bar to the side that has more room.
+    # The text starts at the middle of the bar and extends to the side with more room.
     inside = (end + low) / 2
     text = {"fontsize": SMALL, "va": "bottom", "color": DATABASE}
     axes.text(inside, 0.3, f"{said} ({sure})", ha=_side(inside, right), **text)
@@ -65,5 +65,5 @@ def plot_levels(
 
 
 def _side(at: float, right: float) -> str:
-    """Return the horizontal alignment with which text at position `at` stays inside the panel."""
+    """Return the horizontal alignment that keeps text at position `at` inside the panel."""
     return "left" if at < 0.3 * right else "right" if at > 0.7 * right else "center"

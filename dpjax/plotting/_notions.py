@@ -1,4 +1,7 @@
-"""Figure of bounds from one chain of sets: profile, trade-off curve and Renyi divergences."""
+"""Figure of bounds on the privacy profile, the trade-off curve and the Renyi divergences.
+
+All bounds are computed from a single chain of nested sets of outputs.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -33,18 +36,18 @@ _TOP = 1.15
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
-    """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
+    """Plot a row of panels: bounds on the privacy profile, trade-off curve and Renyi divergences.
 
-    All curves compare the two databases of a pair, even if the databases differ in several records.
-    All bounds hold simultaneously.
+    All curves compare the two databases of the audited pair, even if these databases differ in more
+    than one record. All bounds hold simultaneously.
 
     Args:
-        shown: Confidence band for the probabilities of a chain of sets.
+        shown: Confidence band for the probabilities of a chain of nested sets of outputs.
         title: Title of the figure.
-        claim: Claim that is drawn in addition to the bounds.
+        claim: Claim to draw in addition to the bounds.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed.
+        ModuleNotFoundError: If matplotlib is not installed.
     """
     figure, axes = new_figure(1, len(_PANELS), size=(len(_PANELS) * _WIDTH, _HEIGHT))
     for panel, draw in zip(axes, _PANELS.values(), strict=True):
@@ -53,7 +56,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
 
 
 def notion_panels(shown: Band, claim: Claimed) -> "dict[str, Figure]":
-    """Return each panel of `plot_notions` as a separate figure, by the panel's name."""
+    """Return the panels of `plot_notions` as separate figures, in a dictionary by panel name."""
     found = {}
     for name, draw in _PANELS.items():
         found[name], axes = new_figure(size=(_WIDTH, _HEIGHT))
@@ -91,7 +94,7 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 
 def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     x, missed = trade_off(shown)
-    # A test whose alarm means "database" raises its false alarms at the neighbor.
+    # If an alarm means "database", every alarm for an output of the neighbor is a false alarm.
     axes.plot(x, missed, color=DATABASE, label="database against neighbor")
     axes.plot(missed, x, color=NEIGHBOR, label="neighbor against database")
     least = np.minimum(missed, np.interp(x, missed[::-1], x[::-1]))

@@ -1,4 +1,4 @@
-"""Panels of counted outcomes: numbers on an axis, or labels at equal distances."""
+"""Panels that show counted outputs, as numbers on an axis or as equally spaced labels."""
 
 import math
 from collections.abc import Sequence
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ENOUGH, _SHARE = 1_200, 0.03
-"""Two minimum numbers of draws in a bin: a count, and a share of all draws.
+"""Minimum number of draws in a bin, as a count and as a share of all draws.
 
-A bin has at least the smaller of the two numbers of draws, counted on both sides together. A
-privacy loss from `_ENOUGH` draws has an error of about 0.06.
+The smaller of the two limits applies, and draws from both sides are counted together. A privacy
+loss estimated from `_ENOUGH` draws has a standard error of about 0.06.
 """
 
 _FEWEST = 8
-"""Approximate number of bins in a panel of losses if there are few draws."""
+"""Approximate number of bins in a panel of losses when draws are scarce."""
 
 _NOISE = 0.03
-"""Maximum standard error of a plotted density, as a share of the largest density."""
+"""Maximum standard error of a plotted density, as a share of the highest plotted density."""
 
 _STEP, _LEAST_TOP = 0.15, 0.5
-"""Limits on the noise of losses that are drawn.
+"""Limits on the noise in plotted losses.
 
 `_STEP` is the maximum standard deviation of the step between two adjacent losses, as a share of the
-axis length. An axis shorter than `_LEAST_TOP` counts as one of length `_LEAST_TOP`.
+axis length. An axis shorter than `_LEAST_TOP` is treated as if its length were `_LEAST_TOP`.
 """
 
 _WIDE = 1.96
 
 _LINE, _NAME = 36, 12
-"""Maximum number of characters in a line below a panel, and in the label of a tick."""
+"""Maximum number of characters in a line below a panel, and in a tick label."""
 
 _LEAST_BAND = 0.15
-"""Minimum width of a labeled band of an event, as a share of the panel's width."""
+"""Minimum width of a shaded event that gets a label, as a share of the panel's width."""
 
 _OUTER = 0.15
 """Maximum visible width of each tail, as a share of the distance between the two tails."""
@@ -49,7 +49,7 @@ _OUTER = 0.15
 _TAIL = 0.1
 """Maximum share of a bin's outputs that may come from a tail.
 
-A bin with a larger share from a tail is treated as a tail, whose width is unknown.
+If a larger share comes from a tail, the whole bin is treated as a tail, whose width is unknown.
 """
 
 _MANY, _TICKS = 40, 12
@@ -62,18 +62,19 @@ class Strip:
 
     Attributes:
         low: Lower end of each cell, [cells].
-        high: Upper end of each cell, [cells]. A cell that is a single value among intervals has an
-            upper end equal to `low`.
-        names: Names of the cells, or None if the cells have positions on an axis of numbers. Cells
-            with names are labels, or a few floats that are drawn at equal distances.
+        high: Upper end of each cell, [cells]. A single value between intervals has an upper end
+            equal to its lower end.
+        names: Names of the cells, or None if the cells have positions on a numeric axis. Named
+            cells are equally spaced; their outputs are labels or a small number of different
+            floats.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
-        shares: Shares of the outputs in each cell, at the database and at its neighbor, [2, cells].
+        shares: Share of the database's and of the neighbor's outputs in each cell, [2, cells].
         loss: Privacy loss of each cell, [cells].
-        event: Whether a cell is part of the counted event, bool [cells].
-        tail: Whether a cell is a tail, whose width is unknown, bool [cells].
+        event: Whether each cell is part of the counted event, bool [cells].
+        tail: Whether each cell is a tail, whose width is unknown, bool [cells].
         noise: Standard error of each loss, [cells], or None if the number of draws is unknown.
-        steps: Coarser cells whose losses are drawn instead of `loss`, or None if `loss` is drawn.
+        steps: Coarser cells whose losses are drawn instead of `loss`, or None to draw `loss`.
     """
 
     low: np.ndarray
@@ -89,25 +90,25 @@ class Strip:
 
     @property
     def single(self) -> np.ndarray:
-        """Whether each cell is a single value among intervals, bool [cells]."""
+        """Whether each cell is a single value and not an interval, bool [cells]."""
         return self.high == self.low
 
     @property
     def few(self) -> bool:
-        """Whether the cells can be drawn as bars, because they are few and equally wide."""
+        """Whether the cells are few and equally wide, so that they can be drawn as bars."""
         widths = self.high - self.low
         some = len(widths) <= _MANY or self.names is not None
         return bool(some and np.all(widths == widths[0]) and widths[0] > 0)
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """Return up to two strips, one for numeric outcomes and one for labels.
+    """Convert a curve to up to two strips of cells, one for numeric outputs and one for labels.
 
     Args:
-        curve: Curve of an `AuditResult` that counted outcomes or cells.
-        num_samples: Draws per side. If there are too many cells for bars, adjacent cells are merged
-            until their shares and losses are precise enough to draw. If `num_samples` is None, no
-            cells are merged.
+        curve: Curve of an `AuditResult` whose audit counted outputs by value or by cell.
+        num_samples: Number of draws per side. If there are too many cells for bars, adjacent cells
+            are merged until their shares and losses are precise enough to draw. None disables
+            merging.
     """
     points = curve["points"]
     bounds = curve.get("bounds")
@@ -139,7 +140,7 @@ def _some(columns: JsonObject, kept: np.ndarray) -> JsonObject:
 
 
 def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
-    """Return a strip of numeric cells, in which an integer is an interval of length 1."""
+    """Return a strip of numeric cells; each integer becomes an interval of length 1."""
     order = np.lexsort((bounds[:, 1], bounds[:, 0]))
     bounds, columns = bounds[order], _some(columns, order)
     low, high = bounds.T
@@ -151,7 +152,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
     if single.any() and np.all(ends == np.round(ends)) and np.all(last >= first):
         return Strip(*_with_ends(first - 0.5, last + 0.5), None, "value", **columns)
     if single.all():
-        # Distances between floats may have any size, so the floats are placed at equal distances.
+        # The gaps between floats may be of any size, so the floats are drawn at equal distances.
         slots = np.arange(len(low), dtype=float)
         names = [f"{value:g}" for value in low]
         return Strip(slots - 0.5, slots + 0.5, names, "number", **columns)
@@ -159,7 +160,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Merge adjacent intervals, with the gaps between them, until their shares are precise."""
+    """Merge adjacent intervals and the gaps between them until their shares are precise enough."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
@@ -171,13 +172,13 @@ def _joined(strip: Strip, num_samples: int) -> Strip:
 
 
 def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
-    """Merge adjacent cells that have the same bin index in `numbers`."""
+    """Merge adjacent cells with equal bin indices; `numbers` holds the bin index of each cell."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     shares = np.add.reduceat(strip.shares, first, axis=1)
     loss = np.abs(np.diff(np.log(shares + 0.5 / num_samples), axis=0))[0]
     noise = np.sqrt((1 / (shares * num_samples + 0.5)).sum(axis=0))
-    # A bin is a tail only if more than a small share of its outputs come from a tail.
+    # A bin counts as a tail only if more than a small share of its outputs comes from a tail.
     outer = np.add.reduceat(np.where(strip.tail, strip.shares, 0.0), first, axis=1)
     tail = np.asarray((outer > _TAIL * shares).any(axis=0))
     low, high, event = strip.low[first], strip.high[last], strip.event[first]
@@ -185,16 +186,16 @@ def _merged(strip: Strip, numbers: np.ndarray, num_samples: int) -> Strip:
 
 
 def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> np.ndarray:
-    """Return the index of the bin into which each cell is merged, increasing from 0.
+    """Return the bin index of each cell, [cells]; the indices increase from 0.
 
-    A bin never contains both cells of the event and other cells.
+    No bin contains both cells inside the event and cells outside the event.
 
     Args:
         strip: Cells to merge.
-        counts: Number of outputs of each side in each cell, [2, cells].
-        enough: Minimum number of outputs in a bin, over both sides. A bin may have fewer outputs if
-            no further cells can be merged with it.
-        largest: Maximum of (standard error of a side's count) / (width of the bin).
+        counts: Number of outputs in each cell on each side, [2, cells].
+        enough: Minimum number of outputs in a bin, summed over both sides. A bin may have fewer
+            outputs if no further cells can be merged into it.
+        largest: Upper limit on (standard error of a side's count) / (width of the bin).
     """
     single = strip.single
     numbers = np.zeros(len(strip.low), int)
@@ -217,7 +218,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
 
 
 def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
-    """Return the densities of both sides, [2, bins], or NaN in tails and bins of few outputs."""
+    """Return both sides' densities, [2, bins], with NaN for tails and for bins with few outputs."""
     first = np.searchsorted(numbers, np.arange(numbers[-1] + 1))
     last = np.append(first[1:], len(numbers)) - 1
     widths = strip.high[last] - strip.low[first]
@@ -229,10 +230,10 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 
 
 def known_losses(strip: Strip) -> np.ndarray:
-    """Return the losses [cells] of a strip, with NaN for losses that are too noisy to draw.
+    """Return the losses of a strip, [cells], with NaN for losses that are too noisy to draw.
 
-    A loss is too noisy if the difference of two losses with the same noise would have a standard
-    deviation of more than `_STEP` times the upper end of the axis.
+    A loss with standard error s is too noisy if the difference of two losses with standard error s
+    would have a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -243,7 +244,7 @@ def known_losses(strip: Strip) -> np.ndarray:
 
 
 def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Replace infinite ends of cells by ends slightly beyond the range of the finite ends."""
+    """Replace infinite ends of cells by points slightly outside the range of the finite ends."""
     ends = np.concatenate([low, high])
     ends = ends[np.isfinite(ends)]
     margin = (np.ptp(ends) if len(ends) else 0.0) / 20 or 1.0
@@ -254,9 +255,10 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def share_panel(axes: "Axes", strip: Strip) -> None:
-    """Draw the probabilities or densities of both sides.
+    """Draw the probabilities or densities for both sides.
 
-    The probabilities of single values among intervals have a second axis, on the right side.
+    If some cells are single values and others are intervals, a second axis on the right shows the
+    probabilities of the single values.
     """
     widths = strip.high - strip.low
     if strip.few:
@@ -300,7 +302,7 @@ def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
-    """Shade the counted event as bands behind a panel; label the first band that is wide enough."""
+    """Shade the counted event as bands in the background; label the first wide enough band."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
     left, right = visible_range(strip) or (float(strip.low[0]), float(strip.high[-1]))
     least = (right - left) / 300
@@ -315,9 +317,9 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of an axis of numbers, or None for cells with names.
+    """Return the visible range of a numeric axis, or None if there are multiple named cells.
 
-    The first and the last cell may be cut off, because they contain the tails and may be very wide.
+    The first and last cells contain the tails and may be very wide, so they may be cut off.
     """
     if strip.names is not None:
         return (-1.0, 1.0) if len(strip.names) == 1 else None
@@ -354,7 +356,7 @@ def name_places(axes: "Axes", strip: Strip) -> None:
 
 
 def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None:
-    """Draw a step at the height of each interval; a gap between intervals interrupts the line."""
+    """Draw a step function with one step per interval; gaps between intervals break the line."""
     wide = ~strip.single
     low, high, height = strip.low[wide], strip.high[wide], height[wide]
     if not len(low):
@@ -365,7 +367,7 @@ def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None
 
 
 def _ribbon(axes: "Axes", strip: Strip, loss: np.ndarray) -> None:
-    """Draw the pointwise 95% confidence interval of each interval's loss as a ribbon."""
+    """Draw a ribbon of pointwise 95% confidence intervals for the losses of all cells."""
     assert strip.noise is not None
     for low, high, middle, noise in zip(strip.low, strip.high, loss, strip.noise, strict=True):
         if high > low and np.isfinite(middle):

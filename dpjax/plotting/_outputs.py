@@ -1,4 +1,4 @@
-"""Figure of an audit's outputs: densities of both sides, and privacy losses with the witness.
+"""Figure of an audit's outputs: both sides' densities, and the privacy losses with the witness.
 
 References:
     Askin, Kutta, Dette (2022), Figures 1-3.
@@ -42,17 +42,17 @@ _PANEL, _NARROW = 2.1, 3.4
 
 
 _TOP = 1.05
-"""Upper end of a vertical axis, as a multiple of matplotlib's choice."""
+"""Upper end of a vertical axis, as a multiple of matplotlib's default."""
 
 _WRAPPED = 36
 
 
 class Marks(NamedTuple):
-    """Values that are marked in a panel of privacy losses.
+    """Values to mark in a panel of privacy losses.
 
     Attributes:
-        at: Output of the witness.
-        estimate: Estimated loss at the output `at`, or None if there is no estimate.
+        at: Output that serves as the witness.
+        estimate: Estimated loss at the witness, or None if there is no estimate.
         bound: Lower bound on the loss.
         claim: Claimed loss, or None if there is no claim.
     """
@@ -64,15 +64,17 @@ class Marks(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Data of the panels that show an audit's outputs.
+    """Data for the panels that show an audit's outputs.
 
     Attributes:
-        curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
+        curve: Curve of an `AuditResult`: points, each with both sides' densities and a loss.
         marks: Marks in the panel of losses, or None if the audited level is not a privacy loss.
-        discrete: Whether the points are outcomes or cells; if False, the points are floats with
-            densities.
-        num_samples: Draws per side from which the curve was computed, or None if unknown.
-        score: Name of the score to which vectors were reduced, or None if outputs are not vectors.
+        discrete: True if each point is an outcome or a cell with a probability; False if each point
+            is a float with a density.
+        num_samples: Number of draws per side from which the curve was computed, or None if it is
+            unknown.
+        score: Name of the score that reduces each output vector to a number, or None if outputs are
+            not vectors.
     """
 
     curve: JsonObject
@@ -87,14 +89,14 @@ class Outputs(NamedTuple):
 
 
 def plot_outputs(title: str, shown: Outputs) -> "Figure":
-    """Plot the densities of both sides above the privacy loss, with the witness and the bound.
+    """Plot both sides' densities and, in a panel below, the privacy losses, witness and bound.
 
     Args:
         title: Title of the figure.
-        shown: Data of the panels.
+        shown: Data for the panels.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed.
+        ModuleNotFoundError: If matplotlib is not installed.
 
     References:
         Askin, Kutta, Dette (2022), Figure 3.
@@ -116,14 +118,14 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
         above, below = panels[0]
         draw_densities(above, below, shown.curve)
     for (above, below), strip in zip(panels, strips or [None], strict=True):
-        # Both panels get the same limits on the axis of outputs.
+        # Both panels get the same limits on the horizontal axis, which shows outputs.
         ends = [*above.get_xlim(), *below.get_xlim()]
         if strip is not None:
             ends = visible_range(strip) or ends
         above.set_xlabel("")
         above.set_xticks(below.get_xticks(), [])
         levels = [] if shown.marks is None else _mark(below, shown.marks, strips)
-        for panel in (above, below):  # last, because fixed limits disable automatic limits
+        for panel in (above, below):  # done last because fixed limits disable autoscaling
             panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(0, _TOP * panel.get_ylim()[1])
             unboxed(panel)
@@ -136,12 +138,12 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
 
 
 def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
-    """Draw the probabilities of outcomes or cells, and their losses.
+    """Draw the probabilities and the privacy losses of outcomes or cells.
 
     Args:
-        above: Panel of probabilities.
-        below: Panel of losses.
-        strip: Cells, with their probabilities and losses.
+        above: Panel for the probabilities.
+        below: Panel for the losses.
+        strip: Cells with their probabilities and losses.
     """
     share_panel(above, strip)
     strip_loss_panel(below, strip)
@@ -151,12 +153,12 @@ def draw_outcomes(above: "Axes", below: "Axes", strip: Strip) -> None:
 
 
 def draw_densities(above: "Axes", below: "Axes", curve: JsonObject) -> None:
-    """Draw the densities of both sides, and the privacy loss at each point.
+    """Draw the densities on both sides, and the privacy loss at each point.
 
     Args:
-        above: Panel of densities.
-        below: Panel of losses.
-        curve: Curve of an `AuditResult`: points, with densities at both sides and losses.
+        above: Panel for the densities.
+        below: Panel for the losses.
+        curve: Curve of an `AuditResult`: points, each with both sides' densities and a loss.
     """
     points = curve["points"]
     for height, (color, label) in zip(_heights(curve), SIDES, strict=True):
@@ -172,7 +174,7 @@ def _heights(curve: JsonObject) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> list[tuple[float, str, str]]:
-    """Draw the marks, and return the height, the name and the color of each line."""
+    """Draw the marks, and return the height, name and color of each horizontal line."""
     at, estimate, bound, claim = marks
     names = strips[0].names if strips else None
     if names is not None and isinstance(at, str) and at in names:

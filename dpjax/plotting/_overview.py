@@ -1,4 +1,4 @@
-"""Figure of a result: the trade-off curve, with the outputs and their losses on its right."""
+"""Figure of a result: the trade-off curve on the left, outputs and their losses on the right."""
 
 from typing import TYPE_CHECKING
 
@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BESIDE, _LABELS = 3.2, 1.1
-"""Widths, in inches, of the panels on the right of the trade-off plot.
+"""Widths, in inches, of the columns of panels to the right of the trade-off plot.
 
-`_BESIDE` is the width of the first column of panels. `_LABELS` is the width of the second column,
-which shows outputs that are labels.
+`_BESIDE` is the width of the first column. `_LABELS` is the width of the second column, which
+shows outputs that are labels.
 """
 
 
 def plot_overview(title: str, errors: Errors, outputs: Outputs | None) -> "Figure":
-    """Plot the trade-off curve of a result, with smaller panels of its outputs on the right.
+    """Plot the trade-off curve of a result, with smaller panels for its outputs on the right.
 
     Args:
         title: Title of the figure.
-        errors: Data of the trade-off plot.
-        outputs: Data of the panels of outputs, or None if the result has no curve.
+        errors: Data for the trade-off plot.
+        outputs: Data for the panels that show outputs, or None if the result has no curve.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed.
+        ModuleNotFoundError: If matplotlib is not installed.
     """
     if outputs is None:
         return plot_trade_off(title, errors)
     strips = outputs.strips()
     columns = max(len(strips), 1)
-    # If there are two columns, the second column is for labels and needs less room.
+    # The second column, if there is one, shows labels and needs less room.
     widths = [_BESIDE, *[_LABELS] * (columns - 1)]
     figure = blank_figure((WIDTH + sum(widths), WIDTH))
     ratios = (WIDTH, sum(widths))

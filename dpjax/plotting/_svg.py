@@ -1,4 +1,4 @@
-"""Figures as SVG elements of HTML pages, fit for screen readers, dark screens and printers."""
+"""Figures as SVG elements for HTML pages, suited to screen readers, dark mode and print."""
 
 import io
 import re
@@ -20,21 +20,20 @@ _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
-"""CSS value of each color of a figure, by which a page can replace the color."""
+"""CSS value that replaces each figure color, so that a page can choose its own colors."""
 
 
 def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str:
-    """Convert a matplotlib figure to one `svg` element whose text can be selected and read.
+    """Convert a matplotlib figure to one `svg` element with selectable text.
 
     Args:
-        figure: Figure of `new_figure`.
-        name: Name of the figure, which is unique within the page and with which all ids of the
-            element begin.
+        figure: Figure created by `new_figure`.
+        name: Name of the figure, unique within the page and used as a prefix of all ids.
         title: Title for screen readers.
         description: Description for screen readers.
 
     Returns:
-        The element, without a background, with the colors of `COLORS`.
+        The `svg` element, without a background and with the CSS colors in `COLORS`.
     """
     from matplotlib import rc_context
 
@@ -44,11 +43,12 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
     text = buffer.getvalue()
     found = re.search(r'<svg[^>]*viewBox="([^"]+)"[^>]*>(.*)</svg>', text, re.S)
     assert found is not None
-    # A page needs neither the styles nor the metadata of matplotlib.
+    # A page needs neither matplotlib's styles nor its metadata.
     drawn = re.sub(
         r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", found[2], flags=re.S
     )
-    # Change only the insides of tags. Labels are untrusted text, but their < and > are escaped.
+    # Only tags are changed, not the text between them. Labels are untrusted text, but < and > in
+    # labels are escaped.
     drawn = re.sub(r"<[^<>]*>", lambda tag: _of_page(tag[0], name), drawn)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -61,7 +61,7 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
 
 def _of_page(tag: str, name: str) -> str:
-    """Prefix the ids in a tag with `name`, and let the page set its colors and font."""
+    """Prefix the ids in a tag with `name`, and let the page set the tag's colors and font."""
     tag = re.sub(r'(?<=\sid=")|(?<=url\(#)|(?<=href="#)', f"{name}-", tag)
     # The svg element sets the font family for all text, so a tag needs none. Matplotlib 3.11 writes
     # the family separately from the font size.
@@ -80,10 +80,10 @@ def _font(found: re.Match[str]) -> str:
 def svg_if_possible(
     draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
 ) -> str | None:
-    """Return the figure of a result as SVG for a notebook, or None if matplotlib is missing.
+    """Return a result's figure as SVG for a notebook, or None if matplotlib is not installed.
 
     Args:
-        draw: Function from the result to a figure.
+        draw: Function that accepts the result and returns a figure.
         result: Result to draw.
         title: Title for screen readers.
         description: Description for screen readers.

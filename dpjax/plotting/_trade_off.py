@@ -29,10 +29,10 @@ _GUIDES = (0.5, 1.0, 2.0, 3.0)
 """Values of epsilon whose trade-off curves are drawn as thin guide lines."""
 
 _ROOM = 1.5
-"""Side length of the visible square, as a multiple of the largest probability in it."""
+"""Side length of the visible square, as a multiple of the largest probability shown in it."""
 
 _POINTS, _LINE = 401, 30
-"""Number of points of a curve, and maximum number of characters in a line of a label."""
+"""Number of points in a curve, and maximum number of characters in a line of a label."""
 
 _APART = 0.15
 """Minimum relative difference between the epsilon of a guide line and the claim or the bound.
@@ -41,19 +41,21 @@ A guide line whose epsilon is closer to the claim or to the bound is not drawn.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
-"""Pattern of numbers with more decimals than a figure needs, which are shortened."""
+"""Pattern that matches numbers with too many decimals for a figure; a figure shows fewer digits."""
 
 
 class Seen(NamedTuple):
     """Counts of the witness's event in the confirmation set.
 
     Attributes:
-        counts: Number of outputs in the event, at the database and at its neighbor.
-        trials: Total number of outputs, at the database and at its neighbor.
-        larger: 0 if the event is likelier at the database, 1 if it is likelier at the neighbor.
-        event: The event, in words.
-        confidence: Confidence of the box around the witness's point. If earlier outputs determined
-            the number of outputs, no binomial bound holds, and the confidence is None.
+        counts: Number of outputs in the event, for the database and for its neighbor.
+        trials: Total number of outputs, for the database and for its neighbor.
+        larger: 0 if the event is more likely under the database, 1 if it is more likely under the
+            neighbor.
+        event: Description of the event, in words.
+        confidence: Confidence level of the box around the witness's point, or None for no box. Pass
+            None if earlier outputs determined the total number of outputs, because binomial bounds
+            are then invalid.
     """
 
     counts: tuple[int, int]
@@ -63,15 +65,15 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Return the rates of false alarms and of misses, if the event is the alarm of a test."""
+        """Return the false-alarm and miss rates of the test that raises an alarm on the event."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return joint confidence intervals for both rates of `point`, or None."""
+        """Return joint confidence intervals for the two rates, or None if none are valid."""
         if self.confidence is None:
             return None
-        # There are four one-sided bounds, so each bound gets a quarter of the error.
+        # There are four one-sided bounds, so each bound gets a quarter of the error probability.
         own = 1 - (1 - self.confidence) / 4
         (low, high), (few, many) = (
             clopper_pearson(self.counts[side], self.trials[side], own)
@@ -81,16 +83,16 @@ class Seen(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Data of a trade-off plot: errors of tests between the two databases, and the claim.
+    """Data for a trade-off plot: errors of tests between the two databases, and the claim.
 
     Attributes:
-        claim: The claim, converted to the number of records in which the pair differs.
-        lower: The lower bound, converted like the claim, which is drawn only if there is no band.
-        claimed: The claim, in words.
-        bound: The lower bound, in words.
+        claim: The claim, converted to pairs that differ in as many records as the audited pair.
+        lower: The lower bound, converted like the claim; drawn only if there is no band.
+        claimed: Description of the claim, in words.
+        bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.
-        band: Confidence band for the probabilities of a chain of sets, or None if no chain was
-            counted.
+        band: Confidence band for the probabilities of a chain of nested sets of outputs, or None if
+            the audit counted no chain.
     """
 
     claim: Claimed
@@ -106,10 +108,10 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
 
     Args:
         title: Title of the figure.
-        shown: Data of the trade-off plot.
+        shown: Data for the trade-off plot.
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed.
+        ModuleNotFoundError: If matplotlib is not installed.
     """
     figure, axes = new_figure(size=(WIDTH, WIDTH))
     draw_trade_off(axes, shown)
@@ -117,7 +119,7 @@ def plot_trade_off(title: str, shown: Errors) -> "Figure":
 
 
 def draw_trade_off(axes: "Axes", shown: Errors) -> None:
-    """Draw the trade-off into a panel: claim, bound or band, witness, and guide lines.
+    """Draw the trade-off in a panel: claim, bound or band, witness, and guide lines.
 
     Every test that beats chance lies below the falling diagonal, so the upper right corner is free
     for the legend.
@@ -148,21 +150,21 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
 
 
 def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]) -> None:
-    """Draw the guide lines that are not close to the curve of the claim or of the bound."""
+    """Draw the guide lines, except those close to the curve of the claim or of the bound."""
     levels = [one.level for one in drawn if one.kind == "epsilon"]
     for epsilon in _GUIDES:
         if any(abs(level - epsilon) < _APART * epsilon for level in levels):
             continue
         axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
-        # Whichever part of the square is visible, a guide line crosses the panel's rising diagonal
-        # at the share `at` of the panel's width and height.
+        # A guide line crosses the panel's rising diagonal at the share `at` of the panel's width
+        # and height, for every visible part of the square.
         at = 1 / (1 + np.exp(epsilon))
         axes.text(at + 0.01, at, f"ε = {epsilon:g}", transform=axes.transAxes, color="#6b6b6b",
                   fontsize=TINY)  # fmt: skip
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the visible range of both axes, a part of [0, 1] if the event is rare or common."""
+    """Return the visible range of each axis: [0, 1], or less if the event is rare or common."""
     if seen is None:
         return (0.0, 1.0), (0.0, 1.0)
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
@@ -176,9 +178,10 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rates of false alarms, each with a bound on the smallest rate of misses.
+    """Return false-alarm rates, and an upper bound on the smallest miss rate at each of them.
 
-    An alarm of the tests points to the same database as the event of the witness.
+    An alarm means that the output is attributed to the side on which the witness's event is more
+    likely.
     """
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)

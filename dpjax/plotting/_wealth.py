@@ -1,4 +1,4 @@
-"""Plot of a sequential audit: the wealth of the bets, or the bound, after every block."""
+"""Plot of a sequential audit: the wealth of the bets, or the bound, after each block of draws."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,20 +16,20 @@ def plot_wealth(
     refuted_from: float,
     name: str,
 ) -> "Figure":
-    """Plot the wealth of bets against a claim, with the wealth at which the claim is refuted.
+    """Plot the wealth of bets against a claim, and the wealth at which the claim is refuted.
 
-    The horizontal axis is the number of draws. If there is no claim, the figure shows the bound.
+    The horizontal axis shows the number of draws. If there is no claim, the plot shows the bound.
 
     Args:
         title: Title of the figure.
-        path: Values at the end of each block: the draws per side, the bound, and the logarithm of
-            the wealth of the bets against the claim.
+        path: For each block of draws: the number of draws per side so far, the bound, and the
+            natural logarithm of the wealth of the bets against the claim.
         claim: The claim, or None if there is no claim.
-        refuted_from: Logarithm of the wealth at which the claim is refuted.
-        name: Name of the level that is bounded, such as "epsilon".
+        refuted_from: Natural logarithm of the wealth at which the claim is refuted.
+        name: Name of the bounded level, such as "epsilon".
 
     Raises:
-        ModuleNotFoundError: When matplotlib is not installed.
+        ModuleNotFoundError: If matplotlib is not installed.
     """
     figure, axes = new_figure(size=(WIDTH, 2.6))
     draws, bounds, wealth = zip(*path, strict=True)

@@ -1,7 +1,8 @@
 """Exact densities and privacy levels of the built-in mechanisms, in float64.
 
-The exact values are computed by closed forms and quadrature in NumPy and SciPy. Tests, benchmarks,
-scripts and the command line compare estimates with the exact values; estimators never use them.
+The exact values are computed from closed forms and by quadrature, in NumPy and SciPy. Tests,
+benchmarks, scripts and the command line compare estimates with the exact values. Estimators never
+use the exact values.
 """
 
 from dpjax.reference._density import density as density

@@ -1,7 +1,7 @@
-"""Exact densities or probabilities of the outputs of every built-in mechanism.
+"""Exact output densities or probabilities for every built-in mechanism.
 
-Each mechanism class has one function, which returns log densities, because densities underflow in
-the tails.
+Each mechanism class has its own function. The functions return log densities because densities
+underflow in the tails.
 """
 
 import jax
@@ -24,48 +24,47 @@ from dpjax.reference._truncated import ExactTruncatedGaussian, ExactTruncatedLap
 
 
 def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Return the exact density (real outputs) or probability (integer outputs) of a mechanism.
+    """Return the exact densities of real outputs, or the exact probabilities of integer outputs.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: A database, which is a number or an array [num_queries].
-        outputs: Outputs at which the density is evaluated, of any shape; vectors have shape
-            [..., dimension], and mixed outputs have shape [..., 2] (label, real number). The
-            density is 0 outside the output space.
+        database: A database: a number or an array [num_queries].
+        outputs: Outputs of the mechanism, in any shape. Vectors have shape [..., dimension], and
+            mixed outputs have shape [..., 2] (label, real number). The density is 0 outside the
+            output space.
 
     Returns:
-        The densities, float64 in the shape of `outputs`, without the last axis for vectors and
-        mixed outputs. For a mixed output whose label comes with a real number, the value is the
-        joint density of the label and that number; for a label without a number, the value is a
-        probability. All values are computed by closed forms, or by quadrature with a relative error
-        of about 1e-12.
+        The densities, float64 with the shape of `outputs`, but without the last axis for vectors
+        and mixed outputs. For a mixed output, the value is the joint density of the label and the
+        number, or a probability if the label comes without a number. All values are computed from
+        closed forms, or by quadrature with a relative error of about 1e-12.
 
     Raises:
-        TypeError: When the mechanism is not built in.
-        ValueError: When a parameter has several values, when the database or the outputs have the
-            wrong shape, or when the database is not one of the mechanism's categories.
+        TypeError: If the mechanism is not built in.
+        ValueError: If a parameter is an array, if the database or the outputs have the wrong shape,
+            or if the database is not one of the mechanism's categories.
 
     References:
-        The docstring of the mechanism's class names the paper and the algorithm.
+        See the docstring of the mechanism's class for the paper and the algorithm.
     """
     return np.exp(log_density(mechanism, database, outputs))
 
 
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
-    """Return the log of `density`, which is accurate even where the density itself underflows.
+    """Return the log of `density`; the log is accurate even if the density underflows.
 
-    Where the density is 0, the log is -inf. Arguments, shapes and exceptions are those of
+    If the density is 0, the log is -inf. Arguments, shapes and exceptions are the same as for
     `density`.
     """
     if law_of.dispatch(type(mechanism)) is law_of.dispatch(object):
         raise TypeError(
-            "mechanism must be a built-in one of dpjax.mechanisms, but was "
-            f"{type(mechanism).__name__}: no exact density of it is known."
+            "mechanism must be a built-in mechanism from dpjax.mechanisms, but was "
+            f"{type(mechanism).__name__}, whose exact density is unknown."
         )
     if any(np.ndim(leaf) for leaf in jax.tree.leaves(mechanism)):
         raise ValueError(
-            f"mechanism must have one value per parameter, but {type(mechanism).__name__} had an "
-            "array of several values."
+            f"mechanism must have one value per parameter, but a parameter of "
+            f"{type(mechanism).__name__} was an array."
         )
     database, outputs = np.asarray(database, float), np.asarray(outputs, float)
     num_queries = getattr(mechanism, "num_queries", None)
@@ -88,7 +87,7 @@ def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> 
 
 
 def _width(space: OutputSpace) -> int | None:
-    """Return the length of the last axis of vectors or mixed outputs, or None for other outputs."""
+    """Return the length of the last axis for vectors and mixed outputs, and None otherwise."""
     if isinstance(space, VectorSpace):
         return space.dimension
     return 2 if isinstance(space, MixedSpace) else None
@@ -108,8 +107,8 @@ def _(mechanism: mechanisms.Gaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
-    # The density of the maximum at t is the probability that all draws are below t, times the sum
-    # of the derivatives of the draws' log distribution functions at t.
+    # The maximum's density at t is the probability that all draws are below t, times the sum of the
+    # derivatives at t of all draws' log distribution functions.
     sigma, others = float(mechanism.sigma), mechanism.num_steps - 1
     places = np.stack([(outputs - database) / sigma, outputs / sigma])
     log_below = special.log_ndtr(places)
@@ -121,7 +120,7 @@ def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
 @law_of.register
 def _(mechanism: mechanisms.TwoSidedGeometric, database, outputs):
     epsilon = float(mechanism.epsilon)
-    # tanh(epsilon / 2) equals (1 - a) / (1 + a) for a = e^-epsilon.
+    # tanh(epsilon / 2) equals (1 - a) / (1 + a) with a = e^-epsilon.
     log_peak = np.log(np.tanh(epsilon / 2))
     # The sampler truncates the database to an integer.
     return on_integers(log_peak - epsilon * np.abs(outputs - np.trunc(database)), outputs)

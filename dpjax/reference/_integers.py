@@ -1,4 +1,4 @@
-"""Exact output distributions of the mechanisms with integer outputs."""
+"""Exact output distributions of mechanisms with integer outputs."""
 
 import numpy as np
 import scipy
@@ -19,8 +19,9 @@ def _(mechanism: mechanisms.DiscreteGaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.TruncatedGeometric, database, outputs):
-    # The algorithm of the paper has the distribution function F(z) = a^(c - z) / (1 + a) for z < c,
-    # and F(z) = 1 - a^(z - c + 1) / (1 + a) for c <= z < n, where a = 2^k / (2^k + 1).
+    # For a count c, the output of the paper's algorithm has the distribution function
+    # F(z) = a^(c - z) / (1 + a) for z < c, and F(z) = 1 - a^(z - c + 1) / (1 + a) for c <= z < n,
+    # where a = 2^k / (2^k + 1).
     n = mechanism.largest_count
     k = np.ceil(np.log2(2 / float(mechanism.epsilon)))
     a = 2.0**k / (2.0**k + 1)

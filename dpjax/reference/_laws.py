@@ -1,4 +1,4 @@
-"""The registry of exact output distributions, with one function per mechanism class."""
+"""Registry of exact output distributions, with one function per mechanism class."""
 
 from functools import singledispatch
 
@@ -11,31 +11,31 @@ from dpjax.mechanisms import BuiltIn
 
 @singledispatch
 def law_of(mechanism: object, database: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return the log density (or log probability) of a mechanism's outputs, float64 [num_outputs].
+    """Return the log density (or log probability) of each output, float64 [num_outputs].
 
     Args:
         mechanism: A mechanism with one value per parameter.
-        database: float64 array of the shape that the mechanism accepts.
-        outputs: Outputs, float64 [num_outputs]. Vectors and mixed outputs have shape
-            [num_outputs, width], with one output per row.
+        database: Database, a float64 array with the shape that the mechanism accepts.
+        outputs: Outputs, float64 [num_outputs], or [num_outputs, width] for vectors and mixed
+            outputs.
     """
     raise NotImplementedError
 
 
 def look_up(log_table: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return the entries of `log_table` at integer outputs 0, 1, ..., and -inf at other outputs."""
+    """Return `log_table[output]` for outputs that are valid indices, and -inf for other outputs."""
     inside = (outputs >= 0) & (outputs < len(log_table))
     index = np.where(inside, outputs, 0).astype(int)
     return on_integers(np.where(inside, log_table[index], -np.inf), outputs)
 
 
 def on_integers(log_pmf: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Return `log_pmf` at outputs that are integers, and -inf at other outputs."""
+    """Return `log_pmf` for outputs that are integers, and -inf for other outputs."""
     return np.where(outputs == np.floor(outputs), log_pmf, -np.inf)
 
 
 def category_of(database: np.ndarray, size: int) -> int:
-    """Return a database as a category; raise ValueError if it is not in 0, ..., size - 1."""
+    """Convert a database to a category; raise ValueError if it is not in 0, ..., size - 1."""
     if database != np.floor(database) or not 0 <= database < size:
         raise ValueError(f"database must be an integer in [0, {size - 1}], but was {database}.")
     return int(database)
@@ -63,9 +63,9 @@ def noise_scale(mechanism: BuiltIn) -> float:
 
 
 def _exponential_rate(epsilon: float) -> float:
-    """Return the rate lambda at which the `Exponential` mechanism has level epsilon, in float64.
+    """Return the rate lambda for which the `Exponential` mechanism has level epsilon, in float64.
 
-    The rate is the root of lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
+    The rate solves lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
 
     References:
         Askin, Kutta, Dette (2022), experiment (d).

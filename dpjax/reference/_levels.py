@@ -1,4 +1,4 @@
-"""Exact levels of pairs of databases, with which tests compare lower bounds."""
+"""Exact privacy levels for pairs of databases; tests compare lower bounds with these levels."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,20 +18,20 @@ from dpjax.reference._laws import noise_scale
 from dpjax.reference._vectors import vector_level
 
 _TAIL_SCALES = 50.0
-"""Distance from the outermost kinks, in noise scales, beyond which the loss is constant."""
+"""Distance from the loss's outermost kinks, in noise scales, beyond which the loss is constant."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Numbers of grid points between two kinks of the loss: in general, and for mixed outputs.
+"""Number of grid points between two kinks of the loss, in general and for mixed outputs.
 
-The grid for mixed outputs is coarser, because their densities are integrals, which take longer to
+The grid for mixed outputs is coarser because their densities are integrals, which take longer to
 compute.
 """
 
 _FLAT = 1e-13
-"""Minimum difference of the loss between adjacent grid points for which the maximum is refined.
+"""Threshold below which the maximum of the loss is not refined.
 
-If the loss at the best grid point differs by less from the losses at both adjacent points, the
-maximum is not refined.
+If the loss at the best grid point exceeds the losses at both adjacent grid points by less than the
+threshold, the maximum over the grid is used.
 """
 
 
@@ -41,24 +41,25 @@ def pair_level(
     neighbor: ArrayLike,
     region: tuple[float, float] | None = None,
 ) -> float:
-    """Return the exact supremum over outputs t in a region C of |ln f_x(t) - ln f_x'(t)|.
+    """Return the exact privacy level of a pair of databases x and x'.
 
-    The loss is 0 at outputs that are impossible at both databases.
+    The level is the supremum of the loss |ln f_x(t) - ln f_x'(t)| over all outputs t in a region,
+    where f_x is the density of the outputs for database x. The loss is 0 if an output is impossible
+    for both databases.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: Database x, in the form that `density` accepts.
-        neighbor: Neighbor x', in the form that `density` accepts.
-        region: Bounds (low, high) of C; C includes both bounds. If `region` is None, C contains all
-            outputs.
+        database: Database x, in a form that `density` accepts.
+        neighbor: Neighbor x', in a form that `density` accepts.
+        region: Lower and upper bound of the region, both included, or None for all outputs.
 
     Returns:
         The level of the pair, possibly infinite, with an error of about 1e-12.
 
     Raises:
-        TypeError: When the mechanism is not built in.
-        ValueError: When a database has the wrong shape, when the region is empty, or when a region
-            is given for vectors or mixed outputs.
+        TypeError: If the mechanism is not built in.
+        ValueError: If a database has the wrong shape, if the region is empty, or if a region is
+            passed for vectors or mixed outputs.
 
     References:
         Askin, Kutta, Dette (2022), Theorem 1.
@@ -82,8 +83,8 @@ def pair_level(
     if isinstance(space, VectorSpace):
         return vector_level(mechanism, database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3And4):
-        # The two variants have independent noise, so their signed losses add up, and so do the
-        # suprema of the signed losses.
+        # The two variants have independent noise, so the signed loss of the combined output is the
+        # sum of the variants' signed losses. The suprema add up, too.
         third, fourth = mechanism.parts
         return max(
             _signed_level(third, *ends) + _signed_level(fourth, *ends)
@@ -106,9 +107,12 @@ def pair_level(
 def best_level(
     mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
 ) -> float:
-    """Return the largest `pair_level` of several pairs, which no valid lower bound exceeds.
+    """Return the largest `pair_level` of the given pairs; no valid lower bound exceeds it.
 
-    Arguments are those of `pair_level`.
+    Args:
+        mechanism: A built-in mechanism with one value per parameter.
+        pairs: Pairs of databases, in a form that `density` accepts.
+        region: Lower and upper bound of the region, both included, or None for all outputs.
     """
     return max(
         pair_level(mechanism, x, y, region)
@@ -128,7 +132,7 @@ def _line_level(
     """Return the supremum over [low, high] of a loss that is smooth except at known kinks."""
     kinks = np.append(database, neighbor)
     if isinstance(mechanism, mechanisms.SVT3):
-        # The loss also has a kink at the threshold, with which the reported number is compared.
+        # The loss also has a kink at the threshold.
         kinks = np.append(kinks, float(mechanism.threshold))
     reach = _TAIL_SCALES * noise_scale(mechanism)
     low = kinks.min() - reach if np.isneginf(low) else low
@@ -141,7 +145,7 @@ def _line_level(
     best = int(values.argmax())
     if np.isinf(values[best]):
         return float("inf")
-    # The maximum is refined between two adjacent kinks only, where the loss is smooth.
+    # The maximum is refined only between two adjacent kinks because the loss is smooth there.
     first = best - best % num_points
     beside = [max(best - 1, first), min(best + 1, first + num_points - 1)]
     if values[best] - values[beside].min() < _FLAT:
@@ -154,7 +158,7 @@ def _line_level(
 
 
 def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """Return the supremum of the signed loss ln f_x - ln f_x' of a sparse vector variant."""
+    """Return the supremum of the signed loss ln f_x - ln f_x' for a sparse vector variant."""
 
     def loss(outputs: np.ndarray) -> np.ndarray:
         return log_density(mechanism, database, outputs) - log_density(mechanism, neighbor, outputs)
@@ -173,20 +177,20 @@ def _signed_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
         )
         for i in range(k)
     ]
-    # The label k, which comes without a number, means that no query was above the threshold.
+    # The label k comes without a number; it means that no query was above the threshold.
     return max(*levels, float(loss_at_label(k, 0.0)))
 
 
 def _integers_that_matter(
     mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray
 ) -> tuple[float, float]:
-    """Return the smallest and largest integer at which the loss must be evaluated.
+    """Return the smallest and the largest integer at which the loss must be evaluated.
 
-    Below the smallest and above the largest of the two integers, the loss is constant.
+    The loss is constant below the smallest and above the largest of these integers.
     """
     if isinstance(mechanism, mechanisms.SnappedLaplace):
-        # An output stands for an interval of values. If the interval lies below both databases or
-        # above both databases, the loss has its constant value.
+        # An output represents an interval of values. The loss is constant for all intervals below
+        # both databases, and for all intervals above both databases.
         in_steps = np.sort([database, neighbor]) / float(mechanism.step())
         last = np.ceil(float(mechanism.bound) / float(mechanism.step()))
         return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)

@@ -1,4 +1,4 @@
-"""Densities and distribution functions of noise with scale 1, in float64, with accurate tails."""
+"""Densities and distribution functions of noise of scale 1, in float64, with accurate tails."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ def laplace_pdf(x: np.ndarray) -> np.ndarray:
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
     """Return P(noise <= x) for Laplace noise.
 
-    The upper tail P(noise > x) is `laplace_cdf(-x)`, which has full relative precision.
+    Compute the upper tail P(noise > x) as `laplace_cdf(-x)`, which has full relative precision.
     """
     tail = 0.5 * np.exp(-np.abs(x))
     return np.where(x < 0, tail, 1 - tail)
@@ -28,7 +28,7 @@ def laplace_log_cdf(x: np.ndarray) -> np.ndarray:
 
 
 def exponential_log_pdf(x: np.ndarray) -> np.ndarray:
-    """Return the log of the exponential density: -x for x >= 0, else -inf."""
+    """Return the log of the exponential density: -x for x >= 0, and -inf for x < 0."""
     return np.where(x < 0, -np.inf, -x)
 
 
@@ -40,7 +40,8 @@ def exponential_log_cdf(x: np.ndarray) -> np.ndarray:
 
 def laplace_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return P(low < noise <= high) for Laplace noise, without cancellation in the tails."""
-    # Intervals above 0 are reflected to the lower tail, where differences of the cdf are precise.
+    # Intervals above 0 are reflected to the lower tail because differences of the cdf are precise
+    # there.
     flip = low > 0
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     with np.errstate(invalid="ignore"):

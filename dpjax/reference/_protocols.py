@@ -1,4 +1,4 @@
-"""Exact outcome probabilities of local protocols, as tables of log probabilities.
+"""Exact outcome probabilities of protocols for local DP, as tables of log probabilities.
 
 In unary encodings and RAPPOR, the bits of an outcome are independent. In local hashing and subset
 selection, the probability of an outcome depends only on whether the reported bucket or subset
@@ -62,7 +62,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return the probabilities that a bit is 1, for the true and for another category."""
+    """Return the probabilities that the true category's bit is 1, and that another bit is 1."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():
@@ -77,7 +77,10 @@ def _unary_chances(mechanism: Unary) -> tuple[float, float]:
 
 
 def _independent_bits(chances: np.ndarray) -> np.ndarray:
-    """Return the log probability of each code of bits, with P(bit i = 1) = chances[i]."""
+    """Return the log probabilities of all bit vectors, in the order of their codes, [2^bits].
+
+    The bits are independent, and bit i is 1 with probability chances[i].
+    """
     table = np.zeros(1)
     for chance in chances:
         table = np.concatenate([table + np.log1p(-chance), table + np.log(chance)])

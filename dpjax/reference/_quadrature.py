@@ -3,10 +3,10 @@
 Between two adjacent kinks, a product of Laplace densities and distribution functions is a sum of
 exponentials, for which Gauss-Legendre quadrature converges faster than geometrically. Beyond the
 outermost kink on either side, let u be e^(-r / s), where r is the distance from that kink and s is
-the largest scale in the integrand. In every mechanism of this package, an integrand has at most two
-scales, of which the larger is an integer multiple of the smaller. Beyond the outermost kink, the
-integrand is a polynomial in u, and Gauss-Legendre quadrature in u is exact. All terms of the
-integrals are positive, so small probabilities have full relative precision.
+the largest scale in the integrand. For all mechanisms in this package, an integrand has at most two
+scales, and the larger scale is an integer multiple of the smaller scale. Beyond the outermost kink,
+the integrand is therefore a polynomial in u, for which Gauss-Legendre quadrature is exact. All
+terms of the integrals are positive, so small probabilities have full relative precision.
 """
 
 from itertools import pairwise
@@ -16,23 +16,23 @@ import numpy as np
 NUM_NODES = 64
 """Number of quadrature nodes per panel.
 
-With 64 nodes, the rule for a tail is exact for polynomials in u up to degree 127.
+With 64 nodes, quadrature in a tail is exact for polynomials of degree up to 127.
 """
 
 
 def line_rule(
     kinks: np.ndarray, tail_scale: float, panel_width: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights of a quadrature rule for integrals over the real line.
+    """Return the nodes and weights of a quadrature rule for integrals over the real line.
 
     Args:
-        kinks: One or more points where the integrand is not smooth, in any order.
+        kinks: One or more points at which the integrand is not smooth, in any order.
         tail_scale: Largest scale of the exponentials in the integrand.
-        panel_width: Maximum width of a finite panel. A few times the smallest scale of the
-            exponentials is narrow enough.
+        panel_width: Maximum width of a finite panel. A width of a few times the smallest scale of
+            the exponentials is narrow enough.
 
     Returns:
-        Nodes and weights, each of shape [num_nodes].
+        The nodes, [num_nodes], and the weights, [num_nodes].
     """
     nodes, weights = np.polynomial.legendre.leggauss(NUM_NODES)
     unit, weight = (nodes + 1) / 2, weights / 2

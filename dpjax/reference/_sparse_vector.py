@@ -1,10 +1,10 @@
-"""Exact distributions of the outputs of sparse vector variants.
+"""Exact output distributions of sparse vector variants.
 
 A query is called positive if the mechanism reports that its noisy answer is above the noisy
-threshold. Given the noise z of the threshold, queries are positive independently of each other. The
-probability of an outcome is an integral over z of a product of Laplace distribution functions. The
-integrand has a kink at each z for which the noisy threshold equals the answer of a query. One
-quadrature rule serves the integrals of all outcomes.
+threshold. Given the threshold's noise z, queries are positive independently of each other. The
+probability of an outcome is the integral over z of a product of Laplace distribution functions. The
+integrand has a kink at each z for which the noisy threshold equals a query's answer. The integrals
+for all outcomes use the same quadrature rule.
 """
 
 from collections.abc import Callable
@@ -31,8 +31,9 @@ class _Rule(NamedTuple):
 
     Attributes:
         weight: Quadrature weights times the density of z at the nodes, [num_nodes].
-        above: P(query i is positive | z) at the nodes z, [num_queries, num_nodes].
-        below: P(query i is not positive | z) at the nodes z, with full relative precision.
+        above: P(query i is positive | z) for each node z, [num_queries, num_nodes].
+        below: P(query i is not positive | z) for each node z, with full relative precision,
+            [num_queries, num_nodes].
     """
 
     weight: np.ndarray
@@ -59,14 +60,14 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the label of each mixed output (0 if invalid), and whether the label is valid."""
+    """Return each mixed output's label (0 for invalid labels), and whether the label is valid."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known
 
 
 def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.ndarray:
-    """Return the probability of every outcome, in the order of the mechanism's output space."""
+    """Return the probability of each outcome in the mechanism's output space, in order."""
     noise, most = mechanism.noise, mechanism.max_positives
     excess = answers - float(mechanism.threshold)
     threshold, query, redraw = _scales(mechanism)
@@ -80,7 +81,7 @@ def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.n
 
 
 def _scales(mechanism: SparseVector) -> tuple[float, float, float]:
-    """Return the noise scales of the first threshold, of queries, and of redrawn thresholds."""
+    """Return the noise scales for the first threshold, for answers, and for redrawn thresholds."""
     noise, epsilon = mechanism.noise, float(mechanism.epsilon)
     return noise.threshold / epsilon, noise.query / epsilon, noise.redraw / epsilon
 
@@ -103,9 +104,9 @@ def _first_positive(excess: np.ndarray, threshold: float, query: float) -> np.nd
 
 
 def _patterns(rule: _Rule, most: int) -> np.ndarray:
-    """Return the probability of each pattern of positive queries, shape [2^num_queries].
+    """Return the probability of each pattern of positive queries, [2^num_queries].
 
-    A pattern is a code whose bit i is set if query i is positive. The variant stops as soon as
+    A pattern is an integer whose bit i is set if query i is positive. The variant stops as soon as
     `most` queries are positive.
     """
     num_queries, num_nodes = rule.above.shape
@@ -116,7 +117,7 @@ def _patterns(rule: _Rule, most: int) -> np.ndarray:
         part = slice(start, start + chunk)
         table = rule.weight[None, part]
         for i in range(num_queries):
-            # Codes with bit i set follow the codes without bit i, in the same order.
+            # Patterns with bit i follow the patterns without bit i, in the same order.
             stopped = (positives[: 2**i] == most)[:, None]
             table = np.concatenate(
                 [
@@ -133,12 +134,12 @@ def _redrawn_patterns(
 ) -> np.ndarray:
     """Return the probability of each pattern if the threshold is redrawn after each positive query.
 
-    All queries between two redraws share a noisy threshold. The probability of a pattern is a
-    product with one factor for each stretch of queries that share a noisy threshold.
+    All queries between two redraws share a noisy threshold and form a stretch. The probability of a
+    pattern is a product with one factor per stretch.
     """
     k, (threshold, query, redraw) = len(excess), scales
-    # stretch[a, b] is the probability that b is the first positive query from query a on, if the
-    # threshold is redrawn before query a. If b = k, no query from a on is positive.
+    # stretch[a, b] is the probability that query b is the first positive query among queries a,
+    # a + 1, ..., if the threshold is redrawn before query a. If b = k, none of them is positive.
     stretch = np.zeros((k + 1, k + 1))
     stretch[k, k] = 1
     for start in range(k):
@@ -156,10 +157,10 @@ def _redrawn_patterns(
 
 
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
-    """Return the probability of each pattern if queries have no noise.
+    """Return the probability of each pattern if the answers have no noise.
 
-    All noisy thresholds between two adjacent answers give the same pattern. The probability of the
-    pattern is the probability that the noisy threshold lies between the two answers.
+    All noisy thresholds between two adjacent answers result in the same pattern. The probability of
+    this pattern is the probability that the noisy threshold lies between the two answers.
     """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))
@@ -178,7 +179,7 @@ def _positives(num_queries: int) -> np.ndarray:
 def _mixed(
     mechanism: SparseVector, answers: np.ndarray, index: np.ndarray, v: np.ndarray
 ) -> np.ndarray:
-    """Return the log joint density of the first positive query's index and reported number v."""
+    """Return the log joint density of the first positive query's index and the reported number."""
     total = np.full(len(v), -np.inf)
     for i in np.unique(index):
         here = index == i
@@ -196,8 +197,8 @@ def _at_index(mechanism: SparseVector, answers: np.ndarray, i: int, v: np.ndarra
         if i == mechanism.num_queries:
             return np.where(v == 0, log_first, -np.inf)
         return log_first + laplace_log_pdf((v - answers[i]) / scale) - np.log(scale)
-    # The reported number is the noisy answer of a positive query, so the noisy threshold is at most
-    # the reported number.
+    # The reported number is a positive query's noisy answer, so the noisy threshold is at most this
+    # number.
     told = v - float(mechanism.threshold)
 
     def log_integrand(z: np.ndarray) -> np.ndarray:
@@ -214,13 +215,14 @@ def _log_integral_up_to(
     ends: np.ndarray,
     scale: float,
 ) -> np.ndarray:
-    """Return the logs of the integrals of e^log_integrand from -infinity to each of `ends`.
+    """Return the logs of the integrals of e^log_integrand from -infinity to each end in `ends`.
 
-    One quadrature rule serves all integrals.
+    All integrals use the same quadrature rule.
     """
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # Every end was passed to `line_rule` as a kink, so it is an edge of a panel, never inside one.
+    # Every end was passed to `line_rule` as a kink, so it is an edge of a panel, and never in its
+    # interior.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]

@@ -1,12 +1,13 @@
 """Exact privacy of the truncated Laplace and Gaussian mechanisms on [0, 1].
 
-Inputs and outputs lie in [0, 1]. The density of the output is a Laplace or Gaussian kernel around
-the input, truncated to [0, 1] and normalized. The density is Lipschitz in the output and in the
-input, as the histogram estimators require.
+Inputs and outputs lie in [0, 1]. The density of the output is a Laplace or Gaussian kernel centered
+at the input, truncated to [0, 1] and normalized. The density is Lipschitz in the output and in the
+input, as required by the histogram estimators.
 
-In the notation of this module, x is the input, y the output, B the scale of Laplace noise, sigma
-the standard deviation of Gaussian noise, C the value of `lipschitz`, D the value of
-`input_lipschitz`, alpha the order, and Z(x) the mass of the untruncated distribution on [0, 1].
+In the notation of this module, x is the input, y is the output, B is the scale of Laplace noise,
+sigma is the standard deviation of Gaussian noise, C is the value of `lipschitz`, D is the value of
+`input_lipschitz`, alpha is the order, and Z(x) is the mass of the untruncated distribution on
+[0, 1].
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -25,40 +26,41 @@ from dpjax.inference import check_order
 
 
 class _Truncated:
-    """Base class of kernels around the input, truncated to [0, 1].
+    """Base class of mechanisms whose output density is a kernel centered at the input.
 
-    The arguments of all methods lie in [0, 1] and are broadcast against each other.
+    The kernel is truncated to [0, 1]. Array arguments of all methods lie in [0, 1] and are
+    broadcast against each other.
     """
 
     def _log_kernel(self, distance: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        """Return the log of the integral over [0, 1] of the kernel around x."""
+        """Return the log of the integral over [0, 1] of the kernel centered at x."""
         raise NotImplementedError
 
     def _divergence(self, p: float, q: float, order: float) -> float:
-        """Return the Renyi divergence of the output distribution at p from that at q."""
+        """Return the Renyi divergence of the outputs for input p from the outputs for input q."""
         raise NotImplementedError
 
     def log_density(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return the log density of output y at input x, both in [0, 1]."""
+        """Return the log density of output y for input x."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         return self._log_kernel(y - x) - self._log_mass(x)
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
-        """Return the epsilon of local DP for one pair of inputs, the larger of two directions."""
-        # The log ratio of two kernels is monotone in y, so its extremes are at the ends 0 and 1.
+        """Return the local DP epsilon for a pair of inputs, the maximum over both directions."""
+        # The log ratio of two densities is monotone in y, so its extremes are at the ends 0 and 1.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
 
     def pair_renyi(self, x1: float, x2: float, order: float) -> float:
         """Return the Renyi divergence between two inputs' output distributions, in closed form.
 
-        The Renyi divergence is not symmetric, so the larger of its two directions is returned.
+        The Renyi divergence is not symmetric; the larger value of the two directions is returned.
 
         Raises:
-            ValueError: When `order` is not above 1.
+            ValueError: If `order` is not above 1.
         """
         check_order(order)
         return max(self._divergence(x1, x2, order), self._divergence(x2, x1, order))
@@ -66,14 +68,14 @@ class _Truncated:
 
 @dataclass(frozen=True)
 class ExactTruncatedLaplace(_Truncated):
-    """Laplace noise around x, truncated to [0, 1].
+    """Laplace distribution centered at x and truncated to [0, 1].
 
     Attributes:
         scale: Scale B > 0 of the Laplace distribution before truncation.
 
     Raises:
-        TypeError: When `scale` is not a number.
-        ValueError: When `scale` is not above 0.
+        TypeError: If `scale` is not a number.
+        ValueError: If `scale` is not above 0.
 
     References:
         Gorla et al., Definition II.5 and Table I.
@@ -94,7 +96,7 @@ class ExactTruncatedLaplace(_Truncated):
         return -np.abs(distance) / self.scale - math.log(self.scale)
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return P(output <= y) at input x, both in [0, 1]; shapes are broadcast."""
+        """Return P(output <= y) for input x, both in [0, 1]; shapes are broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         below = np.exp(-(x - np.minimum(y, x)) / self.scale) - np.exp(-x / self.scale)
         above = -np.expm1(-(np.maximum(y, x) - x) / self.scale)
@@ -102,17 +104,17 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def lipschitz(self) -> float:
-        """Lipschitz constant C of the density in y, which is the slope at y = x = 0."""
+        """Lipschitz constant C of the density in y: the absolute slope at x = y = 0."""
         return 1 / (self.scale**2 * -math.expm1(-1 / self.scale))
 
     @property
     def input_lipschitz(self) -> float:
-        """Lipschitz constant D of the density in x, the limit of the slope as x -> 0 and y < x."""
+        """Lipschitz constant D of the density in x: the limit of the slope as x -> 0 for y < x."""
         return 2 * self.lipschitz
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of local DP over all pairs of inputs, which the pair (0, 1) attains."""
+        """Local DP epsilon over all pairs of inputs; the pair (0, 1) attains the maximum."""
         return 1 / self.scale
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -141,14 +143,14 @@ def _log_exponential(low: float, high: float, start: float, slope: float, scale:
 
 @dataclass(frozen=True)
 class ExactTruncatedGaussian(_Truncated):
-    """Gaussian noise around x, truncated to [0, 1].
+    """Gaussian distribution centered at x and truncated to [0, 1].
 
     Attributes:
         sigma: Standard deviation before truncation, > 0.
 
     Raises:
-        TypeError: When `sigma` is not a number.
-        ValueError: When `sigma` is not above 0.
+        TypeError: If `sigma` is not a number.
+        ValueError: If `sigma` is not above 0.
 
     References:
         Gorla et al., Table I.
@@ -162,8 +164,8 @@ class ExactTruncatedGaussian(_Truncated):
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         """Return the logarithm of Z(x); x may lie outside [0, 1]."""
         x = np.asarray(x, float)
-        # If x > 0.5, it is reflected, so that the cdf is evaluated in the tail, where differences
-        # are precise even far outside [0, 1].
+        # If x > 0.5, it is reflected, so that the cdf is evaluated in the lower tail, where its
+        # differences are precise even for x far outside [0, 1].
         x = np.where(x > 0.5, 1 - x, x)
         near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))
@@ -172,7 +174,7 @@ class ExactTruncatedGaussian(_Truncated):
         return -((distance / self.sigma) ** 2) / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def cdf(self, x: ArrayLike, y: ArrayLike) -> np.ndarray:
-        """Return P(output <= y) at input x, both in [0, 1]; shapes are broadcast."""
+        """Return P(output <= y) for input x, both in [0, 1]; shapes are broadcast."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         low, here = (scipy.special.log_ndtr((end - x) / self.sigma) for end in (0, y))
         return (np.exp(here) - np.exp(low)) / np.exp(self._log_mass(x))
@@ -181,26 +183,26 @@ class ExactTruncatedGaussian(_Truncated):
     def lipschitz(self) -> float:
         """Lipschitz constant C of the density in the output.
 
-        The slope of the density in the output is largest at x = 0 and y = min(sigma, 1).
+        The absolute slope of the density is largest at x = 0 and y = min(sigma, 1).
         """
         y = min(self.sigma, 1.0)
         return y / self.sigma**2 * math.exp(float(self.log_density(0.0, y)))
 
     @property
     def input_lipschitz(self) -> float:
-        """Lipschitz constant D of the density in the input, which is the slope at x = y = 0."""
+        """Lipschitz constant D of the density in the input: the absolute slope at x = y = 0."""
         at_zero = math.exp(float(self.log_density(0.0, 0.0)))
         at_one = math.exp(float(self.log_density(0.0, 1.0)))
         return at_zero * (at_zero - at_one)
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of local DP over all pairs of inputs, which the pair (0, 1) attains."""
+        """Local DP epsilon over all pairs of inputs; the pair (0, 1) attains the maximum."""
         return 1 / (2 * self.sigma**2)
 
     def _divergence(self, p: float, q: float, order: float) -> float:
-        # After completing the square, p(y)^alpha q(y)^(1 - alpha) is a Gaussian kernel around
-        # `centre`, times a constant.
+        # Completing the square shows that p(y)^alpha q(y)^(1 - alpha) is a constant times a
+        # Gaussian kernel around `centre`.
         centre = order * p + (1 - order) * q
         log_integral = self._log_mass(centre) - order * self._log_mass(p)
         log_integral -= (1 - order) * self._log_mass(q)

@@ -1,4 +1,4 @@
-"""Exact distributions and levels of mechanisms that output vectors with Laplace noise."""
+"""Exact distributions and levels of mechanisms whose outputs are vectors with Laplace noise."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ def _(mechanism: ParallelLaplace, database, outputs):
 
 @law_of.register
 def _(mechanism: PrefixSum, database, outputs):
-    # The differences of the outputs are the noisy summands. Taking differences preserves volume, so
-    # the density of the outputs is the density of the differences.
+    # The differences between adjacent prefix sums are the noisy answers. Taking differences
+    # preserves volume, so the density of the outputs equals the density of the differences.
     steps = np.diff(outputs, axis=1, prepend=0.0)
     return _laplace_entries(steps - database, 1 / float(mechanism.epsilon))
 
@@ -31,7 +31,7 @@ def _laplace_entries(noise: np.ndarray, scale: float) -> np.ndarray:
 
 
 def vector_level(mechanism: BuiltIn, database: np.ndarray, neighbor: np.ndarray) -> float:
-    """Return the supremum over all outputs of a vector mechanism's loss, in closed form."""
+    """Return the supremum of a vector mechanism's loss over all outputs, in closed form."""
     match mechanism:
         case ParallelLaplace():
             distance = mechanism.num_releases * abs(database - neighbor)

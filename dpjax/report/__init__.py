@@ -1,4 +1,4 @@
-"""Reports that can be shared: a self-contained HTML file, or Markdown."""
+"""Reports to share, as a self-contained HTML file or in Markdown."""
 
 from dpjax.report._files import check_report_path as check_report_path
 from dpjax.report._files import render as render

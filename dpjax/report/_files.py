@@ -1,4 +1,4 @@
-"""Rendering of reports, and validation of their paths."""
+"""Rendering of reports, and validation of report paths."""
 
 import re
 from pathlib import Path
@@ -11,13 +11,13 @@ KINDS = (".html", ".md")
 
 
 def check_report_path(path: str | Path) -> Path:
-    """Validate the path of a report, before a long computation starts.
+    """Validate the path of a report before a long computation starts.
 
     Raises:
-        ValueError: When the path ends in neither .html nor .md.
-        OSError: When the folder of the report does not exist, or when no file can be written to the
+        ValueError: If the path ends in neither .html nor .md.
+        OSError: If the folder of the report does not exist, or if no file can be written to the
             folder.
-        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
     """
     path = Path(path)
     if path.suffix.lower() not in KINDS:
@@ -38,7 +38,7 @@ def render(page: Page, kind: str) -> str:
         The content of the report's file.
 
     Raises:
-        ModuleNotFoundError: When jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
     """
     needs("reports", "report", "jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -60,18 +60,18 @@ def render(page: Page, kind: str) -> str:
 
 
 class _Code(str):
-    """JSON or a command, which may have several lines."""
+    """JSON or a command, which may have multiple lines."""
 
     __slots__ = ()
 
 
 def _code(text: str) -> _Code:
-    """Escape each `<` as JSON does, so that the text contains no HTML tag."""
+    """Escape each `<` as in JSON strings, so that the text contains no HTML tag."""
     return _Code(text.replace("<", r"\u003c"))
 
 
 def _in_html(value: object) -> object:
-    """Escape control characters; jinja2 escapes all other special characters."""
+    """Escape control characters; jinja2 escapes other special characters."""
     return neutral(value) if type(value) is str else value
 
 

@@ -8,20 +8,20 @@ _TONES = {
     "assumption refuted": "#b86a00",
     "doubtful": "#b86a00",
 }
-"""Color of the display's left edge for each verdict; other verdicts have the text's color."""
+"""Map from verdicts to the color of the left edge; other verdicts have the text's color."""
 
 
 def notebook_html(
     kind: str, headline: str, sentence: str, rows: list[tuple[str, str]], svg: str | None
 ) -> str:
-    """Return the HTML that a notebook shows for a result.
+    """Return the HTML that a notebook displays for a result.
 
     Args:
-        kind: Kind of the verdict.
+        kind: The verdict, such as "violated", which determines the color.
         headline: The verdict in a few words.
         sentence: The verdict in full.
-        rows: Rows of the table, each of which is a name and the text of a number.
-        svg: The figure, or None if matplotlib is not installed.
+        rows: Rows of the table, each of which is a pair (name, text).
+        svg: The figure as an SVG element, or None if matplotlib is not installed.
     """
     line = "solid" if kind in _TONES else "dashed"
     edge = f"border-left: .4em {line} {_TONES.get(kind, 'currentColor')}; padding-left: .8em"

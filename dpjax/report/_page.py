@@ -1,4 +1,4 @@
-"""The structure of a report: page, verdict, sections, tables and figures."""
+"""Data structures of a report: page, verdict, sections, tables and figures."""
 
 import json
 import re
@@ -17,8 +17,8 @@ class Table(NamedTuple):
     Attributes:
         rows: Cells of each row, as text; the first cell is the row's name.
         head: Names of the columns, or () if the table has no head.
-        numbers: Whether all cells of a row but the first are numbers.
-        units: Whether the last cell of a row is the unit of the number in the row.
+        numbers: Whether all cells in a row, except the first, are numbers.
+        units: Whether the last cell in each row is the unit of the number before it.
     """
 
     rows: list[tuple[str, ...]]
@@ -33,7 +33,7 @@ class Figure(NamedTuple):
     Attributes:
         caption: Description of the picture.
         svg: SVG element, for an HTML page.
-        path: Path of the picture's file in the folder of the page, for Markdown.
+        path: Path of the picture's file, relative to the folder of the page, for a Markdown page.
     """
 
     caption: str
@@ -42,7 +42,7 @@ class Figure(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section of a page, whose empty parts are omitted.
+    """A section of a page; empty parts of a section are omitted.
 
     Attributes:
         title: The heading.
@@ -50,7 +50,7 @@ class Section(NamedTuple):
         figures: Pictures.
         table: Table of rows.
         items: Items of a list.
-        codes: Pairs (caption, text) of code that a reader can copy.
+        codes: Code that a reader can copy, as pairs (caption, text).
         folded: Whether the section is closed until a reader clicks it; a printed page shows all
             sections open.
     """
@@ -98,20 +98,20 @@ class Page(NamedTuple):
 
 
 def result_of_page(text: str) -> str:
-    """Return the JSON result that an HTML page contains, without rendering or running the page.
+    """Extract the JSON result from an HTML page without rendering or running the page.
 
     Args:
-        text: The page.
+        text: HTML source of the page.
 
     Raises:
-        ValueError: When the page does not contain exactly one result.
+        ValueError: If the page does not contain exactly one result.
     """
     if text.count(OPENING) != 1:
-        raise ValueError("the page is not a dpjax report: it holds no result.")
+        raise ValueError("the page is not a dpjax report: it contains no result.")
     return unescape(text.partition(OPENING)[2].partition(CLOSING)[0])
 
 
 def result_text(result: "JsonObject") -> str:
-    """Return a result as JSON with one line per entry and per innermost list of numbers."""
+    """Return a result as JSON, with one line per entry and each innermost list on one line."""
     text = json.dumps(result, indent=2, allow_nan=False)
     return re.sub(r"\[[^\[\]{}\"]*\]", lambda found: " ".join(found[0].split()), text)

@@ -1,4 +1,4 @@
-"""Base class of results that can be plotted, reported, serialized and shown in a notebook."""
+"""Base class for results that can be plotted, reported, serialized and shown in a notebook."""
 
 import json
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ class Glance(NamedTuple):
     Attributes:
         title: Title of the figure.
         verdict: Kind, headline and sentence of the verdict.
-        rows: Rows of a table, each of which is a name and the text of a number.
+        rows: Rows of a table, each of which is a pair (name, text).
     """
 
     title: str
@@ -35,11 +35,11 @@ class Shown(ABC):
 
     @abstractmethod
     def to_dict(self) -> JsonObject:
-        """Return nested dicts and lists, as in JSON."""
+        """Return the result as nested dicts and lists, as in JSON."""
 
     @abstractmethod
     def _figure(self) -> "Figure":
-        """Return the figure that the method `plot` shows."""
+        """Return the figure that `plot` shows."""
 
     @abstractmethod
     def _glance(self) -> Glance:
@@ -47,21 +47,21 @@ class Shown(ABC):
 
     @abstractmethod
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        """Return the page that `report` writes to a path, and the files that belong to the page."""
+        """Return the page that `report` writes to `path`, and the content of additional files."""
 
     def _small_figure(self) -> "Figure":
-        """Return the figure for a notebook, which must be fast to draw."""
+        """Return a figure that is fast to draw, for a notebook."""
         return self._figure()
 
     def to_json(self, indent: int | None = 2) -> str:
-        """Return the result as one strict JSON object."""
+        """Return the result as a JSON object, without NaN or infinity."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Plot the result (needs matplotlib).
 
         Args:
-            path: File to write (png, svg or pdf), or None to write no file.
+            path: Path of the figure's file (png, svg or pdf), or None to write no file.
 
         Returns:
             The matplotlib figure.
@@ -77,7 +77,7 @@ class Shown(ABC):
         """Write a self-contained report (needs jinja2).
 
         Args:
-            path: File to write (html or md).
+            path: Path of the report (html or md).
 
         Returns:
             The path of the report.
@@ -88,7 +88,7 @@ class Shown(ABC):
         return path
 
     def _repr_html_(self) -> str:
-        """Show the verdict, the numbers and, with matplotlib, a figure in a notebook."""
+        """Return HTML with the verdict, the numbers and, if matplotlib is installed, a figure."""
         title, verdict, rows = self._glance()
         svg = svg_if_possible(type(self)._small_figure, self, title, verdict.sentence)
         return notebook_html(*verdict, rows, svg)

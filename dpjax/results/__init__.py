@@ -1,4 +1,4 @@
-"""Results of audits, with their provenance and a recipe by which an audit can be repeated."""
+"""Results of audits, with their provenance and with recipes that repeat audits."""
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build

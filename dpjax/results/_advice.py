@@ -1,4 +1,4 @@
-"""Advice on what to do after an audit, for each verdict."""
+"""Advice on the next steps after an audit, for each verdict."""
 
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
@@ -29,7 +29,7 @@ def advice(result: Parts) -> list[str]:
 
 
 def _violated(result: Parts) -> list[str]:
-    said = ["Do not publish the claim: it does not hold for this mechanism."]
+    said = ["Do not publish the claim, because this mechanism violates it."]
     if isinstance(result.claim, int | float):
         shown = f"not {result.claim:g} but at least {result.lower_bound:.4g}"
         if f"{result.lower_bound:.4g}" == f"{result.claim:.4g}":
@@ -50,7 +50,7 @@ def _not_random(result: Parts) -> list[str]:
     return [
         "Find out why the noise repeats: the code or a library may set a fixed seed, or the "
         "mechanism may add no noise at all.",
-        "Draw fresh randomness at every call, and audit again: this audit has not tested any "
+        "Draw fresh randomness on every call, and audit again: this audit has not tested any "
         "level of privacy.",
     ]
 

@@ -35,20 +35,21 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Dataclass, Protocol):
-    """The name and the options of a method, which a recipe contains."""
+    """A method, as recipes describe it: a dataclass of options with a name."""
 
     name: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The findings of a method in one run, from which a result is built.
+    """A method's findings in a single run, from which a result is built.
 
     Attributes:
         statement: Statement with its verdict, made by `conclude`.
-        evidence: Draws and counts.
-        notes: Further notes for the reader of the result.
-        witness: Witness of the largest loss, or None if the method has no pairs.
+        evidence: Counts and numbers of draws.
+        notes: Further notes for readers of the result.
+        witness: Pair for which the audit found the largest privacy loss, with its event or output;
+            None if the method has no pairs.
         pairs: Pairs that were compared, or None if the method has no pairs.
     """
 
@@ -65,10 +66,10 @@ def build(
     """Build the result of an audit.
 
     Args:
-        finding: Finding of the method.
-        source: Source that was audited.
+        finding: The method's findings in the run.
+        source: Audited source.
         method: Method of the audit.
-        terms: Terms of the audit.
+        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
         seconds: Wall time of the audit.
     """
     doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
@@ -86,7 +87,8 @@ def build(
             "method": {"name": method.name, **options_to_plain(method)},
             "notion": notion_to_plain(terms.notion),
             "distance": terms.distance,
-            # The value is {} for a method without pairs, and None if JSON cannot hold the pairs.
+            # The value is {} if the method has no pairs, and None if JSON cannot represent the
+            # pairs.
             "pairs": {}
             if finding.pairs is None
             else _plain_pairs(finding.pairs, source.stacks_pairs),
@@ -105,7 +107,7 @@ def build(
 
 
 def _doubted(stated: Conclusion) -> Conclusion:
-    """Return the statement with the verdict "doubtful", for draws that do not look independent."""
+    """Return the statement with the verdict "doubtful", because draws do not look independent."""
     sentence = Sentence(
         "There is no verdict: the bound requires independent draws, and the outputs do not look "
         "independent. If you know that the outputs are independent, pass "
@@ -115,14 +117,14 @@ def _doubted(stated: Conclusion) -> Conclusion:
 
 
 def conclude(counted: Evidence, terms: Terms) -> Conclusion:
-    """Return the statement that evidence makes, with a verdict on the claim.
+    """Return the statement that follows from the evidence, with a verdict on the claim.
 
     Args:
         counted: Evidence of the audit.
-        terms: Terms of the audit.
+        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
 
     Raises:
-        ValueError: When the evidence allows no bound on the level of the notion.
+        ValueError: If the evidence allows no bound on the level of the notion.
     """
     asked = terms.own_confidence, terms.num_claims, terms.claimed, terms.distance
     found = counted.state(terms.notion, *asked)
@@ -130,13 +132,13 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
 
 
 def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, str]) -> Conclusion:
-    """Return a statement with a verdict added to it.
+    """Add a verdict to a statement.
 
     Args:
-        found: Statement of the evidence.
-        terms: Terms of the audit.
-        level: Name of the quantity that is bounded.
-        verdict: Verdict on the claim, and a sentence that states the verdict.
+        found: Statement that follows from the evidence.
+        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
+        level: Name of the bounded quantity, such as "epsilon".
+        verdict: The verdict on the claim, and a sentence that states the verdict.
     """
     return Conclusion(
         **vars(found),
@@ -182,11 +184,11 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Return the databases and labels of pairs, or None if JSON cannot store them."""
+    """Return the databases and labels of pairs, or None if JSON cannot represent them."""
     if len(pairs) > _MOST_PAIRS:
         return None
     sides = [side if isinstance(side, np.ndarray) else list(side) for side in pairs.sides]
-    # A function that takes arrays may treat lists differently.
+    # A function that accepts arrays may treat lists differently, so the type is stored, too.
     types = {d.dtype if isinstance(d, np.ndarray) else None for side in sides for d in side}
     if len(types) > 1 or (not drawn and any(holds_arrays(d) for side in sides for d in side)):
         return None
@@ -194,7 +196,7 @@ def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
     for name, side in zip(("database", "neighbor"), sides, strict=True):
         databases = side.tolist() if isinstance(side, np.ndarray) else side
         plain = [plain_database(database) for database in databases]
-        # A database that was replaced by its text cannot be restored from the text.
+        # A database that was replaced by its text representation cannot be restored.
         if any(
             type(p) is str and type(d) is not str for p, d in zip(plain, databases, strict=True)
         ):

@@ -1,4 +1,4 @@
-"""Figures of a result: trade-off curve, outputs, levels, every notion, and wealth of bets."""
+"""Figures of a result: trade-off curve, outputs, levels, all notions, and the wealth of bets."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
-    """Draw the bounds on a level, its estimate and the claim on one line."""
+    """Draw the bounds, the estimate and the claim on one number line."""
     from dpjax.plotting import plot_levels
 
     stated = result.statement
@@ -24,7 +24,7 @@ def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
 
 
 def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
-    """Draw the outputs, their loss and the witness, or only the levels if there is no curve."""
+    """Draw the outputs, their loss and the witness; without a loss curve, draw only the levels."""
     from dpjax.plotting import plot_outputs
 
     shown = _outputs(result)
@@ -34,14 +34,14 @@ def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
 
 
 def trade_off_figure(result: Parts) -> "Figure":
-    """Draw the trade-off curve without a title: claim, bound or band, and witness."""
+    """Draw the trade-off plot without a title: claim, bound or band, and witness."""
     from dpjax.plotting import plot_trade_off
 
     return plot_trade_off("", _errors(result))
 
 
 def figure_of(result: Parts) -> "Figure":
-    """Plot the trade-off next to the outputs, or else only one of them, or the levels."""
+    """Plot the trade-off next to the outputs; omit a plot if there are no data for it."""
     from dpjax.plotting import plot_overview
 
     if not has_trade_off(result):
@@ -50,7 +50,7 @@ def figure_of(result: Parts) -> "Figure":
 
 
 def notions_figure(result: Parts) -> "Figure | None":
-    """Draw profile, trade-off curve and Renyi divergences, or None if no chain was counted."""
+    """Draw the bounds for all notions; return None if no chain was counted."""
     from dpjax.plotting import plot_notions
 
     shown = _of_every_notion(result)
@@ -62,7 +62,7 @@ def notions_figure(result: Parts) -> "Figure | None":
 
 
 def notions_figures(result: Parts) -> "dict[str, Figure]":
-    """Draw each panel of `notions_figure`, by name; the dict is empty if no chain was counted."""
+    """Draw each panel of `notions_figure`; return {} if no chain was counted."""
     from dpjax.plotting import notion_panels
 
     shown = _of_every_notion(result)
@@ -70,7 +70,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """Return the band of a chain and the claim, or None if no chain was counted."""
+    """Return the confidence band of the chain and the claim, or None if no chain was counted."""
     from dpjax.plotting import Claimed
 
     stated = result.statement
@@ -78,14 +78,15 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
     if band is None:
         return None
     notion = result.notion
-    # The claim is for a distance of one record, but the curves are for the pair's distance.
+    # The claim refers to databases that differ in one record, but the curves refer to the pair's
+    # databases.
     claim = stated.claim if result.recipe["distance"] == 1 else None
     kind, order = None if claim is None else notion.name, getattr(notion, "order", None)
     return band, Claimed(kind, claim, notion.delta, order)
 
 
 def wealth_figure(result: Parts) -> "Figure | None":
-    """Plot the wealth of a sequential audit's bets over its draws, or None for other audits."""
+    """Plot the wealth of the bets over the draws; return None if the audit was not sequential."""
     from dpjax.plotting import plot_wealth
 
     history = result.evidence.counted.history()
@@ -106,7 +107,7 @@ def _outputs(result: Parts) -> "Outputs | None":
     witness, observed, curve = result.witness, result.evidence, result.evidence.curve
     if curve is None or witness is None:
         return None
-    # Only epsilon is a privacy loss, so other levels are not marked.
+    # Only epsilon is a privacy loss, so other levels cannot be marked in a plot of losses.
     marks = None
     if result.notion.takes_delta:
         claim = result.claim if isinstance(result.claim, int | float) else None
@@ -140,9 +141,9 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """Convert a level for one record to the distance of the pair's databases.
+    """Convert a level for databases that differ in one record to the distance of the pair.
 
-    If the notion has no such conversion, the returned claim has no level.
+    If the notion has no such conversion, the level is omitted.
     """
     from dpjax.plotting import Claimed
 

@@ -1,4 +1,4 @@
-"""Findings of a method in a batch of runs, with their rows in a sweep."""
+"""A method's findings in a batch of runs, with the rows for a sweep."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from dpjax.results._build import Finding
 
 
 class Row(NamedTuple):
-    """The row of one run in a sweep.
+    """The row of a single run in a sweep.
 
     Attributes:
         statement: Bounds and estimate of the run.
-        pair: Index of the pair that was chosen.
+        pair: Index of the chosen pair.
         output: Output of the witness as a list of numbers, or None if there is no such output.
-        status: Name of a `Status`.
-        verdict: Verdict, if the method itself determines the verdict, or None if the verdict
-            follows from the bound and the claim.
-        state: Wealth of bets from which the run can continue, or None if the run made no bets.
+        status: Name of a member of `Status`.
+        verdict: Verdict if the method itself determines the verdict; None if the verdict follows
+            from the bound and the claim.
+        state: Wealth of the bets, from which the run can continue, or None if the run made no bets.
     """
 
     statement: Statement
@@ -32,11 +32,12 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Findings:
-    """Findings of a method in a batch of runs.
+    """A method's findings in a batch of runs.
 
     Attributes:
-        finding: Function from a run's position in the batch to its complete finding.
-        rows: Function that returns the sweep's row of each run, at less cost than the complete
+        finding: Function that maps a run's position in the batch to the complete findings of the
+            run.
+        rows: Function that returns one row per run for a sweep, which is cheaper than the complete
             findings.
     """
 
@@ -45,7 +46,7 @@ class Findings:
 
     @classmethod
     def of(cls, *findings: Finding) -> "Findings":
-        """Make the findings of a batch from the complete findings of each run."""
+        """Build the findings of a batch from the complete findings of each run."""
 
         def row(found: Finding) -> Row:
             labels = () if found.pairs is None else found.pairs.labels
@@ -57,9 +58,11 @@ class Findings:
 
     @classmethod
     def of_rows(cls, rows: Callable[[], list[Row]]) -> "Findings":
-        """Make the findings of a batch from the rows of a method that only estimates."""
+        """Build the findings of a batch from rows, for a method that computes only estimates."""
 
         def finding(run: int) -> Finding:
-            raise ValueError("this method only estimates, so no result with a bound can be built.")
+            raise ValueError(
+                "this method computes only estimates, so no result with a bound can be built."
+            )
 
         return cls(finding, rows)

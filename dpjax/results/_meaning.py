@@ -1,4 +1,4 @@
-"""Explanations of a result by how often somebody would guess the database from an output."""
+"""Explanations of a result in terms of how often the database can be guessed from an output."""
 
 import math
 
@@ -14,9 +14,9 @@ from dpjax.results._parts import (
 
 
 def meaning(result: Parts) -> list[str]:
-    """Return sentences on how often a guess is right, or [] if this is unknown.
+    """Return sentences on how often a guess of the database is right, or [] if this is unknown.
 
-    Somebody sees one output and guesses from which of two equally likely databases it came. By
+    Somebody sees one output and guesses which of two equally likely databases it came from. By
     Bayes' rule, epsilon-differential privacy holds if and only if the guess is right with
     probability at most e^epsilon / (1 + e^epsilon) after every output. For other notions, the guess
     depends only on whether the witness's event occurred.
@@ -27,7 +27,7 @@ def meaning(result: Parts) -> list[str]:
 
 
 def right_at(epsilon: float) -> float:
-    """Return the largest probability of a right guess at a level epsilon: e^eps / (1 + e^eps)."""
+    """Return the largest probability of a right guess: e^epsilon / (1 + e^epsilon)."""
     return 1 / (1 + math.exp(-epsilon))
 
 
@@ -50,7 +50,7 @@ def _shown(result: Parts) -> str:
         return "This audit cannot say how often such a guess is right."
     if result.verdict == NOT_RANDOM and (witness is None or witness.event_counts is None):
         return (
-            "Somebody who has seen one run of the mechanism knows the noise of the next run, and "
+            "Somebody who has seen one run of the mechanism knows the noise of the next run and "
             "always guesses right."
         )
     bound = result.lower_bound * result.recipe["distance"]
@@ -73,7 +73,7 @@ def _shown(result: Parts) -> str:
 
 
 def _by_event(result: Parts) -> list[str]:
-    """Return how often a guess by the witness's event would have been right in the counts."""
+    """Return how often a guess from the witness's event was right in the confirmation set."""
     witness, trials = result.witness, result.evidence.trials
     if witness is None or witness.event_counts is None or not all(trials):
         return []
@@ -82,7 +82,7 @@ def _by_event(result: Parts) -> list[str]:
     )
     right = 50 * (1 + abs(first - second))
     said = (
-        "Somebody who sees one output, and guesses by the witness's event which of the two "
+        "Somebody who sees one output, and uses the witness's event to guess which of the two "
         f"databases it came from, is right in about {right:.1f} % of cases; a coin toss is right "
         "in 50 %."
     )
@@ -93,4 +93,7 @@ def _by_event(result: Parts) -> list[str]:
         NOT_REFUTED: ["The claim allows this event; other events may still violate it."],
         NO_CLAIM: [],
     }
-    return [said, *ends.get(result.verdict, ["This audit cannot say how reliable that number is."])]
+    return [
+        said,
+        *ends.get(result.verdict, ["This audit cannot say how reliable this percentage is."]),
+    ]

@@ -36,7 +36,7 @@ NOT_TESTED = (
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
-"""Cases that no audit tests, which every page lists."""
+"""Cases that no audit tests, for the section "What was not tested" of a page."""
 
 
 def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Page:
@@ -67,7 +67,7 @@ def _subject(result: Parts) -> Table:
 
 
 def _shown(result: Parts, drawn: bool) -> Section:
-    """Return the section of a page with the figures, and the numbers with their units."""
+    """Return the section with the figures, and with the numbers and their units."""
     unit, sentence = unit_of(result)
     figures = _figures(result) if drawn else ()
     table = Table(_numbers(result, unit), ("Number", "Value", "Unit"), units=True)
@@ -92,7 +92,7 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
-    """Return the sections on the evidence, the witness and every notion."""
+    """Return the sections on the evidence, on the witness and on all notions."""
     counted, witness = result.evidence.counted, result.witness
     found = [_section(part) for part in counted.parts()]
     if witness is not None:
@@ -117,12 +117,12 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
 
 
 def _pairs(result: Parts) -> list[Section]:
-    """Return the section of pairs, ranked by score, or no section if there was no search."""
+    """Return a section that ranks the pairs by score, or [] if there was no search."""
     if result.evidence.num_confirm is None:
         return []
     said = (
-        "The search chose the first pair. Its score is the best of many, and therefore too high to "
-        "serve as an estimate."
+        "The search chose the first pair. The score of this pair is the highest of many scores, "
+        "and therefore too high to serve as an estimate."
     )
     scores = [(label, "infinite" if score is None else f"{score:.4f}")
               for label, score in result.pair_scores]  # fmt: skip
@@ -145,7 +145,7 @@ def _not_tested(result: Parts) -> Section:
 
 
 def _answers(result: Parts) -> list[tuple[str, ...]]:
-    """Return the bounds of all notions with a single level, or [] if no chain was counted."""
+    """Return a row for each notion whose level is a number, or [] if no chain was counted."""
     band = result.evidence.counted.simultaneous(result.statement.own_confidence)
     if band is None:
         return []
@@ -163,7 +163,7 @@ def _again(result: Parts, name: str) -> Section:
     drawn += f"{origin.seconds:.1f} s on {origin.device}. {took}."
     subject, codes = result.recipe.get("subject"), []
     said = (
-        "The audited object cannot be imported by name: pass it to "
+        "The audited object cannot be imported by name. Pass the object to "
         "dpjax.rerun(dpjax.AuditResult.from_file(path), subject)."
     )
     if subject is not None:
@@ -171,7 +171,7 @@ def _again(result: Parts, name: str) -> Section:
         codes = [("The command that repeats the audit, with the same bound", neutral(command))]
         said = "The key in the recipe reproduces the same draws."
         if subject["kind"] in ("samples", "one_run"):
-            said = "A rerun reads the recorded files again, from the same folder."
+            said = "A rerun reads the recorded files again. Run the command in the same folder."
         elif origin.device == "host":
             said += " If the audited code takes no seed, the bound of each run differs."
     settings = result_text({"recipe": result.recipe, **result.settings})
@@ -181,7 +181,7 @@ def _again(result: Parts, name: str) -> Section:
 
 
 def _allowance(subject: JsonObject) -> str:
-    """Return the option that allows `dpjax rerun` to run the code that a recipe names."""
+    """Return the option that permits `dpjax rerun` to run the code that a recipe names."""
     if subject["kind"] == "command":
         return " --allow-command"
     module, colon, _ = str(subject.get("name", "")).partition(":")
@@ -206,14 +206,14 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
 
 
 _CAPTIONS = {
-    "profile": "For each epsilon, a delta that is refuted.",
+    "profile": "For each epsilon, a lower bound on delta.",
     "errors": "For each rate of false alarms, an upper bound on the best test's rate of misses.",
-    "divergences": "For each order, a Renyi divergence that is refuted.",
+    "divergences": "For each order, a lower bound on the Renyi divergence.",
 }
 
 
 def _every_notion(result: Parts) -> tuple[Figure, ...]:
-    """Return the figures of every notion, or () if no chain was counted."""
+    """Return the figures for all notions, or () if no chain was counted."""
     return tuple(
         Figure(_CAPTIONS[name], figure_svg(figure, name, "Every notion", _CAPTIONS[name]))
         for name, figure in notions_figures(result).items()

@@ -1,7 +1,7 @@
 """The parts of a result: statement, witness, evidence, recipe, provenance and notes.
 
-A part that a method does not produce is None or empty. For example, audits of one run have no
-witness, and methods without a search have no scores.
+If a method does not produce a part, the part is None or empty. For example, the audit of a single
+training run has no witness, and methods without a search have no scores.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ ASSUMPTION_REFUTED = "assumption refuted"
 """Verdict of the histogram method if the counts refute the method's assumption."""
 
 DOUBTFUL = "doubtful"
-"""Verdict if the draws look dependent, so that the bound may be wrong."""
+"""Verdict if the draws do not look independent, in which case the bound may be wrong."""
 
 
 NOT_RANDOM = "not random"
-"""Verdict if the outputs depend on the data but have no noise."""
+"""Verdict if the outputs are a function of the data, without random noise."""
 
 REFUTING = (VIOLATED, NOT_RANDOM)
 """Verdicts that refute a claim."""
@@ -36,7 +36,7 @@ class Conclusion(Statement):
     """A statement with its verdict on the claim.
 
     Attributes:
-        level: Name of the quantity that is bounded, such as "epsilon".
+        level: Name of the bounded quantity, such as "epsilon".
         claim: Claimed level, points of the claimed curve, or None if there is no claim.
         confidence: Confidence with which the bounds of all `num_claims` audits hold jointly.
         num_claims: Number of audits whose bounds hold jointly.
@@ -65,24 +65,25 @@ class Conclusion(Statement):
 
 @dataclass(frozen=True)
 class Witness:
-    """The pair with the largest loss that was found, and the event or output with that loss.
+    """The pair for which an audit found the largest privacy loss, with its event or output.
 
     Attributes:
         pair: Label of the pair.
         database: Database of the pair, as nested lists or as text.
         neighbor: Neighbor of the database, in the same form.
-        output: Output with the largest loss, which is an event in words, an outcome, a float, a
-            list of floats, or None for histograms.
-        densities: Densities or probabilities of the output in the confirmation set, at the database
-            and at the neighbor, not raised to the floor, or None for histograms.
-        larger: Side at which the output is likelier, "database" or "neighbor".
-        event: Event that was counted for an exact bound, in words.
-        event_counts: Counts of the event at the database and at the neighbor.
+        output: Output or event with the largest privacy loss: an event in words, an outcome, a
+            float, a list of floats, or None for histograms.
+        densities: Estimated densities or probabilities of the output, at the database and at the
+            neighbor, from the confirmation set and before the floor is applied; None for
+            histograms.
+        larger: Side on which the output is more likely, "database" or "neighbor".
+        event: The event whose counts give an exact bound, in words, or None.
+        event_counts: Counts of the event at the database and at the neighbor, or None.
         on_floor: Whether a density estimated from the search set was at or below the floor.
-        floor: Floor tau, to which smaller densities are raised.
+        floor: Floor tau; smaller densities are replaced by the floor.
         bandwidth: Bandwidth h with which the densities were estimated from the confirmation set, or
             None if no densities were estimated.
-        difference: Differences of the databases in words, or None if the databases are short.
+        difference: Differences between the databases in words, or None if the databases are short.
     """
 
     pair: str
@@ -117,24 +118,24 @@ class Witness:
 
 @dataclass(frozen=True)
 class Observed:
-    """The draws and the counts of an audit.
+    """The counts of an audit, with numbers of draws, settings and data for figures.
 
     Attributes:
         counted: Evidence of the audit.
         settings: Settings that the audit derived from the recipe, and other settings that affect
             the result.
-        num_samples: Search draws per side of the witness's pair, or draws at each input for
-            histograms.
+        num_samples: Number of search draws per side of the witness's pair, or number of draws per
+            input for histograms.
         num_confirm: Number N of confirmation draws per side, or None if there are none. If the two
-            sides have different numbers of draws, N is their average, and `trials` has both
+            sides have different numbers of draws, N is the average, and `trials` contains both
             numbers.
         region: Region of the outputs that were compared, in words, or None if the source has no
             region.
         pair_scores: Label and score of each pair, in decreasing order of the score; an infinite
-            score is None. The largest score is usually too high to be an estimate, because it is
-            the best of many.
-        curve: Data for a plot of the witness's pair: points, densities on both sides, and losses,
-            where an infinite loss is None. If there are no densities, `curve` is None.
+            score is stored as None. The largest score is the best of many, so it usually
+            overestimates the level.
+        curve: Data for a plot of the witness's pair: points, densities on both sides, and losses;
+            an infinite loss is stored as None. If there are no densities, `curve` is None.
     """
 
     counted: Evidence
@@ -153,7 +154,7 @@ class Observed:
         return first, second
 
     def draws(self) -> str | None:
-        """Return the sizes of search and confirmation set in words; None without the latter."""
+        """Return the numbers of draws in words, or None if there is no confirmation set."""
         if self.num_confirm is None:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
@@ -190,7 +191,7 @@ class Provenance:
 
 
 class _Short(Generic[_Value]):
-    """Read-only shortcut to an attribute of one part of a result."""
+    """Read-only shortcut to an attribute of one of the parts of a result."""
 
     def __init__(self, entry: "Callable[[Parts], _Value]"):
         self._entry = entry
@@ -201,16 +202,17 @@ class _Short(Generic[_Value]):
 
 @dataclass(frozen=True, repr=False)
 class Parts:
-    """All parts of a result, with shortcuts to the attributes that are needed most often.
+    """All parts of a result, with shortcuts to frequently used attributes.
 
     Attributes:
         statement: Bounds, estimate, claim and verdict.
-        witness: Witness of the largest loss, or None if there are no pairs.
-        evidence: Draws and counts.
-        recipe: Subject (None if the subject has no name), method, notion, pairs and key of the
-            audit as JSON values, for `dpjax.rerun`.
+        witness: Pair for which the audit found the largest privacy loss, with its event or output;
+            None if there are no pairs.
+        evidence: Counts and numbers of draws.
+        recipe: Subject, method, notion, pairs and key of the audit as JSON values, for
+            `dpjax.rerun`. The subject is None if it cannot be imported by name.
         provenance: Mechanism, versions and device.
-        notes: Further notes for the reader.
+        notes: Further notes for readers of the result.
         doubts: Reasons to doubt that the outputs are independent draws, usually none.
     """
 
@@ -248,7 +250,7 @@ class Parts:
 
     @property
     def notion(self) -> Notion:
-        """The notion whose level the audit bounds."""
+        """The privacy notion whose level the audit bounds."""
         return notion_from_plain(self.recipe["notion"])
 
     @property
@@ -258,12 +260,12 @@ class Parts:
 
     @property
     def sure(self) -> str:
-        """Confidence of the bounds, in words."""
+        """Confidence of the bounds as text, such as "confidence 0.999"."""
         sure = f"confidence {self.confidence:g}"
         return f"{sure} if the outputs are independent" if self.doubts else sure
 
     @property
     def refuted_at(self) -> str | None:
-        """Smallest error at which the claim is refuted, as text, or None if it is not refuted."""
+        """Smallest error probability at which the counts refute the claim, as text, or None."""
         error = self.smallest_error if self.verdict in REFUTING else None
         return None if error is None else f"{error:.2g}"

@@ -1,4 +1,4 @@
-"""The finding of an audit that ended because the outputs repeated the same noise."""
+"""The finding of an audit that ended because two runs gave the same outputs."""
 
 from dpjax.notions import Terms
 from dpjax.results._build import Finding, concluded
@@ -8,7 +8,7 @@ from dpjax.sources import Repeats
 
 
 def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
-    """Return the verdict on outputs that are a function of the data, without a bound."""
+    """Return the finding "not random", without a bound, for outputs that repeat in another run."""
     stated = found.counted.state(terms.notion, terms.own_confidence)
     verdict = NOT_RANDOM, found.sentence
     return Finding(

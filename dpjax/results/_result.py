@@ -1,4 +1,4 @@
-"""The result of an audit, with its queries, display and serialization."""
+"""The result of an audit: bounds for other notions, display and serialization."""
 
 import copy
 import dataclasses
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class AuditResult(Parts, Shown):
-    """The result of an audit, in the parts of `Parts`; it can be written to JSON and read back.
+    """The result of an audit, which can be displayed, written to JSON and read back.
 
-    `plot` draws the trade-off of false alarms and misses: the region that the claim forbids, the
-    lower bound (or the band of a chain) and the witness. If there is a curve, `plot` draws the
-    outputs and their loss on the right. If there is neither a claim nor a witness, there is no
-    trade-off, and `plot` draws the outputs or the levels alone.
+    The attributes are described in `Parts`. `plot` draws the miss rate against the false alarm
+    rate: the region that the claim forbids, the lower bound (or the band of a chain) and the
+    witness. If the result contains a loss curve, `plot` also draws the outputs and their loss on
+    the right. If there is neither a claim nor a witness, `plot` draws only the outputs or the
+    levels.
     """
 
     def bound(self, notion: Notion) -> Statement:
-        """Return the evidence's statement on any notion, without new draws.
+        """Return a statement about any notion from the same counts, without new draws.
 
-        All statements that one result makes hold jointly with the result's confidence, for any
-        number of notions.
+        All statements from one result hold jointly at the result's confidence level, for any number
+        of notions.
 
         Args:
             notion: Notion such as `dpjax.Gdp()`, `dpjax.Renyi(8)` or `dpjax.Profile()`.
@@ -46,19 +47,19 @@ class AuditResult(Parts, Shown):
             The lower bound, the estimate and, if the notion is a curve, the columns of the curve.
 
         Raises:
-            ValueError: When the evidence is the count of a single event, chosen for another notion,
-                or when the method counted no events.
-            TypeError: When `notion` is not a notion of dpjax.
+            ValueError: If the audit counted a single event that was chosen for another notion, or
+                if the method counted no events.
+            TypeError: If `notion` is not a dpjax notion.
         """
         if not isinstance(notion, Notion):
-            raise BadType(f"notion must be a notion of dpjax, but was {notion!r}.")
+            raise BadType(f"notion must be a dpjax notion, but was {notion!r}.")
         distance = self.recipe.get("distance", 1)
         notion.refuse_distance(distance)
         sure, named = self.statement.own_confidence, self.notion
         return self.evidence.counted.state(notion, sure, distance=distance, named=named)
 
     def to_dict(self) -> JsonObject:
-        """Return nested dicts and lists for JSON, with an entry for each part of the result."""
+        """Return the result as nested dicts and lists for JSON, with an entry for each part."""
         parts: JsonObject = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         counted = self.evidence.counted.to_plain()
         found = {
@@ -72,10 +73,10 @@ class AuditResult(Parts, Shown):
 
     @classmethod
     def from_json(cls, text: str) -> "AuditResult":
-        """Read a result from text that `to_json` wrote.
+        """Read a result from a string that `to_json` returned.
 
         Raises:
-            ValueError: When the text is not a result that `to_json` wrote.
+            ValueError: If the text is not a result from `to_json`.
         """
         try:
             content = json.loads(text)
@@ -103,25 +104,26 @@ class AuditResult(Parts, Shown):
             if found.recipe.get("subject") is not None:
                 subject = validate.check_table("the recipe's subject", found.recipe["subject"])
                 _texts([subject["kind"]])
-            # A result is valid only if it can be written and shown.
+            # A result is valid only if it can be written and displayed.
             found.to_json()
             str(found)
             return found
         except Exception as error:  # Untrusted text may raise any exception.
-            raise ValueError(f"text is not an audit result of dpjax: {error!r}.") from error
+            raise ValueError(f"text is not a dpjax audit result: {error!r}.") from error
 
     @classmethod
     def from_file(cls, path: str | Path) -> "AuditResult":
-        """Read a result from a JSON file of `to_json`, or from a page of `report`.
+        """Read a result from a JSON file with the text of `to_json`, or from a page of `report`.
 
-        Nothing that the file contains is run.
+        The function does not run any code in the file.
 
         Args:
             path: Path of the file, which ends in .html if the file is a page.
 
         Raises:
-            FileNotFoundError: When the file does not exist.
-            ValueError: When the path is not a file, or when the file is too large or has no result.
+            FileNotFoundError: If the file does not exist.
+            ValueError: If the path is not a file, or if the file is too large or contains no
+                result.
         """
         path = Path(path)
         text = read_document("result file", path)
@@ -135,7 +137,7 @@ class AuditResult(Parts, Shown):
             raise ValueError(f"result file {path} cannot be read: {error}") from None
 
     def row(self) -> JsonObject:
-        """Return the row of a result in a table: main numbers, verdict, time and pair."""
+        """Return the result as a row for a table: main numbers, verdict, time and pair."""
         names = (
             "mechanism",
             "claim",
@@ -184,14 +186,14 @@ class AuditResult(Parts, Shown):
         rows = self._rows()
         rows += [("doubt", doubt) for doubt in self.doubts]
         rows += [("note", note) for note in self.notes]
-        # Names, labels and columns are untrusted text, whose control characters are neutralized.
+        # Names, labels and columns are untrusted text, so control characters are escaped.
         title = neutral(f"{self.mechanism}{parameters_text(self.parameters)}")
         verdict = printed_row(f"{self.verdict.upper()}:", neutral(self.sentence), padded=False)
         lines = [printed_row(name, neutral(text)) for name, text in rows]
         return "\n".join([title, verdict, *lines])
 
     def _rows(self) -> Rows:
-        """Return the printed rows of the result, each as a name and a text."""
+        """Return the rows that `print` shows, each of which is a pair (name, text)."""
         witness, observed = self.witness, self.evidence
         sure = self.sure
         rows = shown_rows(self, observed.counted.rows(self.statement, sure))
@@ -212,7 +214,7 @@ class AuditResult(Parts, Shown):
 
 
 def parameters_text(parameters: JsonObject) -> str:
-    """Return a mechanism's parameters in parentheses, or "" if it has none."""
+    """Return a mechanism's parameters in parentheses, or "" if the mechanism has none."""
     inside = ", ".join(
         f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items()
     )
@@ -228,13 +230,13 @@ def _short(output: object) -> str:
 
 
 def _texts(content: object) -> tuple[str, ...]:
-    """Convert a list of strings to a tuple; reject all other values, even a single string."""
+    """Convert a list of strings to a tuple; reject all other values, including a single string."""
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
         raise TypeError(f"a list of texts was expected instead of {content!r}")
     return tuple(content)
 
 
 def _make_tuples(content: JsonObject, *names: str) -> None:
-    """Convert the named entries from lists, in which JSON stores tuples, back to tuples."""
+    """Convert the named entries back to tuples, which JSON stores as lists."""
     for name in names:
         content[name] = None if content[name] is None else tuple(content[name])

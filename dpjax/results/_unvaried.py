@@ -1,8 +1,8 @@
-"""Verdict on outputs that never varied, which may be a function of the data without any noise.
+"""Verdict on outputs that never varied, and may thus be a function of the data without noise.
 
 Constant outputs alone prove nothing, because a correct mechanism may release the same output nearly
-always. The verdict is "not random" if the counts refute the claim. Without a claim, the verdict
-requires that the counts refute every epsilon that counts as privacy.
+always. With a claim, the verdict is "not random" if the counts refute the claim. Without a claim,
+the verdict is "not random" if the lower bound on epsilon is above `_USEFUL`.
 """
 
 import math
@@ -12,13 +12,13 @@ from dpjax.core.wording import Unvaried
 from dpjax.results._parts import NO_CLAIM, NOT_RANDOM, VIOLATED, Conclusion, Witness
 
 _USEFUL = 4.0
-"""Largest epsilon that counts as privacy if there is no claim."""
+"""Largest epsilon that is considered a meaningful guarantee if there is no claim."""
 
 
 def verdict_on_unvaried(
     stated: Conclusion, witness: Witness | None, trials: tuple[int, int], notes: list[str]
 ) -> tuple[Conclusion, list[str]]:
-    """Return the statement and the notes, with the verdict "not random" if it applies."""
+    """Return the statement and the notes, after changing the verdict to "not random" if needed."""
     for note in notes:
         if not isinstance(note, Unvaried) or witness is None or note.pair != witness.pair:
             continue
@@ -32,20 +32,21 @@ def verdict_on_unvaried(
 
 
 def _apart(counts: tuple[int, int] | None, trials: tuple[int, int]) -> bool:
-    """Return whether an event occurred in every draw at one database and in none at the other."""
+    """Return whether an event occurred in all draws on one side and in no draws on the other."""
     return counts in ((trials[0], 0), (0, trials[1]))
 
 
 def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
-    """Return a lower bound on epsilon if an event separates all outputs of two databases.
+    """Return a lower bound on epsilon if an event separates the outputs of two databases.
 
-    The bound combines two exact one-sided bounds on probabilities (Clopper and Pearson, 1934), each
-    with half of the error. Together, the two bounds yield bounds on the probability ratios of the
-    event and of its complement.
+    The event occurred in all draws on one side and in no draws on the other side. For each side, an
+    exact one-sided bound on the probability of the event (Clopper and Pearson, 1934) uses half of
+    the error. Together, the two bounds yield lower bounds on the probability ratios of the event
+    and of its complement, and the result is the larger of these two bounds.
 
     Args:
         trials: Number of outputs at the database and at its neighbor.
-        error: Probability that the bound is too high.
+        error: Maximum probability that the bound exceeds the true epsilon.
     """
     if not min(trials):
         return 0.0

@@ -1,4 +1,4 @@
-"""Sentences about an audit: its claim, its evidence and its verdict."""
+"""Sentences about an audit's claim, evidence and verdict."""
 
 import math
 
@@ -19,7 +19,7 @@ from dpjax.results._parts import (
 _LONGEST = 160
 
 _LARGEST = math.log(1e6)
-"""Largest claimed epsilon that is explained as a factor between probabilities."""
+"""Largest claimed epsilon that is explained as a ratio of probabilities."""
 
 HEADLINES = {
     VIOLATED: "Violated: the claim is refuted",
@@ -29,16 +29,16 @@ HEADLINES = {
     ASSUMPTION_REFUTED: "The assumption is refuted",
     DOUBTFUL: "Doubtful: the outputs do not look independent",
 }
-"""Headline of a result's page for each verdict."""
+"""Map from each verdict to the headline of a result's page."""
 
 
 def pretty(value: object) -> str:
-    """Format a float with six significant digits, and any other value by `str`."""
+    """Format a float with six significant digits, and any other value with `str`."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def short(value: object) -> str:
-    """Format a value, and truncate the text if it is long."""
+    """Format a value, and truncate the text if the text is long."""
     text = pretty(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
@@ -54,10 +54,10 @@ def unit_of(result: Parts) -> tuple[str, str]:
 
 
 def shown_rows(result: Parts, rows: Rows) -> Rows:
-    """Return the rows of the evidence, without a misleading infinite estimate.
+    """Remove a misleading infinite estimate from the rows of the evidence.
 
-    The estimate is infinite if the event never occurred at one of the databases. Unless the claim
-    is refuted, an infinite estimate only means that the event is rare.
+    The estimate is infinite if the event never occurred on one side. Unless the claim is refuted,
+    an infinite estimate only means that the event is rare.
     """
     if result.verdict != NOT_REFUTED or result.estimate is not None:
         return rows
@@ -80,7 +80,7 @@ def claimed(result: Parts) -> list[str]:
         said = [f"The claim is that {result.level} of {result.mechanism} is at most {claim:g}."]
     if distance > 1:
         said.append(
-            f"The claim is about databases that differ in one record. The databases of each pair "
+            "The claim is about databases that differ in one record. The databases of each pair "
             f"differ in {distance} records, and every bound on this page is converted to databases "
             "that differ in one record."
         )
@@ -88,7 +88,7 @@ def claimed(result: Parts) -> list[str]:
 
 
 def witness_story(result: Parts, witness: Witness) -> list[str]:
-    """Explain the witness to a reader without knowledge of statistics."""
+    """Explain the witness to a reader who does not know statistics."""
     trials, counts = result.evidence.trials, witness.event_counts
     said = [
         f"The two databases ({witness.pair}) are {short(witness.database)} and its "
@@ -122,7 +122,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
 
 
 def _allowed(result: Parts) -> list[str]:
-    """Return a sentence on how far a claimed epsilon lets two probabilities differ."""
+    """Return a sentence on how far two probabilities may differ under a claimed epsilon."""
     claim, delta = result.claim, result.delta
     if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
         return []
@@ -135,7 +135,7 @@ def _allowed(result: Parts) -> list[str]:
 
 
 def _chance(stated: Conclusion) -> str:
-    """Return a sentence on how often the counts of the audit would arise by chance alone."""
+    """Return a sentence on how often such counts would arise by chance."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "The probability of such counts is known only for independent draws."
@@ -157,7 +157,7 @@ def _chance(stated: Conclusion) -> str:
 
 
 def outputs_caption(result: Parts) -> str:
-    """Return the caption of the figure of outputs, or of levels if there is no curve."""
+    """Return the caption of the outputs figure, which shows only levels if there is no curve."""
     witness, curve, stated = result.witness, result.evidence.curve, result.statement
     if witness is None or curve is None:
         said = f"{stated.level} is at least {stated.lower_bound:.4g}"
@@ -165,8 +165,8 @@ def outputs_caption(result: Parts) -> str:
             said += f" and, under the assumption, at most {stated.upper_bound:.4g}"
         return f"{said}, with confidence {stated.confidence:g}."
     said = (
-        "Above: the outputs of the search set at both databases. Below: their privacy loss, with "
-        "a 95 % confidence band where the number of draws is known."
+        "Above: the outputs in the search set for both databases. Below: their privacy loss, with "
+        "a 95 % confidence band if the number of draws is known."
     )
     if "event" in curve and witness.densities is not None:
         first, second = witness.densities
@@ -178,7 +178,7 @@ def outputs_caption(result: Parts) -> str:
 
 
 def trade_off_caption(result: Parts) -> str:
-    """Return the caption of the figure of the trade-off curve."""
+    """Return the caption of the trade-off figure."""
     said = (
         "Somebody sees one output and tests which of the two databases it came from. Each test "
         "has a rate of false alarms and a rate of misses. The nearer a test is to the lower left "

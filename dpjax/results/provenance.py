@@ -18,25 +18,25 @@ from dpjax.core.types import Device
 from dpjax.core.version import __version__
 
 DECISIVE = ("dpjax", "jax", "jaxlib")
-"""Packages whose versions determine the draws bit by bit."""
+"""Packages whose versions determine the draws bit for bit."""
 
 _PROBED = 1024
-"""Number of values that are computed to identify a processor."""
+"""Number of values that are computed to identify the kind of a processor."""
 
 
 Key = int | Array
-"""Integer seed, or typed key."""
+"""An integer seed or a typed JAX key."""
 
 
 def seed_of(key: Key) -> int | list[int]:
-    """Return an integer seed unchanged, or the words of a typed key."""
+    """Return an integer seed unchanged; for a typed key, return the list of its words."""
     if isinstance(key, Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return random.words_of(key).tolist()
     return int(key)
 
 
 def key_of(seed: int | list[int]) -> Key:
-    """Invert `seed_of`: return an integer seed, or a typed key made of the words."""
+    """Invert `seed_of`: return an integer seed unchanged, or rebuild a typed key from its words."""
     if isinstance(seed, int):
         return seed
     return jax.random.wrap_key_data(jnp.array(seed, jnp.uint32), impl="threefry2x32")
@@ -61,11 +61,11 @@ def device() -> str:
 
 @lru_cache(maxsize=8)
 def processor(device: Device = None) -> str:
-    """Return a device's kind and a digest of test computations.
+    """Return the kind of a device, followed by a digest of test computations.
 
-    If `processor` returns equal values for two devices, the devices give bitwise equal results.
-    Between other devices, the last bits of floats may differ, for example because some processors
-    fuse multiplication and addition. The digest covers the operations of sweeps: noise, elementary
+    If `processor` returns the same string for two devices, the devices give bitwise equal results.
+    On other devices, the last bits of floats may differ, for example because some processors fuse
+    multiplication and addition. The digest covers the operations of sweeps: noise, elementary
     functions, products and sums.
 
     Args:
@@ -88,10 +88,10 @@ def _probe(words: Array, x: Array) -> list[Array]:
 
 
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
-    """Return the commit of the dpjax clone that contains a package's folder, or None.
+    """Return the current commit if the package's folder belongs to a clone of dpjax, else None.
 
-    A repository counts as a clone of dpjax only if it tracks the package in the folder `dpjax` of
-    its root.
+    A repository is considered a clone of dpjax only if it tracks the package in the folder `dpjax`
+    at its root.
     """
 
     def git(*arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""Conversion of mechanisms, pairs, regions and options to JSON values, and back."""
+"""Conversion of pairs, regions, notions and options to JSON values, and back."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,17 +19,17 @@ from dpjax.partitions import Box, Outcomes, Region
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
-"""Maximum number of characters of a database that is stored as text."""
+"""Maximum length of a database's text, in characters; longer texts are truncated."""
 
 Options = TypeVar("Options", bound=Dataclass)
-"""A method or a notion, which is a frozen dataclass of options."""
+"""A method or a notion, both of which are frozen dataclasses of options."""
 
 STANDARD = "standard"
-"""Word that stands for the standard pairs of a built-in mechanism."""
+"""Word that recipes store in place of a built-in mechanism's standard pairs."""
 
 
 def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
-    """Return databases, neighbors and labels, or "standard" for a mechanism's standard pairs."""
+    """Return databases, neighbors and labels, or "standard" for the mechanism's standard pairs."""
     if isinstance(pairs, AnyPairs):
         sides = [[plain_database(database) for database in side] for side in pairs.sides]
         return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
@@ -44,19 +44,19 @@ def _plain_pairs(pairs: Pairs) -> JsonObject:
 
 
 def _plain_side(stacked: object) -> object:
-    """Convert arrays, even inside dicts, to lists."""
+    """Convert arrays to lists, including arrays inside dicts."""
     if isinstance(stacked, dict):
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
         raise BadValue(
-            "pairs must hold arrays, or dicts of arrays, since a sweep saves its pairs, but held "
-            f"{type(stacked).__name__}."
+            "pairs must contain arrays, or dicts of arrays, because a sweep stores its pairs, but "
+            f"contained {type(stacked).__name__}."
         )
     return stacked.tolist()
 
 
 def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
-    """Restore pairs from the content of `pairs_to_plain`, or from a list of (database, neighbor).
+    """Restore pairs from the output of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:
         content: Nested lists and numbers.
@@ -70,7 +70,7 @@ def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
 
 
 def _region_to_plain(region: Region) -> JsonObject:
-    """Return the ends and grid size of a box, or the range and outcomes of a finite region."""
+    """Return the ends and the grid size of a box, or the range and outcomes of a finite region."""
     if isinstance(region, Box):
         low, high = (np.asarray(end, float).tolist() for end in (region.low, region.high))
         return {"low": low, "high": high, "num_points": region.num_points}
@@ -79,7 +79,7 @@ def _region_to_plain(region: Region) -> JsonObject:
 
 
 def _region_from_plain(content: object) -> object:
-    """Restore a region from the content of `_region_to_plain`; return other content unchanged."""
+    """Restore a region from the output of `_region_to_plain`; return other content unchanged."""
     if not isinstance(content, Mapping):
         return content
     if "outcomes" in content:
@@ -91,7 +91,7 @@ def _region_from_plain(content: object) -> object:
 
 
 def options_to_plain(options: Dataclass) -> JsonObject:
-    """Return the options of a method or notion, except those that are None or False."""
+    """Return the options of a method or notion, except options that are None or False."""
     content = {f.name: getattr(options, f.name) for f in fields(options)}
     if "bandwidth" in content:
         rule = content["bandwidth"]
@@ -107,21 +107,21 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
     Args:
         notion: Any notion.
-        implied: Name of the default notion, which is left out of the result if `notion` has it.
+        implied: Name of the default notion. If `notion` has this name, the name is omitted.
     """
     named = {} if notion.name == implied else {"name": notion.name}
     return {**named, **options_to_plain(notion)}
 
 
 def notion_from_plain(content: JsonObject) -> Notion:
-    """Restore a notion from the content of `notion_to_plain`, or from a user's own content."""
+    """Restore a notion from the output of `notion_to_plain`, or from a table by a user."""
     options = dict(content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 
 
 def options_from_plain(kind: type[Options], content: JsonObject) -> Options:
-    """Restore a method or notion from `options_to_plain`, or from options that a user wrote."""
+    """Restore a method or notion from the output of `options_to_plain`, or from a user's table."""
     check_names(kind.__name__, content, tuple(f.name for f in fields(kind)))
     content = dict(content)
     if "bandwidth" in content:
@@ -138,7 +138,7 @@ def _plain_value(value: object) -> object:
 
 
 def plain_database(database: object) -> object:
-    """Return a database as JSON values, or as text if JSON cannot hold it or is too long."""
+    """Return a database as JSON values, or as text if it is long or JSON cannot represent it."""
     text = text_of(listed := _listed(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
@@ -149,7 +149,7 @@ def plain_database(database: object) -> object:
 
 
 def compared(pairs: AnyPairs, index: int) -> JsonObject:
-    """Return a pair's label, databases and difference in words, as arguments of `Witness`."""
+    """Return the arguments of `Witness` that describe a pair: label, databases and difference."""
     first, second = (side[index] for side in pairs.sides)
     return {
         "pair": pairs.labels[index],
@@ -160,14 +160,14 @@ def compared(pairs: AnyPairs, index: int) -> JsonObject:
 
 
 def _listed(database: object) -> object:
-    """Convert arrays to lists, even inside dicts."""
+    """Convert arrays to lists, including arrays inside dicts."""
     if isinstance(database, dict):
         return {name: _listed(part) for name, part in database.items()}
     return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
 
 
 def holds_arrays(database: object) -> bool:
-    """Return whether a dict holds arrays, which a function may not accept in the form of lists."""
+    """Return whether a database is a dict with arrays, which must not be restored as lists."""
     if isinstance(database, dict):
         return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
     return False

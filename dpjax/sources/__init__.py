@@ -35,7 +35,7 @@ from dpjax.sources.libraries import knows
 
 
 def as_source(subject: object) -> Source:
-    """Convert a subject of an audit to a source."""
+    """Convert the subject of an audit to a source."""
     if isinstance(subject, Source):
         return subject
     return LibraryMechanism(subject) if knows(subject) else Drawn(subject)
@@ -54,4 +54,4 @@ SOURCES = {
         Member,
     )
 }
-"""Classes of sources, by the kinds that recipes name."""
+"""Map from the kind in a recipe to the source class of this kind."""

@@ -1,7 +1,7 @@
-"""Deadlines of programs and of function calls, which an alarm signal ends.
+"""Deadlines, at which a program is killed, and at which an alarm signal ends a function call.
 
 Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
-C code that never returns to Python. Programs are killed.
+C code that never returns to Python.
 """
 
 import signal
@@ -14,28 +14,30 @@ from typing import NoReturn
 from dpjax.core.wording import BadValue
 
 _AGAIN = 0.1
-"""Number of seconds after which the alarm is repeated, in case a callback suppressed the
-exception."""
+"""Number of seconds until the alarm is repeated, in case a callback suppressed the first
+exception.
+"""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Constants that determine when calls are ended because of a time limit.
+"""Constants that determine when an audit with a time limit ends its calls.
 
-Calls are ended when _OVER times the time limit has passed. Later calls may take the share
-_LEAST_SHARE of the time limit in total, but at least _LEAST seconds, so that an audit that is
-slightly late can return a result."""
+All calls end _OVER * time_limit seconds after the audit's start. Calls that start later may take
+max(_LEAST_SHARE * time_limit, _LEAST) seconds in total, so that an audit that is slightly late can
+still return a result.
+"""
 
 
 class TookTooLong(BaseException):
-    """Exception that ends a call at its deadline, and that `except Exception` does not catch."""
+    """Exception that ends a call at its deadline; `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """Deadlines of each call, and of all calls of an audit.
+    """A deadline for each call, and a deadline for all calls of an audit together.
 
     Attributes:
         timeout: Maximum duration of one call, in seconds, or None.
-        end: Time, by `time.monotonic`, at which all calls end, or None.
+        end: Time at which all calls end, as a value of `time.monotonic`, or None.
         least: Total number of seconds that calls after `end` may take.
     """
 
@@ -45,35 +47,38 @@ class Deadline:
 
     @classmethod
     def of(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of an audit that starts now, or None if nothing limits the audit.
+        """Return the deadline for an audit that starts now, or None if nothing limits the audit.
 
         Raises:
-            ValueError: When a timeout is set, but the system or the thread has no alarms.
+            ValueError: If a timeout is set, but alarms are not available on this system or in this
+                thread.
         """
         here = threading.current_thread() is threading.main_thread()
         if not here and timeout is not None:
             raise BadValue(
-                "timeout needs the main thread, where alarms arrive: leave it out, or use workers, "
-                "whose processes have main threads of their own."
+                "timeout cannot be used in this thread, because only the main thread receives "
+                "alarms: leave it out, or use workers, whose processes have main threads."
             )
         return cls.of_workers(timeout, time_limit) if here else None
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of calls in worker processes, which share the clock of this process.
+        """Return the deadline for calls in worker processes, which share the system clock.
 
         Raises:
-            ValueError: When a timeout is set, but the system has no alarms.
+            ValueError: If a timeout is set, but alarms are not available on this system.
         """
         if not hasattr(signal, "setitimer"):
             if timeout is not None:
-                raise BadValue("timeout needs the alarms of a Unix system: leave it out.")
+                raise BadValue(
+                    "timeout cannot be used on this system, which has no Unix alarms: leave it out."
+                )
             return None
         return cls.of_programs(timeout, time_limit)
 
     @classmethod
     def of_programs(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline of programs, which are killed and need no alarm."""
+        """Return the deadline for programs, which need no alarm because they are killed."""
         if timeout is None and time_limit is None:
             return None
         if time_limit is None:
@@ -90,14 +95,15 @@ class Deadline:
         """Return the maximum duration, in seconds, of a call that starts now.
 
         Raises:
-            TookTooLong: When the total time for all calls has run out.
+            TookTooLong: If the total time for all calls has run out.
         """
         left = [self.timeout] if self.timeout is not None else []
         if self.end is not None:
             rest = self.end - time.monotonic()
             if rest <= -self.least:
                 _end()
-            # All late calls share the seconds `least`, so that they cannot delay the audit forever.
+            # All late calls together have `least` seconds, so that late calls cannot delay the
+            # audit forever.
             left.append(max(rest, min(self.least, rest + self.least)))
         return min(left)
 
@@ -107,7 +113,7 @@ class Deadline:
         """Call a function, and return its result.
 
         Raises:
-            TookTooLong: When the call does not return in time.
+            TookTooLong: If the call does not return in time.
         """
         left, running = self.left(), True
 
@@ -118,8 +124,8 @@ class Deadline:
         other, again = signal.getitimer(signal.ITIMER_REAL)
         handler = signal.signal(signal.SIGALRM, ring)
         began = time.monotonic()
-        # The alarm may ring anywhere here, even at the first step of a `finally`: a second one
-        # ensures that neither the timer nor the handler stays.
+        # The alarm may ring anywhere here, even at the first step of a `finally` block. The outer
+        # `finally` block ensures that the timer and the handler are always removed.
         try:
             try:
                 signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)

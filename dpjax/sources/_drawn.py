@@ -1,4 +1,4 @@
-"""Mechanisms whose outputs JAX draws on the device, as sources."""
+"""Sources whose outputs JAX draws on a device."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 
 @dataclass(frozen=True)
 class Drawn(Source):
-    """Mechanism whose outputs are drawn by JAX.
+    """A source that draws the outputs of a mechanism with JAX.
 
     Attributes:
         mechanism: A mechanism, or a JAX function (key, database) -> output that draws a single
@@ -47,7 +47,7 @@ class Drawn(Source):
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters of the mechanism, as plain numbers and lists."""
+        """Parameters of the mechanism, as Python numbers and lists."""
         return parameters_of(self.mechanism)
 
     @property
@@ -56,12 +56,12 @@ class Drawn(Source):
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """Return the mechanism, and the pairs as arrays in a form that the mechanism accepts.
+        """Return the mechanism, together with the pairs as arrays that the mechanism accepts.
 
-        The outputs of a mechanism that is not built in are validated at the first database.
+        If the mechanism is not built in, its outputs for the first database are validated.
 
         Raises:
-            TypeError, ValueError: When the mechanism does not accept the pairs, or when the subject
+            TypeError, ValueError: If the mechanism does not accept the pairs, or if the subject
                 is not a mechanism.
         """
         pairs = pairs_of(self.mechanism, pairs)
@@ -71,13 +71,13 @@ class Drawn(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedDrawn"]:
-        """Open the mechanism at pairs, by default the standard pairs of a built-in mechanism."""
+        """Open the source for the given pairs, or for a built-in mechanism's standard pairs."""
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(
         self, pairs: object, region: RegionLike | None, key: Array, smoothing: Smoothing | None
     ) -> DrawnArrays:
-        """Return the draws as streams for compiled kernels; see `Source`."""
+        """Return the mechanism's draws as streams for compiled kernels; see `Source`."""
         return DrawnArrays(*self.at(pairs), region, key)
 
     def to_plain(self) -> JsonObject | None:
@@ -86,7 +86,7 @@ class Drawn(Source):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Create the mechanism from the catalogue or a permitted module; see `Source`."""
+        """Create a mechanism that is built in or defined in a permitted module; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})
         return cls(mechanism_from_plain(name, parameters, database, trust.imports))

@@ -1,4 +1,4 @@
-"""Counts of the draws of a JAX mechanism, made by one compiled program or by NumPy."""
+"""Counts of draws from a JAX mechanism, computed by one compiled program or by NumPy."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -47,7 +47,9 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Minimum number of draws for which the streamed layout is faster, including its compilation."""
+"""Minimum number of draws for which the streamed layout, compilation included, is the faster
+one.
+"""
 
 _FIRST_RUN = 0
 """Index of the run whose first draws determine the cells of all runs."""
@@ -56,20 +58,22 @@ _BATCH = 2**22
 """Number of values (draws times dimension) in a batch that NumPy counts."""
 
 _BATCH_SECONDS = 0.5
-"""Target duration of a batch in seconds. Signals and progress are handled between batches."""
+"""Target duration of a batch, in seconds. Signals are handled, and progress is shown, between
+batches.
+"""
 
 _STREAMED_PAIRS = 2**12
-"""Number of pairs that one compiled search counts, which bounds its memory."""
+"""Maximum number of pairs per compiled search. This maximum limits the memory of the search."""
 
 _SLOW_BLOCK = 0.01
-"""If a block takes more seconds than this, blocks are drawn by threads on all cores."""
+"""Time to draw a block, in seconds, above which threads on all cores draw blocks in parallel."""
 
 
 class OpenedDrawn:
-    """Draws of a batch of runs, for counts in cells; see `dpjax.sources.Opened`.
+    """An open source that draws outputs and counts them; see `dpjax.sources.Opened`.
 
-    The first draws of run 0 determine the cells of a pair for all runs, so that one compiled
-    program can count all runs.
+    For each pair, the first draws of run 0 determine the cells for all runs, so that one compiled
+    program can count the draws of all runs.
     """
 
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
@@ -141,7 +145,7 @@ class OpenedDrawn:
     held = None
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine cells from all draws of the run so far; see `dpjax.sources.OpenedInTurn`."""
+        """Determine a pair's cells from all draws so far; see `dpjax.sources.OpenedInTurn`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
@@ -177,10 +181,11 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> Laid:
-        """Return the cells of a pair; the first call determines them from draws of run 0."""
+        """Return the cells of a pair, which the first call determines from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
-        # The pilot has whole blocks, or all draws, so that the next draws begin with a new block.
+        # The pilot consists of whole blocks, or of all draws, so that the next draws begin with a
+        # new block.
         most = PILOT if self._region is not None else pilot_size(self._width, len(self.pairs))
         number = min(self._rounds.num_samples, most)
         if len(self.pairs) < MANY_PAIRS or self._keeps_last:
@@ -238,7 +243,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a search round at some pairs of each run by one compiled program.
+        """Count one search round in a compiled program, for the pairs that each run searches.
 
         The result is int64 [runs, searched, 2 halves, 2 sides, cells].
         """
@@ -301,7 +306,7 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Count streams of up to `num_draws` draws in parts, and yield the counts of each part."""
+        """Count up to `num_draws` draws per stream in parts, and yield the counts of each part."""
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
             yield fetched(launch(blocks)).as_int()
@@ -314,11 +319,11 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm, compared)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Raise an error if the search set and the confirmation set begin with equal outputs."""
+        """Raise an error if the confirmation set begins with the same outputs as the search set."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
-        # The search has already compiled the program, so this measures only the time to draw.
+        # The search has already compiled the program, so the duration does not include compilation.
         self._block_seconds = time.perf_counter() - began
         self._last[run, pair, 0, CONFIRM] = 0, fresh
         size = min(len(first), len(fresh), self.num_confirm)
@@ -327,7 +332,7 @@ class OpenedDrawn:
     def _draw(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> np.ndarray:
-        """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`."""
+        """Draw `num_draws` outputs of a stream on the host, starting with block number `first`."""
         place = run, int(pair), side, stage
         if run not in self._streams_by_run:
             self._streams_by_run[run] = stream_words(self._words, run, len(self.pairs))
@@ -351,7 +356,8 @@ class OpenedDrawn:
                 )
             )
         if self._keeps_last:
-            # Keep the last block, since the next request for this stream often begins within it.
+            # Keep the last block, since the next request for this stream often begins within the
+            # last block.
             last = blocks[-1][-self._block :]
             self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
         return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
@@ -359,19 +365,20 @@ class OpenedDrawn:
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[Outputs]:
-        """Yield the draws `first`, ..., `num_draws` - 1 of a stream, in constant memory.
+        """Yield the draws numbered `first`, ..., `num_draws` - 1 of a stream, in constant memory.
 
         Args:
             run: Index of the run.
             pair: Index of the pair.
             side: 0 for the database, 1 for its neighbor.
             stage: Stage of the run.
-            num_draws: Index of the last draw, plus 1.
-            first: Index of the first draw.
+            num_draws: Index of the last draw to yield, plus 1.
+            first: Index of the first draw to yield.
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
-            # Give every core the same number of blocks, so that none waits at the end of a batch.
+            # Give every core the same number of blocks, so that no core waits at the end of a
+            # batch.
             rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
             step = min(step, rounds * cores())
         if first >= num_draws:

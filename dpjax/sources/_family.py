@@ -1,4 +1,4 @@
-"""Families of mechanisms: functions of parameters that return mechanisms."""
+"""Families of mechanisms, in which a function returns the member with given parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -21,13 +21,13 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Maximum number of members of a family that are tried before parameters are varied."""
+"""Maximum number of family members to try first, before parameters are varied at random."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class _Interval(NamedTuple):
-    """An interval of values of a parameter."""
+    """An interval of parameter values."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ class _Interval(NamedTuple):
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> float:
-        """Return the value at a fraction `share` of the way from the lower to the upper end.
+        """Return the value at the fraction `share` of the way from the lower to the upper end.
 
         The scale is logarithmic if both ends are positive. If both ends are integers, the value is
         an integer.
@@ -56,23 +56,24 @@ class _Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Family(Source):
-    """A function of parameters that returns a mechanism, searched for its worst member.
+    """A family of mechanisms, in which an audit searches for the least private member.
 
-    `dpjax.audit` draws a few outputs of many members at many pairs, continues with the members
-    whose expected bounds exceed their claims most, and audits the best member with fresh draws. The
-    choice of a member does not lower the confidence. Combinations of parameters for which the
-    function raises an exception are skipped.
+    `dpjax.audit` first draws a few outputs from many members for many pairs. Then it continues with
+    the members whose expected bounds exceed their claims the most, and finally audits one member
+    with fresh draws. The confidence level holds although the member is chosen, because the final
+    draws are fresh. If the function raises an exception for some parameters, these parameters are
+    skipped.
 
     Attributes:
-        make: Function that takes the parameters by name, and returns an object of a
-            library (see `dpjax.LibraryMechanism`), a `dpjax.HostMechanism` or a
+        make: Function that accepts the parameters as keyword arguments, and returns an object
+            of a privacy library (see `dpjax.LibraryMechanism`), a `dpjax.HostMechanism` or a
             `dpjax.CommandMechanism`.
-        ranges: Map from the name of each parameter to its values: a list, or an interval (low,
+        ranges: Map from the name of each parameter to a list of its values, or to an interval (low,
             high) of numbers. If both ends are integers, the interval contains only integers.
 
     Raises:
-        TypeError: When the function is not callable, or when `ranges` is empty or not a mapping.
-        ValueError: When a parameter has no value, or when an interval is empty.
+        TypeError: If the function is not callable, or if `ranges` is empty or not a mapping.
+        ValueError: If a parameter has no value, or if an interval is empty.
     """
 
     make: Callable[..., object]
@@ -95,17 +96,17 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return why no method audits a whole family."""
+        """Return the reason why a family cannot be audited as a whole, whatever the method is."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."
         )
 
     def tried(self, rng: np.random.Generator) -> list[dict[str, object]]:
-        """Return the combinations of parameter values to try first.
+        """Return the combinations of parameter values that an audit tries first.
 
         Args:
-            rng: Generator that selects some of the combinations if there are too many.
+            rng: Random generator that selects some of the combinations if there are too many.
         """
         values = [_values(each) for each in self._ranges.values()]
         every = [dict(zip(self._ranges, row, strict=True)) for row in itertools.product(*values)]
@@ -127,13 +128,13 @@ class Family(Source):
         """Return the member with the given parameters.
 
         Raises:
-            TypeError: When the function does not return a host mechanism or a library object.
+            TypeError: If the function does not return a host mechanism or a library object.
         """
         made = self.make(**chosen)
         source = LibraryMechanism(made) if knows(made) else made
         if not isinstance(source, OnHost):
             raise BadType(
-                "make must return an object of a library, a dpjax.HostMechanism or a "
+                "make must return a library object, a dpjax.HostMechanism or a "
                 f"dpjax.CommandMechanism, but {self.name} returned {text_of(made)[:80]}. "
                 "To compare mechanisms that JAX draws, use the grid of a sweep."
             )
@@ -146,7 +147,7 @@ class Family(Source):
 
 @dataclass(frozen=True)
 class Member(OnHost):
-    """A mechanism of a family, with its parameters.
+    """A member of a family, with its parameters.
 
     Attributes:
         source: Source that the family's function returned.
@@ -166,7 +167,7 @@ class Member(OnHost):
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters of the member, as strings where JSON cannot represent a value."""
+        """Parameters of the member; a value that JSON cannot represent is converted to a string."""
         return {
             name: value if isinstance(value, _PLAIN) else text_of(value)
             for name, value in self.chosen.items()
@@ -174,7 +175,7 @@ class Member(OnHost):
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """Notion and claim that the mechanism states."""
+        """Privacy notion and claim that the mechanism itself states."""
         return self.source.stated
 
     @property
@@ -197,11 +198,11 @@ class Member(OnHost):
         return self.source.encoder()
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
+        """Return a context manager whose value draws batches of raw outputs."""
         return self.source.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new runs of the mechanism; see `OnHost.restarted`."""
+        """Draw outputs in two new runs of the mechanism; see `OnHost.restarted`."""
         return self.source.restarted(sides, count)
 
     def to_plain(self) -> JsonObject | None:
@@ -220,7 +221,7 @@ class Member(OnHost):
 
 
 def family_of(subject: object) -> Family | None:
-    """Return the subject if it is a family, or None."""
+    """Return the subject if it is a family, and None otherwise."""
     return subject if isinstance(subject, Family) else None
 
 

@@ -1,4 +1,4 @@
-"""Python functions as mechanisms, which are called in batches, optionally by worker processes."""
+"""Python functions that serve as mechanisms, called by this process or by worker processes."""
 
 import inspect
 import pickle
@@ -28,79 +28,81 @@ from dpjax.sources._workers import Workers
 
 @dataclass(frozen=True)
 class HostMechanism(OnHost):
-    """A Python function as a mechanism; it may use NumPy, a library or a remote service.
+    """A Python function that serves as a mechanism; it may use a library or a remote service.
 
     Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
-    and labels. The numbers in a nested output form a vector, in the order of keys and positions.
-    All other content of a nested output forms a label in addition to the vector. NaN, infinities
-    and missing values (None, "", masked entries) are outcomes of their own. If each call returns
-    one output, exceptions are outcomes of their own, too.
+    and labels. The numbers in a nested output form a vector, sorted by their keys and positions.
+    Everything else in a nested output forms a label, which is observed in addition to the vector.
+    NaN, each infinity and each kind of missing value (None, "", a masked entry) are outcomes of
+    their own. If each call returns one output, each type of exception is an outcome, too.
 
     Attributes:
-        function: Function (database, num_samples) -> outputs, as an array, a list, or a dict of
-            columns; with `batched=False`, a function (database) -> one output. If the function has
-            a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`), dpjax provides
-            the argument, and the audit can be replayed. Without such a parameter, the function must
-            draw fresh randomness at every call. Every call gets its own copy of the database, which
-            the function may change.
+        function: Function (database, num_samples) -> outputs that returns an array, a list, or a
+            dict of columns. With `batched=False`, function (database) -> one output. If the
+            function has a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`),
+            dpjax provides the argument, and the audit can be replayed. Without such a parameter,
+            the function must draw fresh randomness on every call. Every call gets its own copy of
+            the database, so the function may modify the copy.
         batched: Whether one call returns many outputs.
         workers: Number of worker processes that call the function, or 0 to call the function in
-            this process. Workers need a picklable function, which is defined at the top level of a
-            module.
+            this process. Workers need a picklable function, such as a function at the top level of
+            a module.
         batch_size: Number of outputs per call, or per task of a worker. The batch size affects the
             seeds and therefore the outputs.
-        special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
-            "error" to raise an error for them.
-        bits: "lowest" to observe the position of the lowest set bit of each float in addition to
-            its value, or a number k <= 8 to observe the k lowest mantissa bits. If a mechanism adds
-            floating-point noise, low bits can reveal data. With "lowest" or a number, -0.0 differs
-            from 0.0.
+        special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes;
+            "error" to raise an error if any of these occurs.
+        bits: "lowest" to observe, in addition to each float's value, the position of its lowest set
+            bit; or a number k <= 8 to observe its k lowest mantissa bits. If a mechanism adds
+            floating-point noise, the low bits of an output can reveal the data. With "lowest" or a
+            number, -0.0 differs from 0.0.
         time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
-            The time per output is measured by draws that are discarded. The numbers of draws of the
-            audit are reduced if necessary.
-        timeout: Maximum duration of one call, in seconds, or None for no limit. A call that takes
-            longer is ended. If each call returns one output, a timeout is an outcome of its own.
-            Without a timeout, a call that has not ended at the end of the time limit is an error. C
-            code that never returns to Python cannot be ended.
-        restart: Whether to compare the outputs of two new processes at the chosen pair. If a module
-            sets a fixed seed on import, the verdict says that the noise repeats. The comparison
-            needs a picklable function. A function with a parameter `seed` or `rng` is not compared.
+            The audit first measures the time per output, with draws that are discarded. If the time
+            limit is too short for all draws, the audit draws fewer outputs.
+        timeout: Maximum duration of one call, in seconds, or None for no limit. A call is ended
+            once it has taken `timeout` seconds. If each call returns one output, a timeout counts
+            as an outcome of its own. Without a timeout, an error is raised if a call is still
+            running when the time limit expires. A call to C code that never returns to Python
+            cannot be ended.
+        restart: Whether to draw outputs for the chosen pair in two new processes, and compare them.
+            If both processes draw the same noise, for example because a module sets a fixed seed on
+            import, the verdict says so. This comparison requires a picklable function. There is no
+            comparison for a function that has a parameter `seed` or `rng`.
 
     Raises:
-        TypeError: When the function is not callable, when it takes other arguments, or when it
-            cannot be sent to workers.
-        ValueError: When an option is out of range.
+        TypeError: If the function is not callable, requires other arguments, or cannot be sent to
+            workers.
+        ValueError: If an option is out of range.
     """
 
     function: Callable[..., object]
     batched: bool = option(
-        "The function is (database) -> one output; an exception is then an outcome.",
+        "The function has the form (database) -> one output; an exception counts as an outcome.",
         default=True,
         flag="/--one-by-one",
     )
-    workers: int = option("Processes that draw at the same time.", default=0)
+    workers: int = option("Number of processes that draw at the same time.", default=0)
     batch_size: int = 10_000
     special: str = option(
-        "What NaN, infinities, missing values and exceptions are: outcomes or error.",
+        "Whether NaN, infinities, missing values and exceptions are outcomes or an error.",
         default="outcomes",
         choices=("outcomes", "error"),
     )
     bits: int | str | None = option(
-        "Look at the lowest set bit of each real too, or at its K lowest mantissa bits.",
+        "Also observe the lowest set bit of each real, or its K lowest mantissa bits.",
         default=None,
         metavar="lowest|K",
         only=("events",),
     )
     time_limit: float | None = option(
-        "Maximum total time of drawing, in seconds; the number of draws is reduced to fit.",
+        "Maximum total drawing time, in seconds; the number of draws is reduced if necessary.",
         default=None,
     )
     timeout: float | None = option(
-        "Maximum seconds for one call or one run of a program; a timeout is an outcome.",
+        "Maximum duration of a call or of a program's run, in seconds; a timeout is an outcome.",
         default=None,
     )
     restart: bool = option(
-        "Also draw in two new processes; if both have the same noise, the verdict says so.",
+        "Also draw in two new processes; if both draw the same noise, the verdict says so.",
         default=False,
         flag="--restart",
     )
@@ -133,7 +135,7 @@ class HostMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether the function takes its seed from dpjax."""
+        """Whether dpjax provides the seed of the function."""
         return seed_argument(self.function) is not None
 
     def to_plain(self) -> JsonObject | None:
@@ -152,7 +154,7 @@ class HostMechanism(OnHost):
         return Encoder(f"the function {self.name}", special=self.special, bits=self.bits)
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new processes if `restart` is set; see `OnHost`."""
+        """Draw outputs in two new processes if `restart` is True; see `OnHost`."""
         if not self.restart:
             return None
         deadline = Deadline.of_workers(self.timeout, None)
@@ -173,7 +175,7 @@ class HostMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
+        """Return a context manager whose value draws batches of raw outputs."""
         call = partial(draw_batch, self.function, self.special == "outcomes")
         if not self.workers:
             deadline = Deadline.of(self.timeout, self.time_limit)
@@ -182,7 +184,8 @@ class HostMechanism(OnHost):
         # Pass a deadline to the workers: alarms work in their main threads, and all processes share
         # a clock.
         call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
-        # `futures` imports its process pool only here, which takes a tenth of dpjax's import time.
+        # The process pool is imported only here, because importing it takes a tenth of dpjax's
+        # import time.
         with futures.ProcessPoolExecutor(
             self.workers, mp_context=Workers(), initializer=end_with_parent
         ) as pool:

@@ -1,4 +1,4 @@
-"""Refusal of outputs whose labels hardly ever repeat."""
+"""Check that refuses outputs in which hardly any label occurs twice."""
 
 from collections.abc import Sequence
 
@@ -7,26 +7,27 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Labels are refused if at least the share `_ALONE_SHARE` of the outputs have labels that occur
-only once, unless one of the labels occurs `_RARE` times or more."""
+"""Outputs are refused if at least the fraction `_ALONE_SHARE` of them have a label that occurs only
+once, and if no label occurs `_RARE` times or more.
+"""
 
 _LEAST_LOOKED_AT = 200
-"""Minimum number of outputs for which labels that occur only once are refused."""
+"""Minimum number of outputs for a refusal; fewer outputs are always accepted."""
 
 
 def refuse_labels_alone(
     pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
 ) -> None:
-    """Raise an error if all outputs are labels and hardly any label repeats.
+    """Raise an error if all outputs are labels and hardly any label occurs twice.
 
     Args:
-        pilots: Pilots of both sides.
-        encoder: Encoder of the pilots.
+        pilots: Pilot outputs of both sides.
+        encoder: Encoder that numbered the labels of the pilots.
         names: Plural noun for the outputs, for messages.
-        num_outputs: Total number of outputs, if the pilots contain only a part of the outputs.
+        num_outputs: Total number of outputs; None if the pilots contain all outputs.
 
     Raises:
-        ValueError: When hardly any label occurs twice.
+        ValueError: If hardly any label occurs twice.
     """
     labels = np.concatenate([pilot.labels for pilot in pilots])
     if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):
@@ -37,10 +38,11 @@ def refuse_labels_alone(
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
     """Raise an error if hardly any outcome occurs twice.
 
-    Outputs are accepted if a single outcome repeats often, such as an error among identifiers.
+    Outputs are accepted if some outcome occurs often, such as one error message among unique
+    identifiers.
 
     Args:
-        counts: Count of each outcome, over both sides, [k].
+        counts: Count of each outcome on both sides together, [k].
         names: Plural noun for the outputs, for messages.
         num_outputs: Total number of outputs.
         example: One of the outcomes.

@@ -1,4 +1,4 @@
-"""Host mechanisms as sources, whose outputs are counted as they are drawn, in constant memory."""
+"""Sources that draw outputs on the host, and count the outputs in constant memory."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -37,29 +37,28 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""For the comparison of two new runs of a mechanism, each run draws at most _RESTARTED and at least
-_FEWEST_RESTARTED outputs per side. The comparison may take the share _RESTART_SHARE of the time
-limit.
+"""Limits on the comparison of two new runs of a mechanism: maximum and minimum number of outputs
+per side of each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Time limit in seconds that remains when earlier steps have used up the whole limit."""
+"""Minimum remaining time, in seconds, even if earlier steps have used up the whole time limit."""
 
 _CUT = 1000
-"""Maximum number of outputs per batch if each output needs a call of its own."""
+"""Maximum number of outputs per batch if each output needs its own call."""
 
 _EVERY = 2**31 - 1
-"""Maximum number of outputs to keep if every output is kept."""
+"""Value for the maximum number of kept outputs that means no maximum; no audit draws as many."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
 
 class OnHost(Source):
-    """Base class of mechanisms on the host: Python functions, programs and library objects.
+    """Base class for host mechanisms: Python functions, programs and library objects.
 
     Attributes:
         name: Name for display.
-        replayable: Whether the same seeds give the same outputs.
+        replayable: Whether equal seeds produce equal outputs.
         batched: Whether one call returns many outputs. If True, the outputs depend on the batch
             size.
         batch_size: Number of outputs per call.
@@ -71,7 +70,7 @@ class OnHost(Source):
 
     @property
     def one_by_one(self: Any) -> bool:
-        """Whether each output is a call of its own; see `Source`."""
+        """Whether each output needs its own call; see `Source`."""
         return not self.batched
 
     def with_time_used(self: Any, seconds: float) -> Any:
@@ -85,25 +84,25 @@ class OnHost(Source):
         raise NotImplementedError
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new runs of the mechanism, if it draws its own randomness.
+        """Draw outputs in two new runs of a mechanism that has its own source of randomness.
 
-        A run is a newly created object or a new process. It draws at the database first, and then
-        at its neighbor.
+        A new run is a newly created object or a new process. Each run draws outputs first from the
+        database, and then from its neighbor.
 
         Args:
-            sides: Databases of a pair.
-            count: Maximum number of outputs at each database.
+            sides: The two databases of a pair.
+            count: Maximum number of outputs per database.
 
         Returns:
-            A plural noun for the runs in messages, and the raw outputs of both runs; or None if the
-            mechanism cannot be started again.
+            A plural noun by which messages name the runs, and the raw outputs of both runs. None if
+            the mechanism cannot be started again.
         """
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context whose value is a `Draw`, which yields batches of raw outputs.
+        """Return a context manager whose value is a `Draw`, which yields batches of raw outputs.
 
-        If each output needs a call of its own and the span has a `cut`, a batch has at most `cut`
+        If each output needs its own call and the span has a `cut`, a batch has at most `cut`
         outputs. The outputs depend only on the database, the indices of the outputs and the seed
         words.
         """
@@ -111,14 +110,14 @@ class OnHost(Source):
 
     @contextmanager
     def opened(self: Any, pairs: object, request: Request) -> Iterator["_OpenedOnHost"]:
-        """Open the mechanism at pairs of databases of any kind, for one audit."""
+        """Open the source for one audit, with pairs of databases of any kind."""
         stacked = AnyPairs.of(pairs)
         with self.drawing() as draw:
             yield _OpenedOnHost(self, draw, stacked, request)
 
 
 class _OpenedOnHost:
-    """A host mechanism that is open during one audit; see `dpjax.sources.Opened`."""
+    """A host mechanism that is open for one audit; see `dpjax.sources.Opened`."""
 
     lays_once = False
 
@@ -144,7 +143,8 @@ class _OpenedOnHost:
         self._cut: int | None = None
         self._counted: set[int] = set()
         self._said: list[str] = []
-        # Keep all outputs if each is expensive; otherwise, only those that determine cells.
+        # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
+        # cells.
         every = request.each and not source.batched
         self._kept = Kept(self._encoder, _EVERY if every else LAYING)
         if request.held is not None:
@@ -157,12 +157,12 @@ class _OpenedOnHost:
 
     @property
     def notes(self) -> list[str]:
-        """Notes for the result, so far."""
+        """Notes that the audit has collected so far for its result."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draw the first search round, within its share of a time limit."""
+        """Draw and count the first search round; see `dpjax.sources.Opened`."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -207,9 +207,9 @@ class _OpenedOnHost:
 
         Args:
             num_pairs: Number of pairs that the round searches.
-            wanted: Number of samples per side of each pair, if time allows.
-            later: Number of samples per side of the next search round, summed over its pairs, or 0
-                if there is no next round.
+            wanted: Number of samples per side of each pair that the round draws if time allows.
+            later: Number of samples per side in the next search round, summed over all pairs of
+                that round, or 0 if there is no next round.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
         if (seconds is not None or self._request.each) and not self._source.batched:
@@ -225,7 +225,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Plan the largest confirmation set that the remaining time allows."""
+        """Plan a confirmation set that is as large as requested or as the time limit allows."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -280,7 +280,7 @@ class _OpenedOnHost:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: When both runs have the same outputs.
+            Repeats: If both runs return the same outputs.
         """
         count, limit = _RESTARTED, self._source.time_limit
         if limit is not None:
@@ -297,13 +297,13 @@ class _OpenedOnHost:
         """Determine the cells of a pair from the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: When an earlier audit drew the outputs, but did not store them in its file.
+            ValueError: If an earlier audit drew the outputs but did not store them in its file.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
             raise ValueError(
-                "the audit cannot be continued: its first outputs are labels that JSON does not "
-                "hold, such as tuples. Return texts or numbers instead."
+                "the audit cannot be continued: its first outputs are labels that JSON cannot "
+                "represent, such as tuples. Return strings or numbers instead."
             )
         parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
         search = self._count([iter([part]) for part in parts if part is not None])
@@ -316,10 +316,10 @@ class _OpenedOnHost:
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Yield outputs start, ..., stop - 1 of one side, counted from the first search output.
+        """Yield one side's outputs start, ..., stop - 1, where number 0 is the first search output.
 
-        Kept outputs are not drawn again. All requested outputs must belong to one set, the search
-        set or the confirmation set.
+        Kept outputs are not drawn again. The requested outputs must all belong to the search set,
+        or all to the confirmation set.
         """
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
@@ -348,7 +348,7 @@ class _OpenedOnHost:
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
         """Determine cells from the first outputs of both sides, and count all outputs."""
         pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
-        # Encoding the first outputs has shown the dimension of an output.
+        # The encoder knows the dimension of an output once the first outputs have been encoded.
         width = self._encoder.dimension or 1
         if self._box is None and (size := pilot_size(width, len(self.pairs))) > PILOT:
             sides = zip(pilots, rests, strict=True)
@@ -364,7 +364,7 @@ class _OpenedOnHost:
 
 
 def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """Split batches into one batch of the first `count` outputs, and batches of all others."""
+    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
     taken, size = [], 0
     for batch in batches:
         taken.append(batch)

@@ -1,4 +1,4 @@
-"""Scores of canaries from a single run, from which an audit guesses their inclusion."""
+"""Scores of canaries from a single run, for audits that guess which canaries were included."""
 
 import math
 from collections.abc import Sequence
@@ -16,25 +16,25 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
 
 FEWEST = 20
-"""Minimum number of canaries of a run."""
+"""Minimum number of canaries in a run."""
 
 _DEVIATIONS = 5.2
-"""Largest accepted deviation of the number of included canaries, in standard deviations. With fair
-coins, the deviation is larger once in five million runs.
+"""Largest accepted deviation of the number of included canaries from its mean, in standard
+deviations. If the coins are fair, one run in five million exceeds this maximum.
 """
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
 class GuessedCanaries(Source):
-    """Base class of sources that give the scores of canaries."""
+    """Base class for sources of canary scores."""
 
     takes_pairs: ClassVar[bool] = False
     has_canaries: ClassVar[bool] = True
     usual_method: ClassVar[str] = "guesses"
 
     def refuses(self, method: str) -> str | None:
-        """Refuse methods that need outputs at two databases; see `Source`."""
+        """Refuse all methods that need outputs from two databases; see `Source`."""
         if method == self.usual_method:
             return None
         return Sentence(
@@ -46,24 +46,25 @@ class GuessedCanaries(Source):
 
 @dataclass(frozen=True, eq=False)
 class OneRun(GuessedCanaries):
-    """Scores of canaries in the output of one run, in which fair coins chose the included canaries.
+    """Scores of canaries from one run, in which fair coins decided which canaries were included.
 
-    Every canary must have had its own coin, independent of everything else. The scores may be
-    computed from the output in any way that does not use the coins, and may depend on each other.
+    A separate fair coin must have been tossed for every canary, independently of everything else.
+    The scores may be computed from the run's output in any way that does not use the coins. The
+    scores may depend on each other.
 
     Attributes:
-        scores: Score of each canary, [n], or a `dpjax.Recording` of a file's column. Scores should
-            be higher for included canaries.
+        scores: Score of each canary, [n], or a `dpjax.Recording` of one column of a file. A higher
+            score should mean that the canary is more likely to have been included.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
-        fair_coins: Whether the caller knows that every canary had its own coin. The value must be
-            True if exactly half of the canaries were included.
+        fair_coins: Set to True to state that a separate coin was tossed for every canary. This
+            statement is required if exactly half of the canaries were included.
         name: Name of the run in the result.
 
     Raises:
-        ValueError: When there are fewer than 20 canaries, when a score is NaN, when all scores are
-            equal, or when `included` does not look like fair coins.
-        TypeError: When `included` is not boolean, or when there are scores of several runs.
+        ValueError: If there are fewer than 20 canaries, if a score is NaN, if all scores are
+            equal, or if `included` does not look like fair coins.
+        TypeError: If `included` is not boolean, or if there are scores from multiple runs.
 
     References:
         Steinke, Nasr, Jagielski (2023).
@@ -72,7 +73,7 @@ class OneRun(GuessedCanaries):
     scores: object
     included: object
     fair_coins: bool = option(
-        "Every canary had a coin of its own, though exactly one half was included.",
+        "Every canary had its own coin, although exactly half of the canaries were included.",
         default=False,
         flag="--fair-coins",
     )
@@ -83,7 +84,8 @@ class OneRun(GuessedCanaries):
         "txt or parquet).",
         "FILE",
     )
-    # The command line reads both from this class, without importing it.
+    # The command line reads the next two values from the source code of this class, without an
+    # import.
     takes_pairs: ClassVar[bool] = False
     usual_method: ClassVar[str] = "guesses"
 
@@ -119,13 +121,13 @@ class OneRun(GuessedCanaries):
         return found
 
     def to_plain(self) -> JsonObject | None:
-        """Return files and columns of scores and coins, and the options; see `Source`."""
+        """Return the files and columns of the scores and coins, and the options; see `Source`."""
         sides = {name: files_of(getattr(self, name)) for name in ("scores", "included")}
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Open the files of the run; see `Source`."""
+        """Create the source from files of scores and coins; see `Source`."""
         scores, included = (
             Recording(*place_of(content.pop(name, None))) for name in ("scores", "included")
         )
@@ -165,11 +167,11 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Raise an error if coins do not look like fair coins of the canaries.
+    """Raise an error if `included` does not look like the results of one fair coin per canary.
 
     Raises:
-        ValueError: When too many or too few canaries are included, or when exactly half of the
-            canaries are included and `known` is False.
+        ValueError: If the number of included canaries is too far from one half of all canaries, or
+            if it is exactly one half and `known` is False.
     """
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:

@@ -18,7 +18,8 @@ class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.
 
     Attributes:
-        sides: Two sequences: the database of each pair, and its neighbor.
+        sides: Two sequences of equal length, which contain the database and the neighbor of each
+            pair.
         labels: Name of each pair, for display.
     """
 
@@ -40,13 +41,13 @@ class AnyPairs(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Any) -> "AnyPairs":
-        """Create pairs from `dpjax.Pairs`, or from a list of (database, neighbor) of any objects.
+        """Create pairs from `dpjax.Pairs`, or from a list of (database, neighbor).
 
         An `AnyPairs` is returned unchanged.
 
         Raises:
-            TypeError: When `pairs` is neither `dpjax.Pairs` nor a list of (database, neighbor).
-            ValueError: When `pairs` is None or empty.
+            TypeError: If `pairs` is neither `dpjax.Pairs` nor a list of (database, neighbor).
+            ValueError: If `pairs` is None or empty.
         """
         if pairs is None:
             raise BadValue("pairs must be given: a list of (database, neighbor).")
@@ -71,7 +72,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Return notes on pairs of equal databases, at which no audit can find a difference."""
+        """Return a note for each pair of equal databases, because no output can tell them apart."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
@@ -80,7 +81,7 @@ class AnyPairs(NamedTuple):
 
 
 def _is_equal(database: object, neighbor: object) -> bool:
-    """Return whether two databases are equal. Numbers of different types may be equal."""
+    """Return whether two databases are equal; 1 and 1.0, for example, are equal."""
     try:
         return _holds_same(database, neighbor)
     except Exception:

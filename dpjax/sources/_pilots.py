@@ -1,6 +1,6 @@
-"""First draws at each pair, and the cells that they determine.
+"""First draws for each pair of databases, and the cells that these draws determine.
 
-The first draws of many pairs are drawn together.
+If there are many pairs, each compiled call draws for several pairs at once.
 """
 
 from collections.abc import Sequence
@@ -22,28 +22,31 @@ from dpjax.sources._learned import Promise, lay_best
 from dpjax.sources.streams import SEARCH
 
 MANY_PAIRS = 512
-"""Minimum number of pairs whose first draws are drawn together, despite one more compilation."""
+"""Minimum number of pairs for which several pairs share each compiled call. With fewer pairs, the
+additional compilation would take longer than it saves.
+"""
 
 
 _COMPARED, _LEAST_COMPARED = 2**22, 128
-"""Number of first draws that are kept for `refuse_repeated` at all pairs together, and the minimum
-at each pair."""
+"""Number of first draws to keep for `refuse_repeated`: _COMPARED in total, divided among all pairs,
+but at least _LEAST_COMPARED for each pair.
+"""
 
 
 def kept_draws(num_pairs: int) -> int:
-    """Return the number of first draws that are kept at each of several pairs."""
+    """Return the number of first draws to keep for each pair."""
     return max(_COMPARED // num_pairs, _LEAST_COMPARED)
 
 
 @dataclass
 class Laid:
-    """The cells of one pair, with the draws that determined them.
+    """The cells of one pair, and the draws that determined the cells.
 
     Attributes:
-        encoder: Encoder that numbers labels as the partition does.
+        encoder: Encoder whose label numbers agree with the partition.
         partition: Partition of the outputs into cells.
-        first: First raw draws at the database, at most a block.
-        pilots: Encoded draws that determined the cells, or None once they are counted.
+        first: First raw draws from the database, at most one block.
+        pilots: Encoded draws that determined the cells, or None once these draws are counted.
     """
 
     encoder: Encoder
@@ -60,13 +63,13 @@ class Laid:
         num_kept: int,
         options: JsonObject,
     ) -> Self:
-        """Determine the cells from raw draws of both sides.
+        """Determine the cells of a pair from raw draws on both sides.
 
         Args:
-            raw: Draws at the database and at its neighbor.
+            raw: Raw draws from the database and from its neighbor.
             space: Space of the outputs.
             promise: Function that returns the expected bound of a partition.
-            num_kept: Number of draws at the database to keep.
+            num_kept: Number of draws from the database to keep.
             options: Options of `dpjax.partitions.lay`, from `options_of`.
         """
         # Create a new encoder, so that the cells of a pair do not depend on other pairs.
@@ -78,14 +81,14 @@ class Laid:
 
 
 class Pilots:
-    """First draws of the search at each pair, drawn for as many pairs as fit into one call.
+    """First search draws for each pair, where one call draws for as many pairs as possible.
 
     Args:
         mechanism: Mechanism that draws.
         pairs: Stacked pairs.
-        streams: Words of the keys of all streams of a run, uint32 [pairs, 2 sides, stages, 2].
+        streams: Key words of all streams in a run, uint32 [pairs, 2 sides, stages, 2].
         num_draws: Number of draws per side of each pair.
-        block: Draws per block.
+        block: Number of draws in a block.
         width: Dimension of a draw.
     """
 
@@ -105,7 +108,7 @@ class Pilots:
         self._first, self._drawn = 0, [np.empty(0), np.empty(0)]
 
     def of(self, pair: int) -> list[np.ndarray]:
-        """Return the draws of a pair at its database and at its neighbor, [num_draws, ...] each."""
+        """Return a pair's draws from the database and from the neighbor, [num_draws, ...] each."""
         if not self._first <= pair < self._first + len(self._drawn[0]):
             self._first = pair
             place = np.arange(pair, min(pair + self._at_once, len(self._streams)))

@@ -1,4 +1,4 @@
-"""Conversion of a source's options to recipes and back."""
+"""Conversion of a source's options to their form in recipes, and back."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -9,10 +9,10 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Description in error messages of the place of an unknown name."""
+"""Name by which error messages about unknown options refer to the table of options."""
 
 _OF_MACHINE = "workers"
-"""Option that only affects the speed of a source, which recipes leave out."""
+"""Name of the option that recipes omit because it only affects a source's speed."""
 
 
 def stated_options(source: object) -> JsonObject:
@@ -25,17 +25,17 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Return the options of a recipe, after checking that the class of sources has them.
+    """Return a recipe's options after checking that each is an option of the source class.
 
     Raises:
-        ValueError: When a name is not an option of the class.
+        ValueError: If a name is not an option of the class.
     """
     check_names(WHERE, options, tuple(_options_of(kind)))
     return options
 
 
 def _options_of(kind: type) -> JsonObject:
-    """Return the default of each option of a class, which is a field with a default."""
+    """Return the defaults of a class's options, where each field with a default is an option."""
     assert is_dataclass(kind)
     return {
         f.name: f.default
@@ -52,7 +52,7 @@ def files_of(side: object) -> list[object] | None:
 
 
 def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | int] | None]:
-    """Convert a value that `files_of` returned to the files and the column of a recording."""
+    """Convert a value that `files_of` returned back to a recording's files and column."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")

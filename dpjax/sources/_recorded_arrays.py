@@ -38,9 +38,8 @@ class RecordedArrays:
 
     Attributes:
         space: Space of the outputs.
-        labels: Outcomes in the caller's form, in the order of their numbers, or None for reals.
-        origin: Median [d] of the outputs, which is subtracted from reals before they are rounded to
-            float32.
+        labels: Outcomes in the caller's form, sorted by number; or None if the outputs are reals.
+        origin: Median of the outputs, [d], which is subtracted before reals are rounded to float32.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class RecordedArrays:
         self.region_text = self.text_of(self.region)
 
     def region_of(self, region: Any) -> Region:
-        """Convert the caller's region to the kernels' coordinates."""
+        """Convert a region from the caller's coordinates to the kernels' coordinates."""
         if self.labels is not None:
             if region is None:
                 return as_region(None, self.space)
@@ -82,7 +81,7 @@ class RecordedArrays:
         return as_region(self._shifted(region), self.space)
 
     def _shifted(self, region: Any) -> RegionLike:
-        """Subtract the origin from a box or (low, high), and return other regions unchanged."""
+        """Subtract the origin from a region that is a box or (low, high); keep other regions."""
         ends, num_points = region, 0
         if isinstance(region, Box):
             ends, num_points = (region.low, region.high), region.num_points
@@ -109,7 +108,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """Convert the number of an outcome, or a point, to an output in the caller's form."""
+        """Convert an outcome's number or a point to an output in the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):
@@ -117,7 +116,7 @@ class RecordedArrays:
         return output + float(self.origin[0])
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return no notes, because all recorded outcomes are in the finite space."""
+        """Return no notes, because all recorded outcomes belong to the finite space."""
         return []
 
 
@@ -126,19 +125,19 @@ def recorded_arrays(
 ) -> RecordedArrays:
     """Validate recorded outputs, and split each side at random into search and confirmation sets.
 
-    Reals must have densities. Atoms, NaN and infinities raise an error.
+    Reals must have densities. Atoms, NaN and infinities are refused with an error.
 
     Args:
         recorded: Outputs in memory.
         region: Region in the caller's form, or None.
         key: Typed key of the audit.
-        smoothing: Function that returns the bandwidth with which integers of a wide range are
-            smoothed, or None if integers are outcomes.
+        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
+            bandwidth for integer outputs with a wide range.
 
     Raises:
-        ValueError: When the outputs are too few, when they are constant or copies of each other, or
-            when they have atoms.
-        TypeError: When the outputs are in files, or of several kinds or dimensions.
+        ValueError: If there are too few outputs, if the outputs are constant or copies of each
+            other, or if some outputs are atoms, NaN or infinite.
+        TypeError: If the outputs are in files, or if they are of multiple kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
@@ -150,12 +149,13 @@ def recorded_arrays(
     x, y = in_one_type(x, y)
     size, fraction = min(len(x), len(y)), recorded.search_fraction
     count, notes = int(size * fraction), list[str]()
-    # Shuffle before cutting the longer side, since files may be sorted, or drift in time.
+    # Shuffle before cutting the longer side, since outputs in files may be sorted or drift over
+    # time.
     mixed = [_shuffled(outputs, key, side)[:size] for side, outputs in enumerate((x, y))]
     discrete = recorded.discrete
     if discrete is None:
-        # Decide by the search set only, since the confirmation set must not affect how it is
-        # treated.
+        # Base the decision on the search set only, since the confirmation set must not affect its
+        # own treatment.
         discrete = looks_discrete(mixed[0][:count], mixed[1][:count], size, smoothing, notes)
     if len(x) != len(y):
         notes.append(
@@ -198,8 +198,8 @@ def recorded_arrays(
     search = jax.device_put((x[:count], y[:count]))
     confirm = jax.device_put((x[count:], y[count:]))
     notes.append(
-        f"{count} outputs per side form the search set, the other {size - count} the confirmation "
-        "set."
+        f"{count} outputs per side form the search set, and the other {size - count} form the "
+        "confirmation set."
     )
     found = RecordedArrays(StoredStreams(search, confirm), space, labels, origin, notes, region)
     found.settings = {
@@ -211,7 +211,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Shuffle outputs in the order of random words."""
+    """Shuffle outputs into the order that sorts one random word per output."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 
@@ -265,6 +265,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """Format an interval, with its ends rounded to less than a hundredth of its width."""
+    """Format an interval, with ends that are rounded by less than a hundredth of its width."""
     digits = max(4 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

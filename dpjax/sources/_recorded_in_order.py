@@ -27,17 +27,17 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Number of confirmation samples per side that the choice of cells assumes, whatever the length of
-the recordings is.
+"""Number of confirmation samples per side that is assumed when cells are chosen. It is constant, so
+the cells do not depend on the length of the recordings.
 """
 
 
 class _Side:
-    """The outputs of one side, which are examined in one pass and counted in another pass.
+    """One side's outputs, which are examined in a first pass and counted in a second pass.
 
     Attributes:
         name: Name for display.
-        values: Summary of the values of the side, with their counts.
+        values: Summary of the side's values and their counts.
     """
 
     def __init__(self, recording: Chunked, name: str):
@@ -53,7 +53,7 @@ class _Side:
         """Add all outputs to `values`, and return the first `number` outputs.
 
         Raises:
-            ValueError: When there are not more than `number` outputs.
+            ValueError: If there are at most `number` outputs.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
@@ -63,18 +63,18 @@ class _Side:
             tally.saw(len(chunk))
         if total <= number:
             raise BadValue(
-                f"{self.name} must hold more than {number} outputs, since as many outputs "
-                f"determine the cells, but held {total}: use {EVENTS}."
+                f"{self.name} must hold more than {number} outputs, since the first {number} "
+                f"outputs determine the cells, but held {total}: use {EVENTS}."
             )
         self._kept = np.concatenate([chunk for chunk in kept if len(chunk)])
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
-        """Return the first `number` outputs again, at most `LAYING` outputs."""
+        """Return the first `number` outputs, at most `LAYING`, without reading a file again."""
         return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
-        """Return the first outputs of the side whose order is tested."""
+        """Return the side's first outputs, whose order is tested for independence."""
         kept, total = [], 0
         for chunk in self._recording.chunks():
             kept.append(chunk[: _ORDERED - total])
@@ -84,7 +84,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1, where `start` must not decrease."""
+        """Yield outputs start, ..., start + number - 1, where later calls need a larger `start`."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -96,13 +96,14 @@ class _Side:
 
 
 class OpenedInOrder:
-    """Recorded outputs that are open during a sequential audit; see `dpjax.sources.Opened`.
+    """Recorded outputs that are open for a sequential audit; see `dpjax.sources.Opened`.
 
     Args:
-        source: Outputs of both sides.
-        request: Request of the method.
-        gone: Number of outputs per side that were counted and dropped from the source. The dropped
-            outputs follow the first `dpjax.inference.LAYING` outputs.
+        source: Recorded outputs of both sides.
+        request: Settings of the audit, such as its key and its numbers of draws.
+        gone: Number of outputs per side that an earlier audit counted and that the source has
+            dropped. These are the outputs directly after the first `dpjax.inference.LAYING`
+            outputs.
     """
 
     held = None
@@ -111,7 +112,7 @@ class OpenedInOrder:
     def __init__(self, source: Sides, request: Request, gone: int = 0):
         self.shares = False
         if source.blocks is not None:
-            raise BadValue("blocks must be left out where outputs are counted in their order.")
+            raise BadValue("blocks must be left out if outputs are counted in recorded order.")
         self._source, self._request, self._gone = source, request, gone
         sides = (held("x", source.x), held("y", source.y))
         self._sides = [_Side(side, name) for side, name in zip(sides, "xy", strict=True)]
@@ -142,10 +143,11 @@ class OpenedInOrder:
             more = int(np.argmax([value.total for value in values]))
             self.notes.append(
                 f"{names[more]} has {abs(values[0].total - values[1].total):,} more outputs than "
-                f"{names[1 - more]}; they are not counted until that side has as many."
+                f"{names[1 - more]}; these additional outputs are counted once both sides have "
+                "equally many outputs."
             )
         for side in self._sides:
-            # Test the order of many outputs now, since the audit may count only a few of them.
+            # Test the order of many outputs now, since the audit may count only a few outputs.
             order = found.partition.index(self._encoder.encode(side.beginning()))
             likely = order >= max(np.median(order), order.min() + 1)
             self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
@@ -166,7 +168,7 @@ class OpenedInOrder:
         return Search(cells, count_halves(cells, [[pilot] for pilot in pilots])[None], None)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine cells from the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
+        """Determine cells again, from the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
         return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -177,7 +179,7 @@ class OpenedInOrder:
         """Count the next outputs; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: When outputs are requested that precede the last counted output.
+            ValueError: If a requested output precedes the last counted output.
         """
         assert self._cells is not None and marked.size is not None
         counts = np.zeros((1, 2, marked.num_marks), np.int64)

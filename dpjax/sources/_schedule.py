@@ -1,4 +1,4 @@
-"""Batches of outputs in a fixed order, whether this process or several workers draw them."""
+"""Batches of outputs, in an order that does not depend on the number of worker processes."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 Result = TypeVar("Result")
 
 Raw = np.ndarray | Sequence[object]
-"""A batch of raw outputs, as a mechanism returns them."""
+"""A batch of raw outputs, in the form in which a mechanism returns them."""
 
 Seeds = int | Iterable[int]
-"""The seed of a batch, or the seeds of all outputs in a batch."""
+"""One seed for a whole batch, or one seed for each output of a batch."""
 
 
 class Span(NamedTuple):
-    """A range of outputs to draw at one database.
+    """A range of outputs to draw from one database.
 
     Attributes:
         outputs: Indices of the outputs.
-        words: Words from which seeds are derived.
-        saw: Function that is called with the number of outputs of each batch, for the progress.
+        words: Seed words from which the seeds of the batches are derived.
+        saw: Function to call with the number of outputs in each batch, as a report of progress.
         cut: Maximum number of outputs per batch if each output has its own seed, or None.
-        done: Number of outputs at the start of the range that are already known and not drawn
-            again. A number above 0 requires that each output has its own seed.
+        done: Number of outputs, from the start of the range, that are already known and need not be
+            drawn again. Must be 0 unless each output has its own seed.
     """
 
     outputs: range
@@ -37,16 +37,16 @@ class Span(NamedTuple):
 
 
 Draw = Callable[[object, Span], Iterator[Raw]]
-"""Function from a database and a span to an iterator over batches of raw outputs."""
+"""Function (database, span) -> iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""A plural noun for two runs in messages, and the raw outputs of both runs at both sides, as lists
-[2 runs][2 sides].
+"""Two new runs of a mechanism: a plural noun by which messages refer to the runs (such as
+"processes"), and the raw outputs as lists [2 runs][2 sides].
 """
 
 
 def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
-    """Return a seed below 2^63 for one batch, which does not depend on the number of workers.
+    """Return a seed below 2^63 for one batch; the seed does not depend on the number of workers.
 
     Args:
         words: Seed words that specify the audit, the pair, the side and the stage.
@@ -62,14 +62,15 @@ def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
 def in_order(
     call: Callable[..., Result], tasks: Iterator[tuple], executor: Executor | None, ahead: int
 ) -> Iterator[Result]:
-    """Yield the result of `call` for each task, in the order of the tasks.
+    """Call `call` for each task, and yield the results in the order of the tasks.
 
     Args:
         call: Function to call for each task. The function must be picklable if the executor uses
             processes.
         tasks: Arguments of each call.
-        executor: Executor that makes the calls, or None to make them in this thread.
-        ahead: Maximum number of submitted tasks, which limits the results in memory.
+        executor: Executor that runs the calls, or None to run the calls in this thread.
+        ahead: Maximum number of tasks that are submitted at a time. This limits the memory for
+            results.
     """
     if executor is None:
         for task in tasks:
@@ -84,8 +85,9 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     except KeyboardInterrupt:
-        # Do not cancel these tasks, since the owner of the workers ends them. If a process pool is
-        # ended while its tasks are being canceled, one of its threads prints a traceback.
+        # Do not cancel the waiting tasks, since the owner of the workers ends the workers. If a
+        # process pool is ended while its tasks are being canceled, a thread of the pool prints a
+        # traceback.
         waiting.clear()
         raise
     finally:
@@ -99,15 +101,15 @@ def seeds_of_calls(
     """Divide outputs into batches, and yield the size and the seeds of each batch.
 
     Args:
-        span: Outputs to draw. A span that does not begin at a multiple of `batch_size` has a
+        span: Outputs to draw. If the span does not begin at a multiple of `batch_size`, it uses a
             sequence of seeds of its own.
-        batch_size: Number of outputs that share the seed of a batch.
-        batched: Whether a batch is one call with one seed. If False, each output has its own seed,
-            which does not depend on `span.cut`.
+        batch_size: Number of outputs per batch.
+        batched: Whether each batch is drawn by one call with one seed. If False, each output has
+            its own seed, and the seeds do not depend on `span.cut`.
 
     Yields:
-        Tuples of a number of outputs and their seeds. The seeds are a single seed below 2^63 if
-        `batched` is True, and an int64 array with a seed for each output if not.
+        Tuples (number of outputs, seeds). If `batched` is True, `seeds` is a single seed below
+        2^63. Otherwise, `seeds` is an int64 array with one seed per output.
     """
     outputs, words, cut = span.outputs, span.words, span.cut
     if outputs.start % batch_size:

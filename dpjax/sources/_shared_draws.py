@@ -1,17 +1,18 @@
-"""Detection of draws that both sides share: copies in any order, common rows, or one seed.
+"""Detection of draws that both sides share: copies in any order, common rows, or a common seed.
 
 A bound on the ratio of two probabilities assumes that the two sides are independent. If both sides
 contain the same outputs, any mechanism looks private. Shared outputs are detected in two ways.
 
 Values: consider a value that occurs c times in total, with an even c. Whatever the two
 distributions are, the value occurs equally often on both sides with a probability of at most h(c) =
-C(c, c/2) / 2^c. Take the product over all such values of s / h(c) if the counts on the two sides
-are equal, and of (1 - s) / (1 - h(c)) otherwise, with some s > h(c). If the sides are independent,
-and if the counts of different values are independent, the expected product is at most 1, so the
-product is rarely large (by Markov's inequality, or Ville's at any time). The counts are dependent,
-because they add up to the numbers n and m of outputs on the two sides. The dependence increases
-probabilities by a factor of at most n + m + 1, the number of possible totals (Darroch). For
-example, a real that occurs once on each side has h = 1/2. The order of outputs does not matter.
+C(c, c/2) / 2^c. For each such value, take the factor s / h(c) if the counts on the two sides are
+equal, and the factor (1 - s) / (1 - h(c)) otherwise, with some s > h(c). If the sides are
+independent, and if the counts of different values are independent, the expected product of all
+factors is at most 1, so the product is rarely large (by Markov's inequality, or at any time by
+Ville's inequality). The counts are dependent, because they add up to the numbers n and m of outputs
+on the two sides. The dependence increases probabilities by a factor of at most n + m + 1, the
+number of possible totals (Darroch). For example, a real that occurs once on each side has h = 1/2.
+The order of outputs does not matter.
 
 Order: a long sequence of outcomes does not occur twice by chance, even if there are few distinct
 outcomes. A long sequence of ranks does not occur twice by chance, either. If the same noise is
@@ -31,18 +32,18 @@ from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, ord
 _CHANCE = 1e-9
 """Maximum probability of an error if both sides were drawn independently."""
 
-_ANEW = "Draw the outputs at the neighbor anew, with randomness of their own."
+_ANEW = "Draw the outputs for the neighbor again, with independent randomness."
 
 
 def refuse_same_origin(x: object, y: object) -> None:
     """Raise ValueError if both sides are the same object, or recordings that share a file."""
     if x is y:
-        raise ValueError(f"x and y must be drawn apart, but were the same object. {_ANEW}")
+        raise ValueError(f"x and y must be drawn independently, but were the same object. {_ANEW}")
     if isinstance(x, Chunked) and isinstance(y, Chunked):
         for origin in x.origins.keys() & y.origins.keys():
             raise ValueError(
-                f"samples file {x.origins[origin]} is on both sides, which must be drawn apart. "
-                f"{_ANEW}"
+                f"samples file {x.origins[origin]} is on both sides, which must be drawn "
+                f"independently. {_ANEW}"
             )
 
 
@@ -50,7 +51,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     """Raise an error if both sides share draws.
 
     Raises:
-        ValueError: When both sides share draws. If the sides are independent, the probability of an
+        ValueError: If both sides share draws. If the sides are independent, the probability of an
             error is below 1e-9, whatever the distributions are.
     """
     hashes = np.union1d(x.hashes, y.hashes)
@@ -76,9 +77,9 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     if ranked := _same_ranks(x.leading, y.leading):
         raise ValueError(
             "x and y must be independent of each other, but share draws: the ranks of their first "
-            f"{ranked} outputs are the same in the same order, as if one noise had been added to "
-            "two values. If the mechanism itself sets its seed, its outputs are a function of the "
-            f"data; otherwise give each side a seed of its own. {_ANEW}"
+            f"{ranked} outputs are the same in the same order, as if the same noise had been added "
+            "to two values. If the mechanism itself sets its seed, its outputs are a function of "
+            f"the data; otherwise, use a different seed for each side. {_ANEW}"
         )
 
 
@@ -86,14 +87,15 @@ def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
     """Return the number of first outputs with equal ranks, or 0 if ranks may agree by chance.
 
     Args:
-        x: First outputs at the database, [m].
-        y: First outputs at its neighbor, [m].
+        x: First outputs from the database, [m].
+        y: First outputs from its neighbor, [m].
     """
     size = min(len(x), len(y))
     ranks = [np.unique(side[:size], return_inverse=True)[1] for side in (x, y)]
     if size < 2 or not np.array_equal(ranks[0], ranks[1]):
         return 0
-    # A chain that visits every state once predicts itself, so divide many values into two halves.
+    # A Markov chain fitted to a sequence without repetitions predicts the sequence exactly.
+    # Therefore, if many values are distinct, only distinguish values below and above the median.
     many = ranks[0].max() >= size // 2
     states = (ranks[0] > np.median(ranks[0])).astype(np.int64) if many else ranks[0]
     return size if order_nats(states) > ORDER_NATS else 0

@@ -22,15 +22,14 @@ The probability that independent draws agree on so many values is below 2^-60.
 """
 
 _ORDERED = 2**14
-"""Number of first outputs of a sequence that decide whether the sequence can recur by chance."""
+"""Number of outputs, from the first on, that decide whether a sequence can recur by chance."""
 
 _KEPT = 2**14
 """Maximum number of distinct values to count, and of first outputs whose order is compared."""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Later outputs of a side are searched for a repetition of the first outputs. The numbers are
-possible lengths of the searched sequence, of which the shortest one that cannot recur by chance is
-used.
+"""Possible lengths of a side's beginning. Later outputs are searched for a repetition of the
+shortest beginning that cannot recur by chance.
 """
 
 _RANKED = 512
@@ -39,11 +38,11 @@ _RANKED = 512
 _ROWS = 2**18
 
 _KNOWN = 2**17
-"""Maximum number of texts whose digests are kept for later outputs."""
+"""Maximum number of strings whose digests are kept for later outputs."""
 
 
 class SideValues:
-    """Counts of the values of one side with the smallest hashes, in constant memory.
+    """Counts of the values with the smallest hashes on one side, in constant memory.
 
     Both sides count the same values, because the selection depends only on hashes.
 
@@ -53,8 +52,8 @@ class SideValues:
         limit: Largest hash of a value that is counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
-        again: Indices of the outputs at which a long repeated sequence begins for the first and for
-            the second time, or None if no long sequence repeats.
+        again: Indices of the outputs that begin the first and the second occurrence of a long
+            sequence, or None if no long sequence repeats.
         spacings: Spacings between values that are floats.
         leading: First numbers of the first outputs, float64 [m]. The array is empty for outputs
             that are not numbers.
@@ -93,12 +92,12 @@ class SideValues:
         return self.counts.size == 1 and int(self.counts[0]) == self.total
 
     def counts_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the number of outputs with each of n hashes, int64 [n]."""
+        """Return the number of outputs that have each of the given hashes, int64 [n]."""
         places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         return np.where(self.hashes[places] == hashes, self.counts[places], 0)
 
     def _look_back(self, hashes: np.ndarray) -> None:
-        """Search a new chunk for the first outputs of the side, and for equal earlier chunks."""
+        """Check whether a new chunk repeats the side's first outputs or an earlier chunk."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()
@@ -153,7 +152,7 @@ def order_nats(hashes: np.ndarray) -> float:
 
 
 def cannot_recur(hashes: np.ndarray) -> bool:
-    """Return whether a sequence of outputs is too long to recur by chance, given hashes [n]."""
+    """Return whether a sequence of outputs, given by hashes [n], is too long to recur by chance."""
     if len(hashes) < 2:
         return False
     counts = np.unique(hashes, return_counts=True)[1]
@@ -167,7 +166,7 @@ def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.
 
     Args:
         outputs: Numbers [n] or [n, d], labels [n] or objects [n].
-        known: Digests of texts, to which the digests of new texts are added.
+        known: Digests of strings. The function adds the digests of new strings.
     """
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)
@@ -177,7 +176,7 @@ def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.
             mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
-        # Hash a string in an array of objects like the same string in an array of strings.
+        # A string has the same hash in an object array as in a string array.
         numbers: dict[str, int] = {}
         found = [
             numbers.setdefault(o if type(o) is str else _text(o), len(numbers)) for o in outputs
@@ -204,7 +203,7 @@ def _text(output: object) -> str:
 
 
 def mix(words: np.ndarray) -> None:
-    """Scramble words, uint64 [n], in place, by the last steps of SplitMix64 (a bijection)."""
+    """Scramble words, uint64 [n], in place, with the last steps of SplitMix64 (a bijection)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

@@ -23,33 +23,34 @@ ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function that returns the expected bound, given a partition, counts [2 halves, 2 sides, cells],
-N, and the number of partitions that are compared."""
+the number of confirmation samples per side, and the number of partitions that are compared.
+"""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Request of a counting method to a source.
+    """Settings with which a counting method opens a source.
 
     Attributes:
-        rounds: Function that returns the numbers of draws in search and confirmation, given the
-            number of pairs.
+        rounds: Function that maps the number of pairs to the numbers of draws in search and
+            confirmation.
         region: Region of outputs that events may contain, in the caller's form, or None for all
             outputs.
-        promise: Function that returns the expected lower bound, given the counts of a pilot.
-        key: Typed key of all runs.
+        promise: Function that returns the expected lower bound, given the counts of a pilot; see
+            `Promise`.
+        key: Typed key for all runs.
         execution: Execution options, which never change the counts.
         runs: Indices of the runs, int32 [runs].
         kept: Dict in which the source stores values for later batches of runs.
-        block: Number of draws per block, a power of 2, or 0 to derive the number from the numbers
-            of draws.
-        in_order: Whether the audit is sequential. If True, cells are determined anew as outputs
+        block: Number of draws per block, a power of 2, or 0 to derive the block size from the
+            numbers of draws.
+        in_order: Whether the audit is sequential. If True, cells are determined again as outputs
             arrive, and recorded outputs are counted in order instead of being split at random.
         each: Whether every output is expensive. If True, progress is reported after each output,
             and every output is kept.
-        held: `OpenedInTurn.held` of the earlier audit that is continued, or None.
-        seconds: For a host source, maximum duration of drawing in the search, in seconds for each
-            side of each pair, or None for no limit. The number replaces the source's own time
-            limit.
+        held: First outputs of an earlier audit to continue, from `OpenedInTurn.held`, or None.
+        seconds: Maximum time, in seconds, that a host source spends on search draws for each side
+            of each pair. If `seconds` is not None, the source's own time limit is ignored.
     """
 
     rounds: Callable[[int], Rounds]
@@ -77,8 +78,8 @@ class Marked(NamedTuple):
         first: Index of the first fresh output to count, which is a multiple of the block size in
             the streamed layout.
         size: Number of outputs to count per side. If `size` is None, all outputs from `first` up to
-            N are counted.
-        sides: Numbers of outputs to count at the database and at its neighbor, int64 [runs, 2],
+            `Opened.num_confirm` are counted.
+        sides: Numbers of outputs to count from the database and from its neighbor, int64 [runs, 2],
             instead of `size`. Such numbers are valid only if `Opened.shares` is True.
     """
 
@@ -98,7 +99,7 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """A source that is open for a batch of runs, at some pairs of databases.
+    """A source that is open for a batch of runs and some pairs of databases.
 
     Attributes:
         pairs: Pairs of databases to compare.
@@ -114,10 +115,9 @@ class Opened(AtPairs, Protocol):
 
     Attributes:
         tally: Counts and progress of the audit so far.
-        num_confirm: N, the number of fresh samples per side. After a search with a time limit, N
-            may be smaller than requested.
-        shares: Whether the numbers of fresh outputs of the two sides may differ. The sum of the
-            numbers is 2 N.
+        num_confirm: Number N of fresh samples per side. After a search with a time limit, N may be
+            smaller than requested.
+        shares: Whether the two sides may have different numbers of fresh outputs, whose sum is 2 N.
         region: Region in words.
     """
 
@@ -140,7 +140,7 @@ class Opened(AtPairs, Protocol):
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw the second search round at some pairs, and count its outputs.
+        """Draw the second search round for some pairs, and count the outputs of the round.
 
         Args:
             kept: Indices of the pairs of each run, int64 [runs, kept].
@@ -161,18 +161,19 @@ class Opened(AtPairs, Protocol):
 
 
 class OpenedInTurn(Opened, Protocol):
-    """An open source of a sequential audit, which determines cells anew as outputs arrive.
+    """An open source for a sequential audit, which determines cells again as outputs arrive.
 
     Attributes:
-        lays_once: Whether all outputs determine the same cells.
+        lays_once: Whether the cells do not depend on the outputs, so that `lay_again` is not
+            needed.
     """
 
     lays_once: bool
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine the cells of a pair anew, from the search set and from fresh outputs.
+        """Determine the cells of a pair again, from the search set and from fresh outputs.
 
-        Later calls of `count` use the new cells. There must be a single run with
+        Later calls of `count` use the new cells. The source must be open for a single run with
         `Request.in_order`.
 
         Args:
@@ -180,15 +181,15 @@ class OpenedInTurn(Opened, Protocol):
             size: Number of fresh outputs per side that determine the cells.
 
         Returns:
-            The cells, with the counts of the outputs that determined them.
+            The cells, with the counts of the outputs that determined the cells.
         """
         ...
 
     @property
     def held(self) -> JsonObject | None:
-        """First outputs as JSON values, for an audit that continues.
+        """First outputs as JSON values, for an audit that continues this audit.
 
-        The value is None if an audit that continues draws or reads the first outputs again.
+        The value is None if the continued audit can draw or read the first outputs again.
         """
         ...
 
@@ -213,7 +214,7 @@ class Arrays(AtPairs, Protocol):
 
     @property
     def sizes(self) -> tuple[int, int] | None:
-        """Samples per side (n, N) in search and confirmation set, or None if the method decides."""
+        """Sizes (n, N) of the search and confirmation sets, or None if the method chooses both."""
         ...
 
     def relabel(self, output: object) -> object:
@@ -224,26 +225,26 @@ class Arrays(AtPairs, Protocol):
         """Return notes on outputs outside of the finite space.
 
         Args:
-            shares: Share of the outputs with each outcome, at both sides of a pair, [2, outcomes].
+            shares: Share of the outputs with each outcome, on both sides of a pair, [2, outcomes].
         """
         ...
 
 
 class Smoothing(Protocol):
-    """Function that returns the bandwidth with which the confirmation smooths integers."""
+    """Function that returns the bandwidth for smoothing integers in the confirmation."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
         """Return the bandwidth.
 
         Args:
             pilots: Search sets of both sides, [n] each.
-            num_confirm: N, the number of confirmation samples per side.
+            num_confirm: Number N of confirmation samples per side.
         """
         ...
 
 
 class Trust(NamedTuple):
-    """Permissions of a recipe that names code.
+    """Permissions to import or run the code that a recipe names.
 
     Attributes:
         imports: Modules that may be imported, with their submodules.
@@ -255,21 +256,23 @@ class Trust(NamedTuple):
 
 
 class Source:
-    """Base class of the subjects of audits: sources of outputs at pairs of databases.
+    """Base class for the subjects of audits, which provide outputs for pairs of databases.
 
     Attributes:
-        kind: Name of the class in recipes, and on the command line if `asked` is set.
+        kind: Name of the class in recipes, and on the command line if the class sets `asked`.
         asked: Help text and metavar of the command-line option that names the source. The help text
             is "" if there is no option.
-        takes_pairs: Whether the caller gives pairs of databases.
+        takes_pairs: Whether the caller passes pairs of databases.
         has_arrays: Whether outputs are arrays whose densities can be estimated.
-        has_canaries: Whether the source gives scores of canaries from one run instead of outputs.
+        has_canaries: Whether the source provides scores of canaries from one run instead of
+            outputs.
         repeatable: Whether another run draws new outputs, as a sweep requires.
-        side_by_side: Whether many runs are computed simultaneously instead of one after the other.
+        side_by_side: Whether many runs are computed in parallel instead of one after the other.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
-        counts_again: Whether an audit that continues counts the outputs of the earlier audit again.
-            If False, the audit counts only new outputs, so the source may discard earlier outputs.
+        counts_again: Whether a continued audit counts the outputs of the earlier audit again. If
+            False, the continued audit counts only new outputs, so the source may discard earlier
+            outputs.
     """
 
     kind: ClassVar[str] = ""
@@ -285,12 +288,12 @@ class Source:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether each output needs a call of its own, which may be slow."""
+        """Whether each output needs its own call, which may be slow."""
         return False
 
     @property
     def sampler(self) -> object:
-        """Mechanism or function whose outputs JAX draws, or None if JAX does not draw them."""
+        """Mechanism or function that JAX draws from, or None if JAX does not draw the outputs."""
         return None
 
     @property
@@ -310,7 +313,7 @@ class Source:
 
     @property
     def usual_pairs(self) -> object:
-        """Default pairs, or None if the caller gives the pairs or the source has its own pair."""
+        """Default pairs, or None if the caller must pass pairs or the source has its own pair."""
         return None
 
     def with_time_used(self, seconds: float) -> Self:
@@ -318,11 +321,11 @@ class Source:
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return why a method cannot audit the source, or None if the method can."""
+        """Return the reason why a method cannot audit the source, or None if the method can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
-        """Open the source at pairs of databases in the caller's form, for a batch of runs."""
+        """Open the source for a batch of runs and for pairs of databases in the caller's form."""
         raise NotImplementedError
 
     def arrays(
@@ -333,9 +336,9 @@ class Source:
         Args:
             pairs: Pairs in the caller's form.
             region: Region in the caller's form, or None.
-            key: Typed key of all runs.
-            smoothing: Function that returns the bandwidth with which integers of a wide range are
-                smoothed, or None if integers must not be smoothed.
+            key: Typed key for all runs.
+            smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
+                bandwidth for integer outputs with a wide range.
         """
         raise NotImplementedError
 
@@ -345,16 +348,16 @@ class Source:
         """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
 
         Args:
-            words: Words of the key of all runs, which recorded runs do not need.
+            words: Key words for all runs, which recorded runs ignore.
             run: Index of the run.
 
         Raises:
-            ValueError, TypeError: When the scores or the coins are invalid.
+            ValueError, TypeError: If the scores or the coins are invalid.
         """
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject | None:
-        """Return the source's name and options as JSON, or None if recipes cannot name it."""
+        """Return the name and options of the source as JSON, or None if recipes cannot name it."""
         return None
 
     @classmethod
@@ -367,13 +370,13 @@ class Source:
             trust: Permissions to import code and to run programs.
 
         Raises:
-            ValueError: When the source is not permitted, when it is unknown, or when it cannot be
+            ValueError: If the source is not permitted, if it is unknown, or if it cannot be
                 created.
-            TypeError: When the content has an invalid form.
+            TypeError: If the content has an invalid form.
         """
         raise NotImplementedError
 
 
 def parts_note(entries: Sequence[str]) -> str:
     """Return a note that lists the parts of an output in the order of its numbers."""
-    return f"Outputs have several parts; their numbers in order: {', '.join(entries)}."
+    return f"Outputs have multiple parts; their numbers are, in order: {', '.join(entries)}."

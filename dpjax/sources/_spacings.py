@@ -65,7 +65,7 @@ class NearCopies(NamedTuple):
 class Spacings:
     """The values of one side that lie in selected windows of the real line.
 
-    The number of windows is reduced as values arrive, so that memory is constant.
+    As values arrive, fewer and fewer windows are selected, so that memory is constant.
     """
 
     def __init__(self):
@@ -106,7 +106,7 @@ class _Column:
     Attributes:
         values: Distinct values, float64 [n], ascending.
         total: Number of all values so far, with repetitions and in all windows.
-        precision: Largest machine epsilon of the types of the column.
+        precision: Largest machine epsilon of the column's dtypes.
     """
 
     def __init__(self):
@@ -114,13 +114,13 @@ class _Column:
         self.total, self.precision = 0, 0.0
 
     def add(self, values: np.ndarray) -> None:
-        """Add the values that lie in selected windows, which the first call determines."""
+        """Add the values that lie in selected windows. The first call defines the windows."""
         if not values.size:
             return
         self.total += values.size
         self.precision = max(self.precision, float(np.finfo(values.dtype).eps))
         values = values.astype(np.float64)
-        # Select values before sorting, since most of them may be dropped.
+        # Select values before sorting, since most values may be dropped.
         values = np.unique(values[self.holds(values)] if self._every > 1 else values)
         if not self._edges.size:
             self._edges = values[:: max(values.size // _WINDOWS, 1)].copy()
@@ -135,7 +135,7 @@ class _Column:
 
     @property
     def irregular(self) -> bool:
-        """Whether hardly any ratio of adjacent spacings repeats, as on no lattice."""
+        """Whether hardly any ratio of adjacent spacings repeats; on a lattice, many repeat."""
         steps = np.diff(self.values)
         first, second = steps[: steps.size // 2 * 2].reshape(-1, 2).T
         ratios = np.unique(np.round(first / (first + second), 6))
@@ -182,7 +182,7 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
 
 
 def _tail(number: int, trials: int, share: float) -> float:
-    """Return the probability of at least `number` successes in independent `trials`."""
+    """Return the probability of at least `number` successes in `trials` independent trials."""
     if number == 0:
         return 1.0
     return float(scipy.special.betainc(number, trials - number + 1, share))

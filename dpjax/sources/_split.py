@@ -89,7 +89,7 @@ class Split:
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield chunks with the random word of each output, which is equal within a block."""
+        """Yield chunks with a random word per output; outputs in one block have equal words."""
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
@@ -136,7 +136,8 @@ class Split:
                 f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
             )
         if searching < MIN_SEARCH:
-            # If there are few outputs, too few random words may be below the limit, so raise it.
+            # If there are few outputs, too few random words may be below the limit, so raise the
+            # limit.
             self._limit = smallest[MIN_SEARCH] + np.uint64(1)
             numbered = [(chunk, words, words < self._limit) for chunk, words in self._numbered()]
             kept = [(chunk[chosen], words[chosen]) for chunk, words, chosen in numbered]
@@ -145,7 +146,7 @@ class Split:
         return pilot
 
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
-        """Count both halves of the search set and the confirmation set, [3, cells]."""
+        """Count each half of the search set, and the confirmation set, int64 [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)

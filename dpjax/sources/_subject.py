@@ -47,7 +47,7 @@ def _refuse_outputs(mechanism: object) -> None:
         raise BadType(
             f"mechanism must be a mechanism or a function, but was the torch module "
             f"{type(mechanism).__name__}: to audit its training, pass a function (database, "
-            f"num_samples) that trains it and returns what is released, as {ON_HOST}, or the "
+            f"num_samples) that trains it and returns the released values, as {ON_HOST}, or the "
             "scores of the canaries of one training, as "
             f"{term('dpjax.OneRun(scores, included)', '--one-run')}."
         )
@@ -62,12 +62,12 @@ def _refuse_outputs(mechanism: object) -> None:
 
 
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
-    """Convert a subject to a mechanism, and validate its outputs at the first pair.
+    """Convert a subject to a mechanism, and validate its outputs for the first pair.
 
-    Outputs are validated at the database, and also at the neighbor if it has another shape.
+    Outputs are validated for the database, and also for the neighbor if its shape differs.
 
     Raises:
-        ValueError: When the outputs at the two databases are of different kinds.
+        ValueError: If the outputs from the two databases are of different kinds.
     """
     sides = [nth(side, 0) for side in (pairs.database, pairs.neighbor)]
     found = mechanism_of(mechanism, sides[0])
@@ -83,7 +83,7 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
 
 
 def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
-    """Convert a subject to a mechanism, and validate the outputs unless it is built in."""
+    """Convert a subject to a mechanism; validate its outputs unless the mechanism is built in."""
     if isinstance(mechanism, Mechanism):
         if not is_built_in(mechanism) and not isinstance(mechanism, FromFunction):
             check_mechanism(mechanism, database)
@@ -115,7 +115,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Draw a pilot at all databases of all pairs, [n] or [n, d], with keys of its own."""
+    """Return a pilot drawn from all databases of all pairs, with separate keys, [n] or [n, d]."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))
@@ -133,7 +133,7 @@ def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the central interval that contains 99% of the outputs, in each dimension.
 
     Raises:
-        ValueError: When an output is not finite, or when all outputs are equal.
+        ValueError: If an output is not finite, or if all outputs are equal.
     """
     if not np.all(np.isfinite(outputs)):
         raise BadValue(

@@ -1,8 +1,8 @@
-"""Numbers of outputs within a time limit, planned from the measured pace of the mechanism.
+"""Plans for numbers of outputs within a time limit, based on the measured time per output.
 
-A part of the time limit is spent on draws that measure the pace and are discarded. The rest is
-divided between search and confirmation. The number of draws of each stage is fixed before its first
-draw.
+A part of the time limit is spent on draws that measure the time per output and are then discarded.
+The rest of the time is divided between search and confirmation. The number of draws of each stage
+is fixed before its first draw.
 """
 
 import time
@@ -14,31 +14,34 @@ from dpjax.core.wording import BadValue, term
 from dpjax.sources._schedule import Draw, Span
 
 _MEASURE_SHARE = 0.25
-"""Maximum share of the time limit for measuring the pace of the mechanism."""
+"""Maximum share of the time limit for measuring the time per output."""
 
 _PROBE_SHARE = 0.1
-"""If the first outputs at a database take more than this share of the time limit, no further
-outputs are drawn to measure the pace at this database."""
+"""If the first outputs from a database take more than this share of the time limit, no further
+outputs are drawn to measure the time per output for this database.
+"""
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""The pace at a database is measured in detail if its first outputs take more than _SLOWER times
-the expected time. Only the first _MOST_PROBED databases are tried.
+"""The time per output for a database is measured in detail if the first outputs take more than
+_SLOWER times as long as expected. Only the first _MOST_PROBED databases are tried.
 """
 
 _BATCH_SHARE = 0.01
 """Target duration of a batch, as a share of the time limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""The measurement of the pace stops if the whole audit is expected to take less than this share of
-the time limit."""
+"""The measurement of the time per output stops if the whole audit is expected to take less than
+this share of the time limit.
+"""
 
 _MARGIN = 0.85
 """Share of the remaining time for which draws are planned."""
 
 _ALIKE = 1.3
-"""The two sides may have different numbers of outputs if the ratio of their paces is at most this
-number. With a ratio of 1.3, unequal numbers of outputs take at most 1.10 times as long as equal
-numbers."""
+"""The two sides may have different numbers of outputs if an output from one side takes at most
+_ALIKE times as long as an output from the other side. With a ratio of 1.3, unequal numbers of
+outputs take at most 1.10 times as long as equal numbers.
+"""
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
 """Minimum numbers of samples per side: _LEAST_SEARCH in the search, and _LEAST_CONFIRM in the
@@ -49,9 +52,9 @@ class Quota(NamedTuple):
     """The number of outputs to draw in a round, and limits on the draws.
 
     Attributes:
-        num_samples: Number of outputs at each side of each pair.
+        num_samples: Number of outputs on each side of each pair.
         cut: Maximum number of outputs per batch, or None if the outputs depend on the batch size.
-        seconds: Number of seconds for each side of each pair after which no further batch is drawn,
+        seconds: Time in seconds, for each side of each pair, after which no further batch is drawn,
             or None for no limit.
     """
 
@@ -70,7 +73,7 @@ class Timed(Protocol):
 
 
 class Pace:
-    """The time that outputs take, measured with a few draws and later with the search.
+    """Estimate of the time per call and per output, from a few draws and later from the search.
 
     Args:
         source: Mechanism with a time limit.
@@ -84,9 +87,9 @@ class Pace:
         self._measured, self._share = 0.0, 0.0
 
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
-        """Measure the pace at the first database, and at databases that are much slower.
+        """Measure the time per output for the first database, and for much slower databases.
 
-        Plans use the slowest pace.
+        Plans use the longest time per output.
 
         Args:
             databases: Databases of all pairs.
@@ -94,10 +97,10 @@ class Pace:
             wanted: Number of outputs in the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
-        # Draw at least two outputs, since a batched function may not support a single one.
+        # Draw at least two outputs, since a batched function may not support a single output.
         size = 2 * lanes if self._source.batched else lanes
-        # Exclude the first draws from the pace, since they include one-time costs, such as imports
-        # in workers.
+        # Exclude the first draws from the measurement, since these draws include one-time costs,
+        # such as imports in workers.
         spent = self._seconds(databases[0], words, size)
         for number, database in enumerate(databases[:_MOST_PROBED]):
             if number and spent > _MEASURE_SHARE * self.limit:
@@ -115,7 +118,7 @@ class Pace:
                 self._fixed, self._each = fixed, each
 
     def _seconds(self, database: object, words: tuple[int, ...], size: int) -> float:
-        """Draw `size` outputs at a database, and return the seconds that they take."""
+        """Draw `size` outputs from a database, and return the duration in seconds."""
         lanes, began = max(self._source.workers, 1), time.perf_counter()
         span = Span(range(size), words, lambda count: None, ceil(size / lanes))
         for _ in self._draw(database, span):
@@ -125,14 +128,14 @@ class Pace:
     def _measure_at(
         self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
     ) -> None:
-        """Draw larger and larger batches, until the time of a batch is mostly the time of outputs.
+        """Draw ever larger batches, until startup is only a small part of a batch's duration.
 
         Args:
-            database: Database at which to draw.
+            database: Database from which to draw.
             words: Seed words.
             wanted: Number of outputs in the whole audit, if time allows.
-            first: Number of outputs that were already drawn at the database, and the number of
-                seconds that they took.
+            first: Number of outputs already drawn from the database, and the duration of these
+                draws in seconds.
         """
         (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
@@ -140,8 +143,8 @@ class Pace:
                 took = self._seconds(database, words, size)
             spent += took
             slope = (took - before[1]) / (size - before[0])
-            # Attribute at least a tenth of the time to outputs, even if startup seems to take it
-            # all.
+            # Attribute at least a tenth of the time to outputs, even if startup seems to take all
+            # of the time.
             self._each = max(min(slope, took / size), 0.1 * took / size)
             self._fixed = took - self._each * size
             mostly_start = before[0] > 0 and took < 1.5 * before[1]
@@ -151,8 +154,8 @@ class Pace:
                 return
             factor = 2 if before[0] == 0 else (16 if mostly_start else 4)
             expected = took if mostly_start else factor * took
-            # After one size, the startup time is unknown; then allow another size even if it may
-            # take twice as long.
+            # After a single batch size, the startup time is unknown. In this case, allow a second
+            # size even if the measurement may take twice its share of the time limit.
             share = _MEASURE_SHARE * (1 if before[0] else 2)
             if spent + expected > share * self.limit:
                 return
@@ -167,11 +170,11 @@ class Pace:
             num_pairs: Number of searched pairs.
             wanted: Number of samples per side and pair, if time allows.
             share: Share of the remaining time that the round may take.
-            num_confirm: Number of samples per side of the confirmation, if time allows.
+            num_confirm: Number of samples per side in the confirmation, if time allows.
             used: Number of seconds used so far.
 
         Raises:
-            ValueError: When the time limit allows too few outputs.
+            ValueError: If the time limit allows too few outputs.
         """
         left = max(self.limit - used, 0.0)
         seconds = share * left / (2 * num_pairs)
@@ -191,18 +194,19 @@ class Pace:
     def confirm(
         self, streams: Sequence[Sequence[tuple[int, float]]], wanted: int, used: float
     ) -> int:
-        """Return how many samples per side the time allows at the pace of the search.
+        """Return the number of confirmation samples per side that the remaining time allows.
 
         Args:
-            streams: For each pair and side, the number of drawn outputs and the number of seconds
-                that they took.
+            streams: For each pair and side, the number of drawn outputs and the duration of the
+                draws in seconds.
             wanted: Number of samples per side, if time allows.
             used: Number of seconds used so far.
 
         Raises:
-            ValueError: When the time limit allows too few outputs.
+            ValueError: If the time limit allows too few outputs.
         """
-        # Plan for the pair whose two sides together are the slowest, since it may be chosen.
+        # Plan for the pair whose two sides together are the slowest, since the audit may choose
+        # this pair.
         slower = max(
             sum(seconds / self._taking(count) for count, seconds in pair) / 2 for pair in streams
         )
@@ -216,10 +220,10 @@ class Pace:
         return min(possible, wanted)
 
     def alike(self, streams: Sequence[Sequence[tuple[int, float]]]) -> bool:
-        """Return whether outputs take about as long at both sides of every pair.
+        """Return whether outputs take about the same time on both sides of every pair.
 
         Args:
-            streams: Numbers of outputs and seconds, as in `confirm`.
+            streams: Numbers and durations of draws, as in `confirm`.
         """
         paces = [[s / max(self._taking(count), 1e-12) for count, s in pair] for pair in streams]
         return all(max(pair) <= _ALIKE * min(pair) for pair in paces)
@@ -228,8 +232,8 @@ class Pace:
     def _lanes(self) -> int:
         """Number of batches drawn simultaneously.
 
-        If each output needs a call of its own, the number is 1, because the pace includes all
-        workers.
+        If each output needs its own call, the number is 1, because the measured time per output
+        already accounts for all workers.
         """
         return max(self._source.workers, 1) if self._source.batched else 1
 
@@ -258,6 +262,6 @@ class Pace:
         return BadValue(
             f"time_limit must leave {search} outputs per side of each pair to search and "
             f"{confirm} per side to confirm, but was {self.limit:g} s, and an output takes about "
-            f"{self._taking(confirm) / confirm:.2g} s: give at least "
+            f"{self._taking(confirm) / confirm:.2g} s: allow at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )

@@ -1,4 +1,4 @@
-"""Detection of resampled outputs by count ratios that jump between adjacent outcomes.
+"""Detection of resampled outputs, whose count ratios jump between adjacent outcomes.
 
 If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
 the recorded outputs. Because the counts are large, the errors look significant. Under most
@@ -6,9 +6,9 @@ mechanisms on integers or another lattice, the log ratio of an outcome's probabi
 linear in the outcome, except at a few outcomes. The second differences of log ratios should then
 not exceed their standard errors.
 
-The statistic is the sum of squares of the standardized second differences in disjoint triples of
-adjacent cells, without the largest fifth of the squares. The null distribution is a trimmed sum of
-squares of normals, approximated by a gamma distribution with the asymptotic mean and variance
+The statistic is the sum of the squared standardized second differences in disjoint triples of
+adjacent cells, without the largest fifth of the squares. Its null distribution is that of a trimmed
+sum of squared normals, approximated by a gamma distribution with the asymptotic mean and variance
 (Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 
@@ -52,10 +52,10 @@ def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[
     if found.size < _FEWEST or _tail(found) >= _CHANCE:
         return []
     return [
-        "The ratio of the two counts jumps between neighboring outcomes more than independent "
-        "draws of a smooth law explain. The mechanism may treat neighboring outcomes differently "
-        "(even and odd numbers, say); but if outputs were resampled from fewer ones, the bound "
-        "does not hold."
+        "The ratio of the two counts jumps between neighboring outcomes more than it does for "
+        "independent draws from smooth distributions. The mechanism may treat neighboring outcomes "
+        "differently (such as even and odd numbers). But if the outputs were resampled from fewer "
+        "outputs, the bound does not hold."
     ]
 
 
@@ -70,7 +70,7 @@ def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _tail(squares: NDArray[np.float64]) -> float:
-    """Return the probability of at least the observed trimmed sum for squared normals."""
+    """Return the probability that a trimmed sum of squared normals reaches the observed sum."""
     kept = np.sort(squares)[: 4 * squares.size // 5]
     mean, variance = _MEAN * squares.size, _VARIANCE * squares.size
     return float(scipy.special.gammaincc(mean**2 / variance, kept.sum() * mean / variance))

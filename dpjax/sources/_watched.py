@@ -18,7 +18,7 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of first outputs of a batch that are compared with the first outputs of other batches."""
+"""Numbers of outputs at the start of a batch that are compared with the start of other batches."""
 
 
 class Watched:
@@ -28,13 +28,13 @@ class Watched:
         draw: Function that draws raw outputs.
         encoder: Encoder of the outputs.
         pairs: Pairs of databases.
-        seed: Words of the key, and the index of the run.
+        seed: Key words, and the index of the run.
         tally: Counts and progress of the audit.
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Number of outputs drawn so far, and the number of seconds that they took, by (pair,
-            side).
+        taken: Number of outputs drawn so far, and duration of the draws in seconds, by
+            (pair, side).
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class Watched:
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Return the words from which the seeds of one side's outputs in a stage are derived."""
+        """Return the seed words for the outputs of one side in one stage."""
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(
         self, pair: int, side: int, stage: int, quota: Quota, first: int = 0, done: int = 0
     ) -> Iterator[Outputs]:
-        """Yield batches of one side of a pair, until all outputs are drawn or the time is over.
+        """Yield batches of one side of a pair, until all outputs are drawn or time runs out.
 
         Args:
             pair: Index of the pair.
@@ -91,11 +91,11 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """Return the number of outputs and their seconds, for both sides of all pairs."""
+        """Return the number of outputs and the duration in seconds, for each pair and side."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """Return a note if both databases of a pair have constant outputs."""
+        """Return a note if all outputs are equal on each side of a pair."""
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
@@ -105,7 +105,7 @@ class Watched:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: When both runs have the same outputs at a database, and the outputs vary.
+            Repeats: If both runs have the same outputs for a database, and the outputs vary.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):

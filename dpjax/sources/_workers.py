@@ -1,4 +1,4 @@
-"""Context in which worker processes start with interrupts (ctrl-c) blocked."""
+"""Multiprocessing context whose worker processes start with interrupts (ctrl-c) blocked."""
 
 import signal
 from multiprocessing import resource_tracker
@@ -9,7 +9,7 @@ class _Worker(SpawnProcess):
     """A process that starts with interrupts blocked.
 
     A terminal sends an interrupt to all processes of a command. A worker inherits the blocking from
-    this process, so an interrupt during its imports causes no traceback.
+    this process, so an interrupt during the worker's imports causes no traceback.
     """
 
     def start(self) -> None:
@@ -17,7 +17,7 @@ class _Worker(SpawnProcess):
         if not hasattr(signal, "pthread_sigmask"):
             super().start()
             return
-        # The tracker unblocks interrupts when it starts.
+        # Start the resource tracker first, because its start unblocks interrupts.
         resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -27,9 +27,9 @@ class _Worker(SpawnProcess):
 
 
 class Workers(SpawnContext):
-    """Context in which workers are fresh interpreters.
+    """Multiprocessing context whose workers are fresh interpreters.
 
-    A forked worker would have a copy of the state of NumPy's global generator.
+    Forked workers would all start with the same state of NumPy's global generator.
     """
 
     Process = _Worker

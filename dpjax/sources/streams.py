@@ -18,8 +18,8 @@ from dpjax.databases.trees import length
 from dpjax.mechanisms import Mechanism
 
 SEARCH, CONFIRM, MEASURE, SEARCH_AGAIN = range(4)
-"""Stages of a run, which share no outputs: the search, the confirmation, the measurement of a host
-mechanism's pace, and the second round of the search.
+"""Stages of a run, which share no outputs: the search, the confirmation, the timing of a host
+mechanism, and the second round of the search.
 """
 
 NUM_STAGES = 4
@@ -37,26 +37,26 @@ class Streams(Protocol):
         ...
 
     def of_run(self, run: Array) -> "Streams":
-        """Return the streams of one run of a batch, given its index."""
+        """Return the streams of one run in a batch, given the index of the run."""
         ...
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from the index of a block to its outputs, for `reduce_samples`."""
+        """Return a function from a block's index to the block's outputs, for `reduce_samples`."""
         ...
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DrawnStreams:
-    """Streams of draws, with keys that are folded from (run, pair, side, stage, block).
+    """Streams of draws, whose keys are folded from (run, pair, side, stage, block).
 
     Attributes:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         database: Stacked databases, [pairs, ...].
         neighbor: Stacked neighbors, [pairs, ...].
-        key: Typed key of a batch of runs, or of the single run from `of_run`.
+        key: Typed key of a batch of runs; in the streams that `of_run` returns, of a single run.
     """
 
     mechanism: Mechanism
@@ -76,7 +76,7 @@ class DrawnStreams:
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from the index of a block to its draws."""
+        """Return a function from a block's index to the block's draws."""
         key = self.key
         for part in (pair, side, stage):
             key = random.fold_in(key, part)
@@ -98,8 +98,8 @@ class StoredStreams:
     """Streams of the recorded outputs of one pair, split into search and confirmation sets.
 
     Attributes:
-        search: Search sets at the database and at its neighbor, two arrays [n, ...].
-        confirm: Confirmation sets at the database and at its neighbor, two arrays [N, ...].
+        search: Search sets from the database and from its neighbor, two arrays [n, ...].
+        confirm: Confirmation sets from the database and from its neighbor, two arrays [N, ...].
     """
 
     search: tuple[Array, Array]
@@ -117,6 +117,6 @@ class StoredStreams:
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from the index of a block to its recorded outputs."""
+        """Return a function from a block's index to the block's recorded outputs."""
         assert isinstance(stage, int)
         return stored_blocks((self.search, self.confirm)[stage][side])

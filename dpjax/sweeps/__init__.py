@@ -1,4 +1,4 @@
-"""Sweeps: many audits that are declared as one value, computed and stored in blocks of runs."""
+"""Sweeps: many audits described by one specification, computed and stored in blocks of runs."""
 
 from dpjax.methods import HistogramEstimate as HistogramEstimate
 from dpjax.methods import LocalSearch as LocalSearch

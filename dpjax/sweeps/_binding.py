@@ -1,7 +1,7 @@
-"""The binding of a stored block: its sweep, its entry, its runs, and the versions used.
+"""The binding of a stored block: metadata that identify its sweep, entry, runs and versions.
 
-The file of a block contains its binding. The hash in the file's name shows that the file is
-complete, and the binding shows that the file belongs to the sweep.
+Each block's file contains a binding. The hash in the file's name shows that the file is complete,
+and the binding shows that the file belongs to the sweep.
 """
 
 import json
@@ -34,7 +34,7 @@ COLUMNS = {
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
-    """Return, as JSON values, the binding of a block that this process computes."""
+    """Return, as JSON values, the binding of a block that this process computed."""
     versions = provenance.versions()
     return {
         "format": FORMAT,
@@ -53,8 +53,8 @@ def read_binding(content: bytes) -> JsonObject:
     """Read the binding from the bytes of a block.
 
     Raises:
-        ValueError: When the bytes are not a block, or do not contain the runs that the binding
-            states.
+        ValueError: If the bytes are not a block, or if they do not contain exactly the runs that
+            the binding states.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -71,12 +71,12 @@ def read_binding(content: bytes) -> JsonObject:
             raise ValueError("its rows belong to another entry")
         return said
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"it is no block of a sweep ({error!r})") from None
+        raise ValueError(f"it is not a block of a sweep ({error!r})") from None
 
 
 def difference(said: JsonObject, expected: JsonObject) -> str | None:
-    """Describe the first value in which a binding is not as expected; None if all are."""
+    """Describe the first unexpected value in a binding; return None if there is none."""
     for name, value in expected.items():
         if said.get(name) != value:
-            return f"its {name} is {said.get(name)!r}, and not {value!r}"
+            return f"its {name} is {said.get(name)!r}, but should be {value!r}"
     return None

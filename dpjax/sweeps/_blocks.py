@@ -1,4 +1,4 @@
-"""Blocks of runs, which any worker computes and returns as the bytes of a Parquet file."""
+"""Computation of a block of runs; the result is the bytes of a Parquet file."""
 
 import io
 import json
@@ -17,11 +17,11 @@ from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
 
 UNREPEATABLE = ("seconds", "processor")
-"""Columns whose values may change when the same run is computed again."""
+"""Names of the columns whose values may change when the same run is computed again."""
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
-    """Return execution options that name devices, by default all devices of this process."""
+    """Return the execution options; if they name no device, add all devices of this process."""
     layout = execution or default_execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
@@ -37,20 +37,20 @@ def block_bytes(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute runs first, ..., stop - 1 of an entry, and return the bytes of their Parquet file.
+    """Compute a block of an entry's runs, and return the bytes of the block's Parquet file.
 
     Args:
         entry: Entry to run.
         first: Number of the first run.
         stop: Number of the last run plus 1.
-        size: Number of runs that the compiled program computes, at least stop - first; surplus runs
-            are dropped. All blocks of an entry have the same size, so that the program is compiled
-            only once.
+        size: Number of runs that the compiled program computes, at least stop - first. Surplus runs
+            are dropped. All blocks of an entry should have the same size, so that the program is
+            compiled only once.
         key: Integer seed of the sweep.
         execution: Options for the speed and memory of the computation.
-        more: Draws per side in addition to the draws that the entry's method specifies.
-        states: States that the runs had after fewer draws, from which the runs continue. If
-            `states` is None, the runs start with their first draw.
+        more: Number of draws per side in addition to those specified by the entry's method.
+        states: States of the runs after fewer draws, from which the runs continue, or None to start
+            the runs with their first draw.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:
@@ -73,7 +73,7 @@ def compute_block(
     more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
-    """Compute a block on all devices of an executor's worker, given the entry as JSON."""
+    """Compute a block on all devices of an executor's worker; `entry` is JSON text."""
     found, layout = _entry_from_json(entry), on_all_devices(execution)
     options: JsonObject = {"execution": layout, "more": more, "states": states}
     return block_bytes(found, first, stop, size, key, **options)
@@ -82,7 +82,7 @@ def compute_block(
 @lru_cache(maxsize=256)
 def _entry_from_json(text: str) -> Entry:
     content = json.loads(text)
-    # The import is permitted, because the process that runs the sweep has checked the module.
+    # The import is permitted because the process that runs the sweep has checked the module.
     return Entry.from_dict(content, [content["mechanism"].partition(":")[0]])
 
 
@@ -114,7 +114,7 @@ def _encode(entry: Entry, columns: Columns, seconds: float, said: JsonObject) ->
 
 
 def _numbers(values: np.ndarray) -> object:
-    """Return numbers as an Arrow array, with null for NaN."""
+    """Convert numbers to an Arrow array, with null for NaN."""
     import pyarrow as pa
 
     return pa.array(np.asarray(values, np.float64), pa.float64(), from_pandas=True)

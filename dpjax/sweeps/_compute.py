@@ -1,7 +1,7 @@
-"""Computation of the runs of an entry, each of which is an audit that yields a row.
+"""Computation of an entry's runs; each run is an audit that yields a row.
 
-The draws of a run depend only on (key, entry, run number). The row of a run is the same on all
-devices and in all blocks.
+The draws of a run depend only on (key, entry, run number). A run's row is the same on all devices
+and in all blocks.
 """
 
 import dataclasses
@@ -26,10 +26,10 @@ from dpjax.results.provenance import key_of
 from dpjax.sweeps._entry import Entry
 
 Columns = JsonObject
-"""Table of computed runs, in which each column, by name, has one value per run."""
+"""Table of computed runs: a dictionary from column names to columns with one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""Values of the attribute `basis` of bounds that hold at every sample size."""
+"""Values of the `basis` attribute of bounds that hold at every sample size."""
 
 
 @own_floats()
@@ -42,26 +42,26 @@ def compute(
     more: int = 0,
     states: Sequence[bytes] | None = None,
 ) -> Columns:
-    """Compute runs of an entry on the devices of the execution options, and return their rows.
+    """Compute runs of an entry on the devices in the execution options, and return their rows.
 
     Args:
         entry: Entry to run.
         runs: Numbers of the runs.
         key: Integer seed or typed key, into which the entry's identity is folded.
-        execution: Options for the speed and memory of the computation, which never change a row.
-        more: Draws per side in addition to the draws that the entry's method specifies.
-        states: Column `state` that the runs had after fewer draws, from which the runs continue. If
-            `states` is None, the runs start with their first draw, which gives the same rows.
+        execution: Options for the speed and memory of the computation; they never change a row.
+        more: Number of draws per side in addition to those specified by the entry's method.
+        states: The `state` column of the runs after fewer draws, from which the runs continue, or
+            None to start the runs with their first draw. The rows do not depend on `states`.
 
     Returns:
-        Columns `run`, `lower_bound` (NaN if the method gives no bound), `estimate` (NaN if the
-        estimate is infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`,
+        The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if
+        the estimate is infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`,
         `status`, `verdict` (None without a claim) and `state` (None unless the entry is
         sequential).
 
     Raises:
-        ValueError, TypeError: When the method cannot audit the mechanism of the entry; the message
-            names the entry.
+        ValueError, TypeError: If the method cannot audit the entry's mechanism; the message names
+            the entry.
     """
     numbers = np.asarray(list(runs), np.int32)
     layout = execution or default_execution()
@@ -72,7 +72,7 @@ def compute(
         layout = dataclasses.replace(layout, devices=layout.devices[: len(numbers)])
     terms = _terms(entry, tuple(random.words_of(entry.key(key)).tolist()))
     try:
-        with contained("what is audited"):
+        with contained("the subject"):
             placed = dataclasses.replace(terms, execution=layout)
             if entry.goes_on:
                 rows = _rows_of_states(entry, placed, numbers, entry.longer(more), states)
@@ -86,13 +86,13 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of an entry, which are cached so that all blocks use the same cells."""
+    """Return the terms of an entry; the cache ensures that all blocks use the same cells."""
     return entry.terms(key_of(list(words)))
 
 
 def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
-    """Return a row per run; runs of a host source are computed one after the other."""
-    # The last run is repeated until all devices have the same number of runs. The surplus rows are
+    """Return a row per run; runs of a mechanism on the host are computed one after another."""
+    # The last run is repeated until all devices have the same number of runs. Surplus rows are
     # dropped below.
     missing = -len(numbers) % len(terms.layout.devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
@@ -111,7 +111,7 @@ def _rows_of_states(
     method: Method,
     states: Sequence[bytes] | None,
 ) -> list[Row]:
-    """Return a row per run; each run continues from its own state if it has one."""
+    """Return a row per run; if `states` is not None, each run continues from its own state."""
     rows: list[Row] = []
     for place, number in enumerate(numbers):
         earlier = None

@@ -1,4 +1,4 @@
-"""An entry of a sweep: a source that a method audits many times, described by a plain value."""
+"""An entry of a sweep: a mechanism, the method that audits it, and the number of audits."""
 
 import hashlib
 import json
@@ -40,23 +40,24 @@ class Entry:
     """A mechanism, the method that audits it, and the number of runs.
 
     Attributes:
-        mechanism: Mechanism of the catalogue, importable class or function, or a
-            `dpjax.HostMechanism` or `dpjax.CanaryRuns` of an importable function.
-        method: A method of `dpjax.audit` with its options; or `LocalSearch` or `HistogramEstimate`,
-            which yield estimates without a bound.
-        pairs: Pairs to search. If `pairs` is None, the standard pairs of the mechanism are
-            searched. Histogram methods that compare all of their inputs take no pairs.
-        notion: Notion to bound; local and histogram methods accept only epsilon at delta = 0.
-        claim: Level with which every run is compared, as in `dpjax.audit`, or None.
-        confidence: Confidence of the bounds, if the method yields bounds.
-        distance: Number k of records in which the databases of each pair differ. All bounds are
-            converted to databases that differ in one record.
-        num_runs: Number of runs, which are numbered 0, ..., num_runs - 1.
-        label: Label for display; the entry's identity does not depend on it.
+        mechanism: A mechanism from the catalogue, an importable class or function, or a
+            `dpjax.HostMechanism` or `dpjax.CanaryRuns` that wraps an importable function.
+        method: A method of `dpjax.audit` with its options, or `LocalSearch` or `HistogramEstimate`,
+            which provide estimates without a bound.
+        pairs: Pairs to search, or None for the mechanism's standard pairs. Histogram methods that
+            compare all of their inputs accept no pairs.
+        notion: Privacy notion to bound; local and histogram methods accept only epsilon at
+            delta = 0.
+        claim: Claimed level to compare with every run, as in `dpjax.audit`, or None.
+        confidence: Confidence level of the bounds, if the method provides bounds.
+        distance: Number of records in which the two databases of each pair differ. All bounds are
+            converted to bounds for databases that differ in one record.
+        num_runs: Number of runs. The runs are numbered 0, ..., num_runs - 1.
+        label: Label for display; the entry's identity does not depend on the label.
 
     Raises:
-        ValueError: When a value is out of range, or when two values are incompatible.
-        TypeError: When `method` or `notion` has the wrong type, or when the method cannot audit the
+        ValueError: If a value is out of range, or if two values are incompatible.
+        TypeError: If `method` or `notion` has the wrong type, or if the method cannot audit the
             mechanism.
     """
 
@@ -79,13 +80,13 @@ class Entry:
         if isinstance(self.method, Local | Histogram):
             terms.refuse_notions(f"the method {self.method.name!r}")
         validate.positive_int(num_runs=self.num_runs)
-        validate.within_limit("runs", self.num_runs, "an entry of too many runs")
+        validate.within_limit("runs", self.num_runs, "an entry with too many runs")
         self._look()
-        # Equal regions are stored in the same form, so that they give the same identity.
+        # Equal regions are stored in the same form, so that equal entries have the same identity.
         if self.region is not None and getattr(self.method, "region", None) is not None:
             object.__setattr__(self, "method", replace(self.method, region=self.region))
         if not isinstance(self.label, str):
-            raise TypeError(f"label must be a text, but was {self.label!r}.")
+            raise TypeError(f"label must be a string, but was {self.label!r}.")
         object.__setattr__(self, "label", self.label or self.mechanism_name)
 
     def terms(self, key: int | Array) -> Terms:
@@ -93,7 +94,7 @@ class Entry:
         return Terms(self.notion, self.claim, self.confidence, 1, key, None, self.distance)
 
     def _look(self) -> None:
-        """Check that the method can audit the mechanism; convert the mechanism and its pairs."""
+        """Check that the method can audit the mechanism; normalize the mechanism and its pairs."""
         if reason := self.source.refuses(self.method.name) or self.method.accepts(self.source):
             raise TypeError(reason)
         if not self.source.repeatable:
@@ -103,7 +104,8 @@ class Entry:
             )
         if not self.source.takes_pairs:
             if self.pairs is not None:
-                raise BadValue(f"pairs must be left out for {self.source.name}, which takes none.")
+                name = self.source.name
+                raise BadValue(f"pairs must be left out for {name}, which accepts no pairs.")
             return
         if not self.source.stacks_pairs:
             object.__setattr__(self, "pairs", AnyPairs.of(self.pairs))
@@ -120,15 +122,15 @@ class Entry:
 
     @cached_property
     def source(self) -> Source:
-        """Source of outputs that the mechanism defines."""
+        """Source of outputs that draws from the mechanism."""
         return as_source(self.mechanism)
 
     @cached_property
     def region(self) -> Region | None:
-        """The `Box` or `Outcomes` within which outputs are compared.
+        """Region in which outputs are compared: a `Box`, `Outcomes`, or None for all outputs.
 
-        If `region` is None, outputs are compared everywhere; methods that estimate densities then
-        use the range of a pilot's outputs.
+        If the region is None, methods that estimate densities use the range of the outputs of a
+        pilot sample.
         """
         given = getattr(self.method, "region", None)
         if not self.source.stacks_pairs:
@@ -154,7 +156,7 @@ class Entry:
 
     @property
     def mechanism_name(self) -> str:
-        """Name of the mechanism in the catalogue, or else MODULE:NAME."""
+        """Name of the mechanism in the catalogue, or MODULE:NAME for other mechanisms."""
         if self.source.stacks_pairs:
             return mechanism_name(self.mechanism)
         content = self.source.to_plain() or {}
@@ -168,7 +170,7 @@ class Entry:
 
     @cached_property
     def id(self) -> str:
-        """Stable identity: mechanism name and hash of all fields but `label` and `num_runs`."""
+        """Stable identity: mechanism name, and hash of all fields except `label` and `num_runs`."""
         content = self.to_dict()
         for free in ("label", "runs"):
             del content[free]
@@ -177,7 +179,7 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether runs can continue with more draws: a sequential method without a time limit."""
+        """Whether the runs can be continued; True for sequential audits without a time limit."""
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:
@@ -186,11 +188,15 @@ class Entry:
         return self.method.longer(more) if more else self.method
 
     def key(self, root: object) -> Array:
-        """Return the typed key of the runs, folded from a sweep's key and the entry's identity."""
+        """Return the typed key for the runs: the sweep's key with the entry's identity folded in.
+
+        Args:
+            root: Integer seed or typed key of the sweep.
+        """
         return random.fold_in(random.as_key(root), random.stable_hash(self.id))
 
     def to_dict(self) -> JsonObject:
-        """Return the entry as JSON values, from which `from_dict` restores it."""
+        """Return the entry as JSON values that `from_dict` can read."""
         drawn = self.source.stacks_pairs
         content = {
             "label": self.label,
@@ -213,31 +219,31 @@ class Entry:
         return content
 
     def _options(self) -> JsonObject:
-        """Return the options of a source on the host as JSON values, without the source's name."""
+        """Return a host source's options, apart from its name, as JSON values."""
         return {k: v for k, v in (self.source.to_plain() or {}).items() if k != "name"}
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "Entry":
-        """Read an entry that a user or `to_dict` wrote, in which only `mechanism` is required.
+        """Read an entry written by a user or by `to_dict`.
 
         Args:
-            content: The entry as JSON values.
+            content: The entry as JSON values; only `mechanism` is required.
             allow_import: Modules from which a mechanism MODULE:NAME may be imported. A name without
                 a module is looked up in the catalogue.
 
         Raises:
-            ValueError: When a name in the entry is unknown, or when a value is out of range.
-            TypeError: When a value of the entry has the wrong type.
+            ValueError: If a name in the entry is unknown, or if a value is out of range.
+            TypeError: If a value in the entry has the wrong type.
         """
         validate.check_table("an entry", content)
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)
         if parameter is not None:
             raise ValueError(
-                f"an entry has no {parameter!r}: parameters of its mechanism are written as "
-                f"parameters = {{{parameter} = {content[parameter]!r}}}, several values as "
-                f"grid = {{{parameter} = [...]}}."
+                f"an entry has no {parameter!r}: write a parameter of its mechanism as "
+                f"parameters = {{{parameter} = {content[parameter]!r}}}, or multiple values of the "
+                f"parameter as grid = {{{parameter} = [...]}}."
             )
-        # "grid" is accepted here because `SweepSpec.from_dict` expands it into several entries.
+        # "grid" is accepted here because `SweepSpec.from_dict` expands it into multiple entries.
         check_names("an entry", content, _NAMES, "grid")
         if "mechanism" not in content:
             raise ValueError("an entry must name its mechanism, but did not.")
@@ -277,4 +283,4 @@ class Entry:
 
 _NAMES = ("label", "mechanism", "source", "parameters", "method", "options", "notion", "claim")
 _NAMES = (*_NAMES, "confidence", "distance", "runs", "pairs")
-"""Names of the values that an entry in a file may have."""
+"""Names of the fields that an entry in a specification file may contain."""

@@ -1,4 +1,4 @@
-"""The folder of a sweep's store: its manifest, its files, and the checks before it is used."""
+"""The folder of a sweep's store: manifest, files, and checks made before the store is used."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -16,17 +16,16 @@ MANIFEST, BLOCKS = "manifest.json", "blocks"
 
 
 class Contents(NamedTuple):
-    """The files in a store's folder of blocks, sorted into five classes.
+    """The files in a store's folder of blocks, divided into five classes.
 
     Attributes:
-        finished: Complete files, by the names of their blocks.
-        broken: Files that are named like a block, but whose bytes do not match the hash in their
-            name.
+        finished: Complete files, by block name.
+        broken: Files that are named like a block but whose bytes do not match the hash in the name.
         strange: All other files, each with the reason why it is not a block of the sweep. Strange
             files are never changed or deleted.
         beginnings: Incomplete files, which are being written or were left by killed processes.
-        earlier: Blocks of sequential entries with fewer draws than the sweep needs; the sweep
-            continues from these blocks.
+        earlier: Blocks of sequential entries with fewer draws than the sweep specifies; the sweep
+            continues the runs in these blocks.
     """
 
     finished: dict[str, Path]
@@ -37,7 +36,7 @@ class Contents(NamedTuple):
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:
-    """Return the manifest of a new store, which states all that can affect the values of rows."""
+    """Return the manifest of a new store; it states everything that can affect a row's values."""
     manifest = {
         "format": FORMAT,
         "spec": spec.to_dict(),
@@ -58,14 +57,14 @@ def refuse_damaged(manifest: JsonObject) -> None:
     texts += [versions.get(name) for name in decisive] if isinstance(versions, dict) else [None]
     texts += processors if isinstance(processors, list) else [None]
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError("it does not say the versions, dtype, generator and processors.")
+        raise ValueError("it does not state the versions, dtype, generator and processors.")
 
 
 def refuse_strangers(folder: Path) -> None:
-    """Reject a folder that holds files other than the files of a new store.
+    """Reject a folder that holds any files except those of an unfinished new store.
 
-    Files of a new store are accepted: another process may be creating the same store, or may have
-    been killed before the store was complete.
+    Files of an unfinished new store are accepted because another process may be creating the same
+    store, or may have been killed before the store was complete.
     """
     held = folder.iterdir() if folder.exists() else ()
     strange = [
@@ -73,28 +72,29 @@ def refuse_strangers(folder: Path) -> None:
         for path in held
         if path.name not in (BLOCKS, MANIFEST) and not path.name.startswith(f".{MANIFEST}.")
     ]
-    # The manifest is written before any block, so look for blocks first and then for the manifest.
+    # Blocks are looked up before the manifest. The manifest is written before any block, so a store
+    # that another process is creating never seems to have blocks but no manifest.
     blocks = any((folder / BLOCKS).glob("*"))
     if strange or (blocks and not (folder / MANIFEST).exists()):
         raise ValueError(
-            f"{folder} is not empty and holds no sweep ({MANIFEST} is missing): name a new folder."
+            f"{folder} is not empty and holds no sweep ({MANIFEST} is missing): use a new folder."
         )
 
 
 def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
-    """Reject a store that holds another sweep, or finished blocks that the new sweep lacks."""
+    """Reject a store of another sweep, or with finished blocks that the new sweep does not have."""
     same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
     if not same_draws or not {e.id for e in old.entries} <= {e.id for e in new.entries}:
         raise ValueError(
             f"{folder} holds another sweep ({old.name!r}, {len(old.entries)} entries, key "
-            f"{old.key}, blocks of {old.block_runs} runs): name another folder."
+            f"{old.key}, blocks of {old.block_runs} runs): use another folder."
         )
     names = {block.name for block in replace(new, more=old.more).blocks()}
     lost = [name for name in finished if name not in names]
     if lost:
         raise ValueError(
             f"{folder} holds {len(lost)} finished blocks that this sweep does not have "
-            f"(first {lost[0]}): a stored sweep can only grow, by whole blocks of "
+            f"(first {lost[0]}): a stored sweep can only grow, and only by whole blocks of "
             f"{new.block_runs} runs."
         )
 
@@ -105,12 +105,12 @@ def refuse_other_numbers(folder: Path, old: JsonObject, new: JsonObject) -> None
         before, now = old["versions"][name], new["versions"][name]
         if before != now:
             raise ValueError(
-                f"{folder} was made with {name} {before}, but {now} is installed, which may draw "
-                "or round differently: name another folder, or install the old version."
+                f"{folder} was created with {name} {before}, but {now} is installed, which may "
+                "draw or round differently: use another folder, or install the old version."
             )
     for name in ("dtype", "generator"):
         if old[name] != new[name]:
             raise ValueError(
-                f"{folder} was made with the {name} {old[name]}, but this process has "
-                f"{new[name]}: name another folder."
+                f"{folder} was created with the {name} {old[name]}, but this process has "
+                f"{new[name]}: use another folder."
             )

@@ -1,4 +1,4 @@
-"""Computation of a store's missing blocks, in this process, on an executor, or in shards."""
+"""Computation of the blocks missing from a store, in this process, on an executor, or in shards."""
 
 import json
 from collections import deque
@@ -15,24 +15,24 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Number of further blocks that start before the current block is stored, by platform.
+"""Number of further blocks to start before the current block is stored, by platform.
 
-A CPU starts no further block, because one block uses all cores. All other platforms start one
-further block.
+On a CPU, no further block is started because each block uses all cores. On all other platforms, one
+further block is started.
 """
 
 _SUBMITTED = 256
-"""Maximum number of unfinished blocks that an executor has at a time."""
+"""Maximum number of unfinished blocks submitted to an executor at a time."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a sweep, which is reported after every block.
+    """Progress of a sweep, reported after every block.
 
     Attributes:
         block: Block that was just stored, or None at the start.
-        num_runs: Number of runs that are stored so far, whichever process computed them.
-        num_computed: Number of runs that the current call computed.
+        num_runs: Number of runs stored so far, by any call or process.
+        num_computed: Number of runs computed by the current call.
         total_runs: Total number of runs in this shard of the sweep, stored or not.
     """
 
@@ -54,35 +54,34 @@ def run_sweep(
 ) -> Progress:
     """Compute and store the missing blocks of a sweep.
 
-    The rows are the same for every executor, shard, device and order of blocks, and after any
+    The rows do not depend on the executor, the shard, the device, the order of the blocks, or the
     number of interruptions.
 
     Args:
         store: Store of the finished blocks.
-        executor: Any `concurrent.futures.Executor`, such as the `get_executor()` of a Dask client.
-            The workers of the executor compute blocks on their own devices and send the blocks to
-            this process, which stores all blocks. If `executor` is None, this process computes the
-            blocks.
+        executor: Any `concurrent.futures.Executor`, such as one from a Dask client's
+            `get_executor()` method, or None to compute the blocks in this process. The executor's
+            workers compute blocks on their own devices and send them to this process, which stores
+            all blocks.
         shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If `shard` is
-            None, all blocks are computed, unless jax runs in several processes (`jax.distributed`).
-            If jax runs in several processes, k is the number of processes, and i is the index of
-            this process.
+            None, all blocks are computed unless jax runs in multiple processes (`jax.distributed`);
+            in this case, k is the number of processes, and i is the index of this process.
         execution: Options for the speed and memory of the computation, including the devices that
-            share the runs of a block (by default, all devices of this process). The execution
-            options never change a row.
-        progress: Function that is called after every block.
-        report: Function that is called with a sentence about each problem in the store, such as a
-            corrupt block.
-        should_stop: Function that is called between blocks. Once the function returns True, no
-            further block is started, and blocks in progress are finished and stored.
+            share the runs of a block (by default, all devices of this process). Execution options
+            never change a row.
+        progress: Function called after every block.
+        report: Function called with a sentence about each problem in the store, such as a corrupt
+            block.
+        should_stop: Function called between blocks. Once the function returns True, no further
+            block is started; blocks in progress are finished and stored.
 
     Returns:
-        The progress of this shard of the sweep, at the end of the call.
+        The progress of this shard of the sweep at the end of the call.
 
     Raises:
-        ValueError: When `shard` is not (i, k) with 0 <= i < k.
-        OSError: When a block cannot be stored; all earlier blocks remain stored.
-        RuntimeError: When the executor fails; all finished blocks remain stored.
+        ValueError: If `shard` is not (i, k) with 0 <= i < k.
+        OSError: If a block cannot be stored; all earlier blocks remain stored.
+        RuntimeError: If the executor fails; all finished blocks remain stored.
     """
     blocks = _share(list(store.spec.blocks()), shard)
     contents = store.contents()
@@ -92,7 +91,7 @@ def run_sweep(
             f"{contents.broken[0].name}); they are computed again."
         )
     for path, reason in contents.strange.items():
-        report(f"{path} is not used, and left where it is: {reason}.")
+        report(f"{path} is not used and is left in place: {reason}.")
     store.clear(contents)
     todo = [block for block in blocks if block.name not in contents.finished]
     total = sum(block.stop - block.first for block in blocks)
@@ -107,7 +106,7 @@ def run_sweep(
         state = Progress(block, state.num_runs + size, state.num_computed + size, total)
         progress(state)
 
-    # Entries that share a compiled program are computed one after the other, so that the program is
+    # Entries that share a compiled program are computed consecutively, so that the program is
     # compiled only once.
     todo.sort(key=lambda block: _shape(block))
     if executor is None:
@@ -139,7 +138,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return the number of runs that the compiled program computes, for all blocks of an entry."""
+    """Return the compiled program's number of runs, which is equal for all blocks of an entry."""
     return min(block_runs, block.entry.num_runs)
 
 
@@ -172,7 +171,8 @@ def _run_here(
                 return
             done(block, compute(block))
         return
-    # The next block starts before the current block is stored, so that the device is never idle.
+    # The next block is started before the current block is stored, so that the device is never
+    # idle.
     with ThreadPoolExecutor(1 + ahead) as threads:
         begun: deque[tuple[Block, Future[bytes]]] = deque()
         for block in todo:
@@ -217,7 +217,7 @@ def _run_on(
                 if not future.cancelled():
                     done(block, _result(future, block))
             if should_stop():
-                # Blocks that have not begun are cancelled, and blocks that run are awaited.
+                # Blocks that have not started are cancelled; running blocks are awaited.
                 waiting = iter(())
                 for future in list(running):
                     if future.cancel():
@@ -237,5 +237,5 @@ def _result(future: Future, block: Block) -> bytes:
     except Exception as error:
         raise RuntimeError(
             f"the block {block.name} failed on its worker ({type(error).__name__}: {error}); "
-            "finished blocks are stored: give the same command again to go on."
+            "finished blocks are stored: run the same command again to continue."
         ) from error

@@ -19,14 +19,14 @@ from dpjax.sweeps._entry import Entry
 
 
 class Block(NamedTuple):
-    """Runs first, ..., stop - 1 of an entry, which are computed and stored together.
+    """Consecutive runs of an entry that are computed and stored together.
 
     Attributes:
-        entry: Entry of the runs.
+        entry: Entry that specifies the runs.
         first: Number of the first run.
         stop: Number of the last run plus 1.
-        more: Draws per side in addition to the draws that the entry's method specifies; 0 unless
-            the entry is sequential.
+        more: Number of draws per side in addition to those specified by the entry's method; 0
+            unless the entry is sequential.
     """
 
     entry: Entry
@@ -43,20 +43,19 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """The specification of a sweep, which determines the sweep's rows on every machine.
+    """The specification of a sweep; it determines the sweep's rows on every machine.
 
     Attributes:
         name: Name for display.
         entries: Entries to run.
-        key: Integer seed of all draws; the key of a run is derived from (key, entry, run number).
-        block_runs: Number of runs per block, which does not affect the rows.
-        more: Additional draws per side for the runs of all sequential entries. Runs continue from
-            the states in the store. A continued run has the same row as a run with the larger
-            number of draws from the start.
+        key: Integer seed for all draws; a run's key is derived from (key, entry, run number).
+        block_runs: Number of runs per block; it does not affect the rows.
+        more: Number of additional draws per side for all runs of sequential entries. Runs continue
+            from the states in the store. A continued run has the same row as a run that specified
+            the larger number of draws from the start.
 
     Raises:
-        ValueError: When there is no entry, when two entries are equal, or when a value is out of
-            range.
+        ValueError: If there is no entry, if two entries are equal, or if a value is out of range.
     """
 
     name: str
@@ -68,28 +67,29 @@ class SweepSpec:
     def __post_init__(self):
         object.__setattr__(self, "entries", tuple(self.entries))
         if not isinstance(self.name, str):
-            raise TypeError(f"name must be a text, but was {self.name!r}.")
+            raise TypeError(f"name must be a string, but was {self.name!r}.")
         validate.positive_int(block_runs=self.block_runs)
         validate.positive_int(at_least=0, more=self.more)
         if self.more and not any(entry.goes_on for entry in self.entries):
             raise BadValue(
                 f"more must be left out, but was {self.more}: it applies only to entries with the "
-                "method sequential and a number of draws, and there is none."
+                "method 'sequential' and a number of draws, and there is no such entry."
             )
         random.as_key(self.key)
         if not self.entries:
-            raise ValueError("entries must be at least one, but there was none.")
-        # Equal hashes would give equal keys and thus equal noise, so the hashes are compared.
+            raise ValueError("entries must hold at least one entry, but were empty.")
+        # Entries with equal hashes would have equal keys and thus the same noise, so the hashes are
+        # compared.
         seen: dict[int, str] = {}
         for entry in self.entries:
             number = random.stable_hash(entry.id)
             if number in seen:
                 raise ValueError(
-                    f"entries {seen[number]!r} and {entry.label!r} are the same: leave one out."
+                    f"entries {seen[number]!r} and {entry.label!r} are equal: remove one of them."
                 )
             seen[number] = entry.label
         blocks = sum(-(-entry.num_runs // self.block_runs) for entry in self.entries)
-        validate.within_limit("blocks", blocks, "a sweep of too many blocks of block_runs runs")
+        validate.within_limit("blocks", blocks, "a sweep with too many blocks of block_runs runs")
 
     @property
     def num_runs(self) -> int:
@@ -121,18 +121,18 @@ class SweepSpec:
 
     @classmethod
     def from_dict(cls, content: JsonObject, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Read a specification that `to_dict` or a user wrote.
+        """Read a specification written by a user or by `to_dict`.
 
         The table of an entry may have a `grid`, which maps parameters to lists of values. A table
-        with a `grid` stands for several entries, one for each combination of values. The label of
-        each entry shows the entry's values.
+        with a `grid` stands for multiple entries, one per combination of values. The label of each
+        resulting entry shows its combination of values.
 
         Args:
             content: The specification as JSON values.
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError, TypeError: When `Entry.from_dict` rejects an entry; the message names the
+            ValueError, TypeError: If `Entry.from_dict` rejects an entry; the message names the
                 entry.
         """
         check_names("a sweep", content, ("name", "key", "block_runs", "more", "entries"))
@@ -143,12 +143,12 @@ class SweepSpec:
         for number, table in enumerate(written, start=1):
             try:
                 size = len(entries) + _size(table)
-                validate.within_limit("entries", size, "a sweep of too many entries")
+                validate.within_limit("entries", size, "a sweep with too many entries")
                 entries += [Entry.from_dict(one, allow_import) for one in _expand(table)]
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None
             except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
-                # Not all values are validated before they are used, so each of these exceptions may
+                # Some values are used before they are validated, so each of these exceptions may
                 # mean that a value has the wrong type.
                 raise TypeError(
                     f"entry {number} holds a value of the wrong type "
@@ -159,15 +159,15 @@ class SweepSpec:
 
     @classmethod
     def from_file(cls, path: str | Path, allow_import: Collection[str] = ()) -> "SweepSpec":
-        """Read the specification in a TOML file.
+        """Read a specification from a TOML file.
 
         Args:
             path: Path of the file.
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            FileNotFoundError: When the TOML file does not exist.
-            ValueError: When the file is not TOML, or when it does not describe a sweep.
+            FileNotFoundError: If the TOML file does not exist.
+            ValueError: If the file is not valid TOML, or if it does not describe a sweep.
         """
         path = Path(path)
         text = read_document("sweep file", path)
@@ -181,7 +181,7 @@ class SweepSpec:
             raise _of(error, f"sweep file {path}: {error}") from None
 
     def to_toml(self) -> str:
-        """Return the TOML text that `from_file` reads (needs tomli-w)."""
+        """Return the specification as TOML text that `from_file` can read; requires tomli-w."""
         needs("TOML files that are written", "sweeps", "tomli_w")
         import tomli_w
 
@@ -189,12 +189,12 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a TypeError or ValueError with a new text, depending on the class of an error."""
+    """Return a new TypeError with message `text` if `error` is a TypeError, else a ValueError."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Return the number of entries that a table stands for, which is 1 without a valid `grid`."""
+    """Return the number of entries that a table describes, or 1 if it has no valid `grid`."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

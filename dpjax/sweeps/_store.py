@@ -1,10 +1,9 @@
 """The store of a sweep: a folder with a manifest and one Parquet file per finished block.
 
-The name of a block's file includes the hash of the file's bytes. A file gets the name of a block
-only when the file is complete, so incomplete files are recognized. The binding in a file says which
-runs the file holds (`_binding.py`). The blocks that remain to be computed are the blocks of the
-specification that are not stored. A file is deleted only if it has the name of a block and is
-broken or incomplete.
+The name of a block's file includes the hash of the file's bytes. A file gets its final name only
+when it is complete, so incomplete files are recognized. The binding in a file states which runs the
+file holds (see `_binding.py`). A block remains to be computed if it is in the specification but not
+in the store. A file is deleted only if it is named like a block and is broken or incomplete.
 """
 
 import hashlib
@@ -47,13 +46,13 @@ if TYPE_CHECKING:
 _STALE_SECONDS = 3600
 
 _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
-"""Pattern of the names of finished block files: block name, hash, suffix."""
+"""Pattern of the file names of finished blocks: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of the end of a block's name, for blocks whose runs have additional draws."""
+"""Pattern of the suffix of block names that marks blocks whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
-"""Pattern of the names of incomplete block files."""
+"""Pattern of the file names of incomplete blocks."""
 
 
 class Store:
@@ -83,21 +82,21 @@ class Store:
     def create(cls, folder: str | Path, spec: SweepSpec, *, any_processor: bool = False) -> "Store":
         """Open the store of a sweep, or create the store if it does not exist.
 
-        A sweep may continue the store of a smaller sweep, if the larger sweep has all entries and
-        all finished blocks of the smaller sweep. A stored sweep can grow by entries, by runs, and
-        by draws of sequential entries. If `more` is larger in the store than in `spec`, the larger
-        value is used.
+        A sweep may continue the store of a smaller sweep if the larger sweep has all entries and
+        all finished blocks of the smaller sweep. A stored sweep can be extended by entries, by
+        runs, and by draws for sequential entries. If `more` is larger in the store than in `spec`,
+        the larger value is used.
 
         Args:
-            folder: A new folder, or the folder of a store.
+            folder: A new folder, or the folder of an existing store.
             spec: Specification of the sweep.
-            any_processor: Whether to continue a store that was made on another processor, whose
-                results may differ bitwise. Each row names the processor that computed the row.
+            any_processor: Whether to continue a store that was created on another processor, whose
+                results may differ in the last bits. Each row names the processor that computed it.
 
         Raises:
-            ValueError: When the folder contains another sweep, a store of other versions or of
-                another processor, or no store.
-            OSError: When no file can be written to the folder.
+            ValueError: If the folder contains another sweep, a store created with other versions or
+                on another processor, or files but no store.
+            OSError: If no file can be written to the folder.
         """
         needs("sweeps", "sweeps", "pyarrow")
         folder = Path(folder)
@@ -113,7 +112,7 @@ class Store:
                 (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
                 write_whole({folder / MANIFEST: json.dumps(manifest, indent=1) + "\n"})
             except OSError as error:
-                raise OSError(f"the store {folder} cannot be made: {error.strerror}.") from None
+                raise OSError(f"the store {folder} cannot be created: {error.strerror}.") from None
         old = cls.open(folder, spec.modules)
         refuse_others(folder, old.spec, spec, old.contents().finished)
         refuse_other_numbers(folder, old.manifest, manifest)
@@ -133,7 +132,7 @@ class Store:
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError: When the folder holds no sweep, or holds a sweep in another format.
+            ValueError: If the folder holds no sweep, or a sweep in another format.
         """
         folder = Path(folder)
         try:
@@ -163,7 +162,7 @@ class Store:
             ("folder", str(self.folder)),
             ("entries", str(len(self.spec.entries))),
             ("runs stored", f"{stored:,} of {self.spec.num_runs:,}"),
-            ("made on", " and ".join(self.manifest["processors"])),
+            ("computed on", " and ".join(self.manifest["processors"])),
         ]
         if contents.broken:
             rows.append(("broken blocks", str(len(contents.broken))))
@@ -174,7 +173,7 @@ class Store:
         """Read and classify all files in the folder of blocks.
 
         Raises:
-            ValueError: When two files of the same block hold different rows.
+            ValueError: If two files for the same block hold different rows.
         """
         found = Contents({}, [], {}, [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
@@ -185,9 +184,9 @@ class Store:
             if _MORE.sub("", name or "") in earlier and name not in blocks:
                 found.earlier.append(path)
             elif name not in blocks:
-                found.strange[path] = "its name is not that of a block of this sweep"
+                found.strange[path] = "no block of this sweep has this name"
             elif not stat.S_ISREG(path.lstat().st_mode):
-                found.strange[path] = "it is no file"
+                found.strange[path] = "it is not a regular file"
             elif begun:
                 found.beginnings.append(path)
             else:
@@ -213,7 +212,7 @@ class Store:
             if not _rows(first).equals(_rows(path)):
                 raise ValueError(
                     f"{path.name} and {first.name} in {path.parent} hold different rows for the "
-                    "same runs, so one file is wrong. Remove both, and run the sweep again."
+                    "same runs, so one file is wrong. Remove both files and run the sweep again."
                 )
             other = f"it holds the same rows as {first.name}"
         if other is None:
@@ -222,7 +221,7 @@ class Store:
             found.strange[path] = other
 
     def _other(self, block: Block, content: bytes) -> str | None:
-        """Return why a file's bytes are not a given block, or None if they are the block."""
+        """Return the reason why a file does not hold the given block, or None if it does."""
         said = read_binding(content)
         expected = {
             "format": FORMAT,
@@ -240,10 +239,10 @@ class Store:
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
-        """Return stored states from which a block's runs can continue, or None.
+        """Return stored states from which a block's runs can continue, or None if there are none.
 
-        If several stored blocks hold the same runs with fewer draws, the block with the most draws
-        is used. Files that are broken, or that belong to another sweep, are ignored.
+        If multiple stored blocks hold the same runs with fewer draws, the block with the most draws
+        is used. Broken files and files from other sweeps are ignored.
         """
         if not block.more:
             return None
@@ -261,24 +260,24 @@ class Store:
         return states_of(found[max(found)]) if found else None
 
     def clear(self, contents: Contents) -> None:
-        """Remove broken blocks, and incomplete files that killed processes left."""
-        # Another process may still be writing a recent file, so recent files are kept.
+        """Remove broken blocks, and incomplete files left by killed processes."""
+        # Another process may still be writing to a recent file, so recent files are kept.
         now = time.time()
         old = [p for p in contents.beginnings if now - p.stat().st_mtime > _STALE_SECONDS]
         for path in (*contents.broken, *old):
             path.unlink(missing_ok=True)
 
     def _allow(self, processor: str) -> None:
-        """Add a new processor to the manifest; raise if `any_processor` does not permit it."""
+        """Add a new processor to the manifest, or raise an error if `any_processor` is False."""
         known = self.manifest["processors"]
         if processor in known:
             return
         if not self.any_processor:
             raise BadValue(
-                f"{self.folder} was made on {' and '.join(known)}, but this is {processor}, whose "
-                "results may differ in the last bits: continue on the old processor, name another "
-                f"folder, or allow any processor by {term('any_processor')}. Each row shows its "
-                "processor."
+                f"{self.folder} was computed on {' and '.join(known)}, but this is {processor}, "
+                "whose results may differ in the last bits: continue on the old processor, use "
+                f"another folder, or allow any processor with {term('any_processor')}. Each row "
+                "names its processor."
             )
         known.append(processor)
         write_whole({self.folder / MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
@@ -287,10 +286,10 @@ class Store:
         """Store a computed block.
 
         Raises:
-            ValueError: When the block was computed by other versions of the packages, or on another
-                processor.
-            OSError: When the file cannot be written, for instance on a full disk. The incomplete
-                file is removed, and all stored blocks stay intact.
+            ValueError: If the block was computed with other package versions, or on a processor
+                that is not allowed.
+            OSError: If the file cannot be written, for instance to a full disk. The incomplete file
+                is removed, and all stored blocks stay intact.
         """
         self._allow(read_binding(content)["processor"])
         other = self._other(block, content)
@@ -316,11 +315,11 @@ class Store:
     def table(self) -> "pa.Table":
         """Return all stored rows as one pyarrow table, sorted by entry and run.
 
-        The columns are entry (its id), run, lower_bound, estimate, pair, output, exact, status,
-        verdict, seconds (mean over the runs of the block) and processor.
+        The columns are entry (the entry's id), run, lower_bound, estimate, pair, output, exact,
+        status, verdict, seconds (mean over the runs of the block) and processor.
 
         Raises:
-            ValueError: When a file is corrupt, or when no block is stored yet.
+            ValueError: If a file is corrupt, or if no block is stored yet.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -328,8 +327,8 @@ class Store:
         whole, broken, *_ = self.contents()
         if broken:
             raise ValueError(
-                f"{len(broken)} blocks of {self.folder} are corrupt, first {broken[0].name}: "
-                "run the sweep again, which computes them anew."
+                f"{len(broken)} blocks of {self.folder} are corrupt (the first is "
+                f"{broken[0].name}): run the sweep again to recompute them."
             )
         if not whole:
             raise ValueError(f"{self.folder} holds no finished block yet: run the sweep first.")
@@ -338,7 +337,7 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return the columns of the stored runs of each entry as NumPy arrays, by entry id."""
+        """Return each entry's stored runs as columns of NumPy arrays, by entry id."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}
@@ -349,25 +348,25 @@ class Store:
         return found
 
     def summary(self) -> SweepSummary:
-        """Summarize the stored runs by entry, with a page, a figure and JSON."""
+        """Return a summary of the stored runs, which can be shown as a page, a figure or JSON."""
         return SweepSummary.of(self)
 
 
 def rows_equal(first: Store, second: Store) -> bool:
-    """Return whether two stores hold bitwise equal rows, apart from seconds and processor."""
+    """Return whether the rows of two stores are bitwise equal, apart from seconds and processor."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
 
 
 def states_of(path: Path) -> list[bytes]:
-    """Return the state of each run of a stored block."""
+    """Return the state of each run in a stored block."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path, columns=["state"])["state"].to_pylist()
 
 
 def _rows(path: Path) -> "pa.Table":
-    """Return the columns of a stored block whose values are the same in every computation."""
+    """Return a stored block without the columns that may change when the block is recomputed."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path).drop_columns(list(UNREPEATABLE))

@@ -1,4 +1,4 @@
-"""Summary of the stored runs of each entry of a sweep, for a notebook, a page or a figure."""
+"""Summary of a sweep's stored runs by entry, for a notebook, a page or a figure."""
 
 import datetime
 import json
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SHARES = (0.05, 0.5, 0.95)
-"""Levels of the quantiles of the bounds that a table shows."""
+"""Levels of the quantiles that a table of bounds shows."""
 
 _LABEL = 34
 
 _LINES = 12
-"""Maximum number of entries in a figure; more lines could not be told apart."""
+"""Maximum number of entries in a figure; more lines than this would be indistinguishable."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class EntrySummary:
         label: Label of the entry.
         mechanism: Name of the mechanism.
         num_runs: Number of runs of the entry.
-        bounds: Lower bounds of the stored runs in increasing order, or estimates if the method
-            gives no bounds; values that are not finite are left out.
-        claim: Claimed level with which every run is compared, or None if there is no claim or the
-            claim is a curve.
+        bounds: Finite lower bounds from the stored runs, in increasing order; estimates if the
+            method provides no bounds.
+        claim: Claimed level to compare with every run, or None if there is no claim or the claim is
+            a curve.
     """
 
     label: str
@@ -51,12 +51,12 @@ class EntrySummary:
 
     @property
     def margin(self) -> float | None:
-        """Median bound minus the claim, or None if there is no bound or no claim."""
+        """Median bound minus claim, or None if there is no bound or no claim."""
         median = self.quantiles()[1]
         return None if median is None or self.claim is None else median - self.claim
 
     def cells(self) -> tuple[str, ...]:
-        """Return a table row of strings, for the columns of `SweepSummary.head`."""
+        """Return a table row of strings for the columns in `SweepSummary.head`."""
         numbers = [*self.quantiles(), self.margin]
         texts = ["-" if number is None else f"{number:.4f}" for number in numbers]
         above, claim = "-", "-"
@@ -73,7 +73,7 @@ class EntrySummary:
         )
 
     def quantiles(self) -> tuple[float | None, ...]:
-        """Return the 5%, 50% and 95% quantiles of the bounds; without runs, each is None."""
+        """Return the 5%, 50% and 95% quantiles of the bounds; each is None if no run is stored."""
         if not self.bounds:
             return (None,) * len(_SHARES)
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
@@ -94,17 +94,17 @@ class Stored(Protocol):
     spec: SweepSpec
 
     def contents(self) -> Looked:
-        """Return the files of the store, sorted into classes."""
+        """Return the files of the store, divided into classes."""
         ...
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return the columns of the stored runs of each entry, by entry id."""
+        """Return each entry's stored runs as columns, by entry id."""
         ...
 
 
 @dataclass(frozen=True, repr=False)
 class SweepSummary(Shown):
-    """Summary of the stored runs of a sweep, which `Store.summary` returns.
+    """Summary of a sweep's stored runs, as returned by `Store.summary`.
 
     Attributes:
         name: Name of the sweep.
@@ -116,7 +116,7 @@ class SweepSummary(Shown):
 
     @classmethod
     def of(cls, store: Stored) -> "SweepSummary":
-        """Summarize the stored runs of a sweep, which may be unfinished."""
+        """Summarize the stored runs of a sweep; the sweep may be unfinished."""
         columns = store.columns() if store.contents().finished else {}
         found = []
         for entry in store.spec.entries:
@@ -142,7 +142,7 @@ class SweepSummary(Shown):
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """Rows of the table, one per entry, in decreasing order of the entries' margins."""
+        """Rows of the table, one per entry, in decreasing order of margin."""
         order = sorted(self.entries, key=lambda e: math.inf if e.margin is None else -e.margin)
         return [entry.cells()[: len(self.head)] for entry in order]
 
@@ -152,12 +152,12 @@ class SweepSummary(Shown):
 
     @property
     def sentence(self) -> str:
-        """Sentence on the progress of the sweep."""
+        """Sentence about the progress of the sweep."""
         stored = sum(len(entry.bounds) for entry in self.entries)
         return f"{stored} of {sum(entry.num_runs for entry in self.entries)} runs have a bound."
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return two strings per entry: the label, and the runs and bounds in words."""
+        """Return two strings per entry: its label, and a description of its runs and bounds."""
         return [
             (
                 entry.label,
@@ -169,7 +169,7 @@ class SweepSummary(Shown):
         ]
 
     def to_dict(self) -> JsonObject:
-        """Return the summary as nested dicts and lists, for JSON."""
+        """Return the summary as nested dictionaries and lists for JSON."""
         return json.loads(json.dumps(asdict(self)))
 
     def _figure(self) -> "Figure":
@@ -185,16 +185,17 @@ class SweepSummary(Shown):
         return figure
 
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-        said = "Which share of the runs has at most each bound."
+        said = "Share of the runs with a bound at or below the value on the horizontal axis."
         drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
         figures = () if drawn is None else (Picture(said, drawn),)
         words = [
-            "Each run is an audit of its own. The columns with a share of the runs are quantiles."
+            "Each run is a separate audit. The columns with percentages and the median show "
+            "quantiles of the bounds."
         ]
         if self._is_claimed:
             words.append(
-                "Entries are sorted by their margin, the median bound less the claim; the last "
-                "column counts the runs whose bound is above the claim."
+                "Entries are sorted by their margin, the median bound minus the claim. The last "
+                "column is the number of runs whose bound is above the claim."
             )
         table = Table(self.table, tuple(name.capitalize() for name in self.head))
         page = Page(
@@ -228,5 +229,5 @@ class SweepSummary(Shown):
 
 
 def shorten(text: str, most: int) -> str:
-    """Truncate a text of more than `most` characters, with an ellipsis at the end."""
+    """Truncate a text of more than `most` characters; a truncated text ends with an ellipsis."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

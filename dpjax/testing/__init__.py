@@ -1,6 +1,6 @@
-"""Tests of privacy in one line of code: `assert_private(mechanism, epsilon)`.
+"""One-line privacy tests: `assert_private(mechanism, epsilon)`.
 
-The pytest plugin of dpjax adds the option `--dpjax-budget SECONDS` and prints a table of audits.
+dpjax's pytest plugin adds the option `--dpjax-budget SECONDS` and prints a table of audits.
 """
 
 from typing import TYPE_CHECKING

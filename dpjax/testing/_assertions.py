@@ -1,4 +1,4 @@
-"""Assertions on the privacy of mechanisms, with messages that help to correct a failure."""
+"""Assertions about the privacy of mechanisms; messages explain how to reproduce a failure."""
 
 import shlex
 from contextlib import nullcontext
@@ -22,26 +22,27 @@ from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
 
 _NAMED = {"gdp": Gdp(), "zcdp": Zcdp(), "total_variation": TotalVariation()}
-"""Notion of the claim for each argument that states a claim, such as `gdp=0.5`."""
+"""Map from each argument that states a claim, such as `gdp=0.5`, to the notion of the claim."""
 
 _CLAIMS = ("notion", "claim")
-"""Two options that specify a claim together; either both or none must be given."""
+"""Two options that state a claim together; pass both or neither."""
 
 
 class AuditOptions(TypedDict, total=False):
-    """Options of an audit in a test.
+    """Options for an audit in a test.
 
     Attributes:
-        region: Outputs that the event may contain, as in `dpjax.Events`.
+        region: Region of outputs that the event may contain, as in `dpjax.Events`.
         confidence: Minimum probability, over random keys, that a correct mechanism passes.
-        num_samples: Number n of search draws per side and pair. If neither sizes (`num_samples` or
-            `num_confirm`) nor `seconds` are given, the audit draws `DEFAULT_DRAWS` outputs in total
-            or, under pytest with --dpjax-budget, as many as the budget allows. A budget does not
-            change given sizes, but the time of the audit counts against the budget.
-        num_confirm: Number N of confirmation draws per side of the chosen pair.
-        seconds: Time for the audit in seconds, including compilation; either `seconds` or sizes may
-            be given.
-        key: Integer seed or typed key of all draws.
+        num_samples: Number n of search draws per side and pair. If you pass neither sizes
+            (`num_samples` or `num_confirm`) nor `seconds`, the audit draws `DEFAULT_DRAWS` outputs
+            in total or, under pytest with --dpjax-budget, as many outputs as the budget allows. A
+            budget does not change sizes that you pass, but the time of the audit counts against the
+            budget.
+        num_confirm: Number N of confirmation draws per side, for the chosen pair.
+        seconds: Time for the audit in seconds, including compilation; pass either `seconds` or
+            sizes.
+        key: Integer seed or typed key for all draws.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
     """
@@ -57,7 +58,7 @@ class AuditOptions(TypedDict, total=False):
 
 
 class Options(AuditOptions, total=False):
-    """Options of an assertion, which include several forms of the claim.
+    """Options for an assertion, including alternative forms of the claim.
 
     Attributes:
         delta: Delta of (epsilon, delta)-differential privacy.
@@ -77,34 +78,33 @@ def assert_private(
 ) -> AuditResult:
     """Fail if outputs show that a mechanism violates its claim.
 
-    The bound is exact at every sample size, so a mechanism that keeps its claim fails with
+    The bound is exact for every sample size, so a mechanism that satisfies its claim fails with
     probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
     key, the outcome is always the same. With `seconds`, or under a time budget, the audit is
-    sequential if possible: it ends as soon as the claim is refuted, or when the time is over. The
-    number of draws of a sequential audit depends on the speed of the machine. If the true level of
-    the mechanism is close to the claim, the outcome may depend on the speed, too.
+    sequential if possible: the audit ends as soon as the claim is refuted, or when the time is up.
+    The number of draws in a sequential audit depends on the speed of the machine. If the true level
+    of the mechanism is close to the claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
-        epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If no claim is given, the
-            claim of a library's object is tested.
-        pairs: Neighboring databases, or a space of `dpjax.neighbors`. If `pairs` is None, the audit
-            uses the standard pairs of a built-in mechanism, or the pairs that a library's object
-            states.
-        **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds`, `key`,
-            or another claim in place of epsilon: one of `gdp`, `zcdp` and `total_variation`, or
-            both `notion` and `claim` as in `dpjax.audit`.
+        epsilon: Claimed epsilon of (epsilon, delta)-differential privacy. If you pass no claim and
+            the subject is a library object, the claim of this object is tested.
+        pairs: Neighboring databases, or a space from `dpjax.neighbors`. If `pairs` is None, the
+            audit uses the standard pairs of a built-in mechanism, or pairs that a library object
+            implies.
+        **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds` and
+            `key`. In place of epsilon, another claim may be passed: one of `gdp`, `zcdp` and
+            `total_variation`, or both `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
-        Result of the audit. From the result, `dpjax.testing.detectable_epsilon` computes the
-        smallest true epsilon at which the audit would likely have refuted the claim.
+        Result of the audit. From this result, `dpjax.testing.detectable_epsilon` computes the
+        smallest true epsilon for which the audit would probably have refuted the claim.
 
     Raises:
-        AssertionError: When the mechanism violates the claim, or when its recorded outputs do not
-            look like independent draws. The message shows the witness and code that repeats the
-            audit.
-        ValueError, TypeError: When `dpjax.audit` rejects an argument, or when both sizes and
-            `seconds` are given.
+        AssertionError: If the mechanism violates the claim, or if its recorded outputs do not look
+            like independent draws. The message shows the witness, and code that repeats the audit.
+        ValueError, TypeError: If `dpjax.audit` rejects an argument, or if both sizes and `seconds`
+            are passed.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_private", options, Options.__annotations__)
@@ -122,22 +122,23 @@ def assert_not_private(
 ) -> AuditResult:
     """Fail unless outputs show that a mechanism violates its claim.
 
-    A mechanism that keeps its claim passes with probability at most 1 - confidence. A mechanism
+    A mechanism that satisfies its claim passes with probability at most 1 - confidence. A mechanism
     that violates its claim may fail the assertion if the audit has too few draws.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
         epsilon: Claimed epsilon that must be refuted.
-        pairs: Neighboring databases, or a space of `dpjax.neighbors`.
-        **options: Options of the audit, and a claim in place of epsilon, as in `assert_private`.
+        pairs: Neighboring databases, or a space from `dpjax.neighbors`.
+        **options: Options for the audit, or a claim in place of epsilon, as in `assert_private`.
 
     Returns:
         Result of the audit.
 
     Raises:
-        AssertionError: When the claim was not refuted, or when the outputs are doubtful. The
-            message says how far the claim was from being refuted.
-        ValueError, TypeError: When `assert_private` would reject an argument.
+        AssertionError: If the claim was not refuted, or if recorded outputs do not look like
+            independent draws. The message shows the lower bound and how large epsilon must be for a
+            refutation.
+        ValueError, TypeError: If `assert_private` would reject an argument.
     """
     __tracebackhide__ = True
     refuse_misplaced("assert_not_private", options, Options.__annotations__)
@@ -159,8 +160,8 @@ def audit_in_test(
 ) -> AuditResult:
     """Run an audit in a test without asserting anything.
 
-    The fixture `dpjax_audit` returns `audit_in_test`. The time of the audit counts against
-    --dpjax-budget, and the final table has a row for the audit.
+    The fixture `dpjax_audit` returns this function. The time of the audit counts against
+    --dpjax-budget, and the table after the tests contains a row for the audit.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
@@ -171,20 +172,19 @@ def audit_in_test(
             is no claim.
 
     Raises:
-        ValueError: When `dpjax.audit` rejects an argument, or when both sizes and `seconds` are
-            given.
-        TypeError: When `dpjax.audit` rejects the type of an argument, or when an option such as
-            `epsilon` is given, which the function does not accept.
+        ValueError: If `dpjax.audit` rejects an argument, or if both sizes and `seconds` are passed.
+        TypeError: If `dpjax.audit` rejects the type of an argument, or if an unknown option such as
+            `epsilon` is passed.
     """
     refuse_misplaced("dpjax_audit", options, AuditOptions.__annotations__)
     return _audit(Asked(subject, pairs, **options))
 
 
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> Asked:
-    """Return the audit that an assertion requests, with its claim as a notion and a level."""
+    """Return the audit that an assertion requests; the claim is stored as notion and level."""
     if isinstance(epsilon, list | tuple):
         raise BadType(
-            f"epsilon must be a number, but was {preview(epsilon)}: to give pairs, write "
+            f"epsilon must be a number, but was {preview(epsilon)}: to pass pairs, write "
             "pairs=[(database, neighbor)]."
         )
     rest: JsonObject = {**options}
@@ -216,7 +216,7 @@ def _no_claim(given: list[str]) -> TypeError:
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
-    """Return an audit of the member of a family that is expected to exceed its claim most."""
+    """Search a family, and return the audit of the member expected to violate its claim most."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed = given.get("notion"), given.get("claim")
     found = settled(family, asked.pairs, claimed, terms)
@@ -227,7 +227,7 @@ def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
 
 
 def _audit(asked: Asked) -> AuditResult:
-    """Run an audit; in a pytest run with the plugin, count the audit in the session."""
+    """Run an audit; if the pytest plugin is active, count the audit in the session."""
     __tracebackhide__ = True
     with nullcontext() if _session.CURRENT is None else _session.CURRENT.counted():
         return run(asked)
@@ -271,7 +271,7 @@ def _sure(result: AuditResult) -> str:
 
 
 def _witness(result: AuditResult) -> str:
-    """Return the lines of a message that describe the witness, or "" if there is no witness."""
+    """Return the lines that describe the witness in a message, or "" if there is no witness."""
     witness, totals = result.witness, result.evidence.trials
     if witness is None:
         return ""
@@ -301,7 +301,7 @@ def _detectable(result: AuditResult) -> str:
 
 
 def _replay(result: AuditResult, asked: Asked) -> str:
-    """Return the last lines of a message: notes, the test's id, and code that repeats the audit."""
+    """Return the end of a message: notes, the test's id, and code that repeats the audit."""
     test = running_test()
     lines = [f"  note         {note}" for note in result.notes]
     lines += [f"  test         pytest {shlex.quote(test)}"] if test else []

@@ -1,4 +1,4 @@
-"""Numbers of draws that fit into a time limit, and the epsilon that an audit can detect."""
+"""Numbers of draws that fit within a time limit, and the epsilon that an audit can detect."""
 
 import time
 from collections.abc import Callable
@@ -13,39 +13,39 @@ from dpjax.inference import Ratio
 from dpjax.results import AuditResult
 
 _SEARCH_SHARE = 0.4
-"""Share of all draws that are used for the search; all other draws confirm the chosen pair."""
+"""Share of all draws used for the search; the other draws form the confirmation set."""
 
 _LEAST_SEARCH, _LEAST_CONFIRM, _MOST = 200, 400, 10**9
-"""Minimum numbers of draws per side in search and confirmation, and maximum for both."""
+"""Limits on draws per side: minimum for the search, minimum for the confirmation, maximum."""
 
 _FEWEST_DRAWS, _PILOT_DRAWS = 20_000, 2_000
-"""Minimum numbers of draws of an audit and of its first pilot, if the audit is not compiled."""
+"""Minimum number of draws in an audit and in its first pilot, if the audit is not compiled."""
 
 _GROWTH, _USED = 20, 0.85
 """Limits on the size of an audit after its pilots, which are smaller audits.
 
-An audit has at most `_GROWTH` times as many draws as the last pilot, and is planned to take the
-share `_USED` of the remaining time.
+An audit makes at most `_GROWTH` times as many draws as the last pilot, and its planned duration is
+the share `_USED` of the remaining time.
 """
 
 _WARM_SHARE = 0.25
-"""Assumed maximum time of a later pilot or of the audit, as a share of the first pilot's time.
+"""Assumed maximum time of a later pilot or the audit, relative to the first pilot's time.
 
 The first pilot takes longer, because it compiles the program.
 """
 
 _LEAST_SLOPE = 0.2
-"""Minimum share of a pilot's time that is attributed to drawing, and not to fixed costs.
+"""Minimum share of a pilot's time that is attributed to drawing instead of fixed costs.
 
-Without the minimum, fluctuations of the timing could make the time per draw seem close to 0.
+Without this minimum, fluctuations in timing could make the time per draw seem close to 0.
 """
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
-"""Number that is folded into an audit's key to derive the key of the audit's pilots."""
+"""Number that is folded into the key of an audit to derive the key of its pilots."""
 
 
 class Sizes(NamedTuple):
-    """Numbers of draws of one audit.
+    """Numbers of draws in an audit.
 
     Attributes:
         num_samples: Number n of search draws per side and pair.
@@ -56,18 +56,18 @@ class Sizes(NamedTuple):
     num_confirm: int
 
     def draws(self, num_pairs: int) -> int:
-        """Return the total number of draws in search and confirmation, of all pairs and sides."""
+        """Return the total number of draws, on both sides, for search and confirmation."""
         return 2 * (num_pairs * self.num_samples + self.num_confirm)
 
 
 def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> Sizes:
-    """Divide a total number of draws among the search and the confirmation of an audit.
+    """Divide a total number of draws between the search and the confirmation of an audit.
 
     Args:
         num_draws: Total number of draws.
-        num_pairs: Number of pairs that are searched.
+        num_pairs: Number of pairs that the search compares.
         whole_blocks: Whether both sizes must be positive multiples of the maximum block size. All
-            audits with sizes in whole blocks share one compiled program.
+            audits with such sizes share one compiled program.
     """
     search = int(_SEARCH_SHARE * num_draws / (2 * num_pairs))
     confirm = int((1 - _SEARCH_SHARE) * num_draws / 2)
@@ -78,7 +78,7 @@ def sizes_of(num_draws: int, num_pairs: int, *, whole_blocks: bool = False) -> S
 
 
 def fewest_sizes(num_pairs: int, *, compiled: bool) -> Sizes:
-    """Return the sizes of the smallest audit; the arguments are those of `audit_within`."""
+    """Return the sizes of the smallest audit; `audit_within` describes the arguments."""
     return sizes_of(0 if compiled else _FEWEST_DRAWS, num_pairs, whole_blocks=compiled)
 
 
@@ -90,21 +90,21 @@ def audit_within(
     *,
     compiled: bool,
 ) -> AuditResult:
-    """Run the largest audit that is expected to end within a given time.
+    """Run the largest audit that is expected to end within a time limit.
 
     Pilots, which are smaller audits, measure the fixed cost and the time per draw. Only the first
-    pilot includes compilation. Pilots have a key of their own, and their results are discarded, so
-    that the result of the audit does not depend on the pilots. If the first pilot has the size of
-    the smallest audit, and too little time remains for another pilot and the audit, the result of
-    the first pilot is returned.
+    pilot includes compilation. Pilots use a separate key, and their results are discarded, so the
+    result of the audit does not depend on the pilots. There is one exception: if the first pilot
+    has the size of the smallest audit, and too little time remains for another pilot and the audit,
+    the function returns the result of the first pilot.
 
     Args:
         seconds: Total time in seconds, including pilots and compilation.
-        num_pairs: Number of pairs that are searched.
-        audit: Function (sizes, key) -> result that runs an audit.
-        key: Seed or typed key of the audit.
-        compiled: Whether JAX compiles the audit. If True, all sizes are whole blocks, so that all
-            audits share one compiled program.
+        num_pairs: Number of pairs that the search compares.
+        audit: Function (sizes, key) -> result, which runs an audit.
+        key: Integer seed or typed key of the audit.
+        compiled: Whether JAX compiles the audit. If True, all sizes are multiples of the block
+            size, so all audits share one compiled program.
     """
     start = time.perf_counter()
     pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)
@@ -120,17 +120,17 @@ def audit_within(
     fewest = fewest_sizes(num_pairs, compiled=compiled)
     sizes = sizes_of(0 if compiled else _PILOT_DRAWS, num_pairs, whole_blocks=compiled)
     pilot, cold = timed(sizes)
-    # A further pilot is made only if there is time for the pilot and for the audit.
+    # Run another pilot only if there is enough time for both the pilot and the audit.
     if left() < 2 * (_WARM_SHARE if compiled else 1) * cold:
         return pilot if sizes == fewest else audit(fewest, key)
     (_, took), draws = timed(sizes), sizes.draws(num_pairs)
-    # After a single pilot, the fixed cost is unknown. It is taken to be 0, and the audit has at
-    # most twice as many draws, until another pilot has measured the fixed cost.
+    # After a single pilot, the fixed cost is unknown and assumed to be 0. Until another pilot has
+    # measured the fixed cost, the audit may make at most twice as many draws as the pilot.
     fixed, each, most = 0.0, took / draws, 2
     while True:
         affordable = max(int((_USED * left() - fixed) / each), 0)
-        # A small pilot predicts the time of a large audit poorly, so the next pilot is larger,
-        # though it still takes little time.
+        # A small pilot predicts the time of a large audit poorly, so the next pilot is larger, but
+        # still takes only a small part of the time.
         growth = max((affordable / draws) ** 0.5, 2)
         larger = sizes_of(int(min(growth, _GROWTH) * draws), num_pairs, whole_blocks=compiled)
         if affordable <= most * draws or larger == sizes:
@@ -142,9 +142,9 @@ def audit_within(
 
 
 def detectable_epsilon(result: AuditResult, claim: float) -> float:
-    """Return the smallest true epsilon at which an audit was likely to refute a claim.
+    """Return the smallest true epsilon for which an audit would probably refute a claim.
 
-    The result refers only to the event of the witness. Other events may show a larger epsilon.
+    The result refers only to the event of the witness. Other events may reveal a larger epsilon.
     Events with a probability far below 1 / (number of draws) are rarely observed.
 
     Args:
@@ -153,8 +153,8 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
 
     Returns:
         The smallest epsilon for which the expected lower bound reaches the claim, or infinity if
-        there is no such epsilon. The event is assumed to have its observed probability p on the
-        less likely side, and probability e^epsilon p + delta on the other side.
+        there is no such epsilon. The function assumes that the event has its observed probability p
+        on the side where it is less likely, and probability e^epsilon p + delta on the other side.
     """
     delta, draws, witness = result.delta, result.num_confirm, result.witness
     if not draws or witness is None or witness.densities is None:

@@ -16,7 +16,7 @@ _LONGEST = 2000
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """Return lines of code that repeat an audit; a value without code becomes `...` with a hint."""
+    """Return code that repeats an audit; `...` with a comment replaces values without code."""
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
     kind = METHODS[method.pop("name")].__name__
@@ -30,7 +30,9 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
         "confidence": repr(result.confidence),
         "key": _key(result.recipe["key"]),
     }
-    open_ones = [f"{name} = ...  # of the test" for name, text in arguments.items() if text is None]
+    open_ones = [
+        f"{name} = ...  # as in the test" for name, text in arguments.items() if text is None
+    ]
     setting = setting if isinstance(result.recipe["key"], int) else ["import jax", *setting]
     lines = ["import dpjax", *setting, f"subject = {made}", *open_ones]
     written = [f"    {name}={text or name}" for name, text in arguments.items()]
@@ -45,14 +47,14 @@ def _region(region: object) -> object:
 
 
 def _key(key: object) -> str:
-    """Return code for a key, which is an integer seed or the two words of a typed key."""
+    """Return code for a key, given as an integer seed or as the two words of a typed key."""
     if isinstance(key, int):
         return repr(key)
     return f"jax.random.wrap_key_data(jax.numpy.array({key}, 'uint32'), impl='threefry2x32')"
 
 
 def running_test() -> str | None:
-    """Return the id of the test that pytest is running, or None outside of pytest."""
+    """Return the id of the test that pytest is running, or None outside pytest."""
     current = os.environ.get("PYTEST_CURRENT_TEST")
     return current.rsplit(" ", 1)[0] if current else None
 
@@ -71,13 +73,13 @@ def _mechanism(mechanism: object) -> tuple[list[str], str]:
         )
         if plain and _importable(kind):
             return [f"from {kind.__module__} import {kind.__name__}"], call
-        return [], f"...  # the {call} of the test"
+        return [], f"...  # the {call} in the test"
     if drawn and _importable(mechanism):
         name = getattr(mechanism, "__qualname__", "")
         return [f"from {mechanism.__module__} import {name}"], name
     if getattr(mechanism, "__name__", "") == "<lambda>":
         return [], f"...  # {name_of_function(mechanism)}"
-    return [], f"...  # the {getattr(mechanism, '__qualname__', kind.__name__)} of the test"
+    return [], f"...  # the {getattr(mechanism, '__qualname__', kind.__name__)} in the test"
 
 
 def _importable(thing: object) -> bool:
@@ -86,13 +88,13 @@ def _importable(thing: object) -> bool:
 
 
 def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str | None]:
-    """Return a dict from "pairs" to the code of that argument.
+    """Return code for the argument `pairs`, as a dict with the key "pairs".
 
-    If the audit needs no argument "pairs", the dict is empty. If the pairs cannot be written as
-    code of moderate length, the code is None.
+    If the audit needs no such argument, the dict is empty. If the pairs cannot be written as code
+    of moderate length, the value is None.
     """
     if pairs is None:
-        # Built-in mechanisms have standard pairs, and recorded outputs have pairs of their own, so
+        # Built-in mechanisms have standard pairs, and recordings contain both sides of a pair, so
         # no argument is needed.
         return {}
     held = result.recipe["pairs"]

@@ -1,4 +1,4 @@
-"""The audit of an assertion, which has given sizes, a time limit, or the default size."""
+"""Audits for assertions, with given sizes, a time limit, or the default size."""
 
 import time
 from collections.abc import Sized
@@ -23,15 +23,15 @@ DEFAULT_CONFIDENCE = 1 - 1e-6
 """Default confidence: a correct mechanism fails `assert_private` for at most 1 in 10^6 keys."""
 
 DEFAULT_DRAWS = 400_000
-"""Total number of draws of an audit if neither sizes nor seconds are given."""
+"""Total number of draws in an audit if the test passes neither sizes nor seconds."""
 
 _FEWEST_DRAWS = 20_000
-"""Total number of draws below which a sequential audit is reported as too short."""
+"""Number of draws below which the table reports a sequential audit as too short."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An audit that a test requests; `dpjax.testing._assertions.Options` describes its fields."""
+    """An audit that a test requests; `dpjax.testing._assertions.Options` describes the fields."""
 
     subject: object
     pairs: object
@@ -46,7 +46,7 @@ class Asked:
 
     @property
     def has_sizes(self) -> bool:
-        """Whether `num_samples` or `num_confirm` is given."""
+        """Whether the test passes `num_samples` or `num_confirm`."""
         return (self.num_samples, self.num_confirm) != (None, None)
 
 
@@ -60,17 +60,17 @@ class _Ran(NamedTuple):
 
 
 def run(asked: Asked) -> AuditResult:
-    """Run an audit; in a pytest run with the plugin, add a row to the session's table.
+    """Run an audit; if the pytest plugin is active, add a row to the session's table.
 
     Raises:
-        ValueError, TypeError: When `dpjax.audit` rejects an argument, or when both sizes and
-            seconds are given.
+        ValueError, TypeError: If `dpjax.audit` rejects an argument, or if both sizes and seconds
+            are passed.
     """
     if asked.seconds is not None:
         if asked.has_sizes:
             raise BadValue(
-                "num_samples, num_confirm and seconds must not be given together: sizes decide the "
-                "time."
+                "num_samples and num_confirm must not be passed together with seconds: sizes "
+                "determine the time."
             )
         validate.positive(seconds=asked.seconds)
     session, source = _session.CURRENT, as_source(asked.subject)
@@ -101,8 +101,8 @@ def run(asked: Asked) -> AuditResult:
             detectable=detectable_level(result),
             draws=ran.draws,
             seconds=time.perf_counter() - start,
-            # An audit within the budget could be cut short after `ready`; any other audit needs its
-            # whole time.
+            # An audit that follows the budget could have been cut short at the time `ready`; any
+            # other audit needs its whole time.
             least=(ran.ready if budgeted else time.perf_counter()) - start,
             verdict=result.verdict,
             fewest=budgeted and ran.is_fewest,
@@ -111,10 +111,10 @@ def run(asked: Asked) -> AuditResult:
 
 
 def _pairs_of(source: Source, asked: Asked) -> object:
-    """Return the given pairs or, for a space of neighbors, the best pairs of the space.
+    """Return the test's pairs; if `pairs` is a space of neighbors, return the best pairs in it.
 
     Raises:
-        ValueError: When the databases of every pair are equal, so that any mechanism would pass.
+        ValueError: If the two databases of every pair are equal, so that any mechanism would pass.
     """
     terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
     pairs, _ = pairs_to_audit(source, asked.pairs, terms)
@@ -129,14 +129,14 @@ def _written(notion: Notion) -> str:
 
 
 def _is_sequential(source: Source, asked: Asked) -> bool:
-    """Return whether the method `dpjax.Sequential` can run the audit."""
+    """Return whether `dpjax.Sequential` can run the audit."""
     has_limit = getattr(source, "time_limit", None) is not None
     one_event = asked.claim is not None and asked.notion.hypothesis() is not None
     return one_event and asked.region is None and not has_limit
 
 
 def _sequential(source: Source, asked: Asked) -> _Ran:
-    """Run a sequential audit, which ends when the claim is refuted or the time is spent."""
+    """Run a sequential audit, which ends when the claim is refuted or the time is up."""
     arrived: list[float] = []
 
     def note(drawn: int, total: int) -> None:
@@ -151,7 +151,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
 
 def _with_sizes(source: Source, asked: Asked) -> _Ran:
-    """Run an audit with the given sizes, and with default sizes in place of missing ones."""
+    """Run an audit with the sizes that the test passes, and default sizes otherwise."""
     num_pairs = _num_pairs(asked.subject, asked.pairs)
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
@@ -161,12 +161,13 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
-    """Run an audit by a method with fixed sizes, which are as large as the time allows."""
+    """Run an audit with fixed sizes, which are as large as the time allows."""
     num_pairs, compiled = _num_pairs(asked.subject, asked.pairs), source.sampler is not None
     drawn: list[tuple[Sizes, float]] = []
 
     def audit_of(sizes: Sizes, key: int | Array) -> AuditResult:
-        # The streamed layout would be compiled again for larger sizes, so the layout is gathered.
+        # JAX would compile the streamed layout again for larger sizes, so the gathered layout is
+        # used.
         execution = Execution(layout="gathered")
         result = _audit(source, asked, _method(source, asked, sizes), key, execution)
         drawn.append((sizes, time.perf_counter()))
@@ -199,10 +200,10 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Return the default method of the source; the method `Events` gets the given sizes.
+    """Return the default method of the source; if the method is `Events`, set its sizes.
 
     Raises:
-        ValueError: When numbers of draws or a region are given, but the method is not `Events`.
+        ValueError: If numbers of draws or a region are passed, but the method is not `Events`.
     """
     if source.usual_method == Events.name:
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)
@@ -213,7 +214,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """Return an audit's numbers of draws, or `planned` if the audit searched in two rounds."""
+    """Return an audit's numbers of draws; if the search had two rounds, return `planned`."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)
@@ -227,7 +228,7 @@ def _num_pairs(subject: object, pairs: object) -> int:
 
 
 def detectable_level(result: AuditResult) -> float | None:
-    """Return the smallest true epsilon at which the audit would likely have refuted the claim.
+    """Return the smallest true epsilon for which the audit would probably refute the claim.
 
     The result is None if the notion is not epsilon, if the claim is not a number, or if the method
     has no confirmation draws.

@@ -1,4 +1,4 @@
-"""The audits of one pytest run: their shared time budget, and the rows of the final table."""
+"""The audits in a pytest run: their shared time budget, and the rows of the final table."""
 
 import os
 import threading
@@ -9,11 +9,11 @@ from typing import TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
 _LEAST_SHARE = 0.1
-"""Time in seconds that every audit gets, even if the budget is spent."""
+"""Minimum time in seconds for each audit, even if the budget is spent."""
 
 
 class Measured(TypedDict):
-    """Measured values of one audit, in the form that pytest sends between processes.
+    """Measured values of one audit, in a form that pytest can send between processes.
 
     Attributes:
         mechanism: Name of the mechanism.
@@ -21,13 +21,13 @@ class Measured(TypedDict):
         delta: Delta of (epsilon, delta)-differential privacy; 0 for other notions.
         claim: Claimed level or curve, or None if there is no claim.
         lower_bound: Lower bound on the level.
-        detectable: Smallest true level that the audit would likely have detected as a violation, or
-            None if unknown.
+        detectable: Smallest true level for which the audit would probably have refuted the claim,
+            or None if unknown.
         draws: Total number of draws.
         seconds: Time that the audit took, in seconds.
-        least: Minimum time that the audit needs, in seconds.
-        verdict: Verdict of the result.
-        fewest: Whether the budget allowed only the minimum number of draws.
+        least: Minimum time that this audit needs, in seconds.
+        verdict: Verdict of the audit.
+        fewest: Whether the time budget allowed only the minimum number of draws.
     """
 
     mechanism: str
@@ -54,25 +54,25 @@ class Row(Measured):
 
 
 class Session:
-    """State that the audits of one process share.
+    """State that all audits in a process share.
 
     A test is expected to make as many audits as in its last run, and to need at least the minimum
-    time of its last run, which covers compilation and a few draws. A new test is expected to make
-    as many audits as the tests with audits in this run on average, or one audit if no test has made
-    audits yet. The time that remains after all minimum times is shared equally among the expected
-    audits.
+    time measured in its last run, which covers compilation and a few draws. For a new test, the
+    expected number of audits is the average over all tests in this run that have made audits, or
+    one if no test has made audits yet. The time that remains after all minimum times is divided
+    equally among the expected audits.
 
     Attributes:
-        budget: Time for all audits of the process in seconds, or None if the time is not limited.
-        known: Number of audits in the last run of each test, with their minimum time in seconds, by
-            the test's id.
-        spent: Time that audits took so far, in seconds.
-        pending: Audits that are not yet part of a pytest report.
+        budget: Time for all audits in the process in seconds, or None if the time is not limited.
+        known: Map from the id of a test to the number of audits in its last run and their minimum
+            time in seconds.
+        spent: Time that audits have taken so far, in seconds.
+        pending: Audits that are not yet included in a pytest report.
         rows: Rows of all finished tests, in order.
-        ran: Ids of the finished tests, except skipped tests.
-        unended: Number of audits of each test that began but never ended, by the test's id.
-        lost: Number of threads of each test that ran audits and ended with an exception, by the
-            test's id.
+        ran: Ids of all finished tests that were not skipped.
+        unended: Map from the id of a test to the number of its audits that began but never ended.
+        lost: Map from the id of a test to the number of its threads that ran audits and ended with
+            an exception.
     """
 
     def __init__(self, budget: float | None, known: Mapping[str, tuple[int, float]]):
@@ -92,7 +92,7 @@ class Session:
         self._usual = 1.0
 
     def expect(self, tests: Sequence[str], num_processes: int = 1) -> None:
-        """Set the tests that will run; each process gets an equal part of the budget."""
+        """Announce the tests that will run; each process gets an equal part of the budget."""
         if self.budget is not None:
             self.budget /= num_processes
         known = [self.known[test] for test in tests if test in self.known]
@@ -101,7 +101,7 @@ class Session:
         self._new_to_come = sum(test not in self.known for test in tests) / num_processes
 
     def begin(self, test: str) -> None:
-        """Begin a test; the remaining tests share the time that earlier tests did not use."""
+        """Begin a test; time that earlier tests did not use is shared by all remaining tests."""
         self._test = test
         self._usual = self._made.total() / len(self._made) if self._made else 1.0
         if test in self.known:
@@ -114,7 +114,7 @@ class Session:
             self._new_to_come = max(self._new_to_come - 1, 0)
 
     def next_share(self) -> float:
-        """Return the next audit's time in seconds: its minimum time plus a share of the rest."""
+        """Return the next audit's time limit in seconds: its minimum time plus an equal share."""
         here = max(self._here, 1)
         needed = self._least_to_come + here * self._least_here
         left = max((self.budget or 0.0) - self.spent - needed, 0.0)
@@ -130,7 +130,7 @@ class Session:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Within the context, count an audit as unended.
+        """Count an audit as unended until the context ends normally.
 
         If audited code skips the test, exits pytest or ends the thread, the audit stays unended. If
         audited code calls `os._exit`, the process exits with a failure.
@@ -141,7 +141,7 @@ class Session:
 
         def leave_failed(code: int) -> None:
             if os.getpid() == this and self.unended.total():
-                code = code or 1  # No message is printed, because pytest would capture it.
+                code = code or 1  # Print no message, because pytest would capture it.
             leave(code)
 
         self.unended[test] += 1
@@ -159,7 +159,7 @@ class Session:
             os._exit = leave
 
     def _hear_end(self, test: str) -> None:
-        """Count the current thread in `lost` for the test if an exception ends the thread."""
+        """If an exception ends the current thread, count the thread in `lost` for the test."""
         self._threads[threading.current_thread()] = test
         before = threading.excepthook
         if before is self._hook:
@@ -174,11 +174,11 @@ class Session:
         self._hook = threading.excepthook = ended
 
     def end(self, test: str, rows: Sequence[Measured]) -> None:
-        """Record the audits of a test that has ended, in this process or in another process."""
+        """Record the audits of a test that has ended in this process or in another process."""
         self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
-        """Return the number and the minimum time of the audits of each test in this run."""
+        """For each test in this run, return its number of audits and their total minimum time."""
         counts = Counter(row["test"] for row in self.rows)
         least = dict.fromkeys(self.ran | {*counts}, 0.0)
         for row in self.rows:
@@ -187,4 +187,4 @@ class Session:
 
 
 CURRENT: Session | None = None
-"""Session of the pytest run in this process, or None if the plugin of dpjax is not active."""
+"""Session of the pytest run in this process, or None if dpjax's plugin is not active."""

@@ -1,4 +1,4 @@
-"""The table of all audits of a pytest run."""
+"""The table of all audits in a pytest run."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -53,12 +53,12 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
         yield f"{head}: {fewest} of {len(rows)} audits had only the minimum number of draws"
     if idle and spent < budget / 2:
         yield (
-            f"{head}: {idle} new tests got a share but made no audit; the next run gives them none"
+            f"{head}: {idle} new tests got a share but made no audit; they get none in the next run"
         )
 
 
 def _claim(row: Row) -> str:
-    """Return the claim with its notion, such as "gdp 0.5", or "(1, 1e-05)" for (epsilon, delta)."""
+    """Return the claim as text, such as "gdp 0.5", or "(1, 1e-05)" for epsilon and delta."""
     claim, name = row["claim"], _NAMES.get(row["notion"], row["notion"])
     if not isinstance(claim, float):
         return name if claim is None else f"{name} curve"
@@ -72,7 +72,7 @@ def _number(draws: float) -> str:
 
 
 def _short(test: str, number: str) -> str:
-    """Return a test's id without folders, followed by `number`; cut off a long id's beginning."""
+    """Return a test's id without folders, followed by `number`; truncate long ids on the left."""
     path, *names = test.split("::")
     text = "::".join([path.rsplit("/", 1)[-1], *names])
     room = _TEST - len(number)

@@ -1,4 +1,4 @@
-"""The pytest plugin of dpjax: a time budget for the audits of a run, and a table of the audits.
+"""dpjax's pytest plugin: a time budget for the audits in a test run, and a table of the audits.
 
 pytest loads plugins whenever it starts, so this module imports neither jax nor numpy.
 """
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from dpjax.results import AuditResult
 
 PROPERTY = "dpjax_audit"
-"""Name of the test property that holds an audit as JSON, which `--junitxml` writes."""
+"""Name of the test property that contains an audit as JSON; `--junitxml` writes it."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache for the number and the minimum time of each test's audits."""
+"""Key in pytest's cache for the number of audits of each test and their minimum time."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
-"""Keys of the counts of unended audits and failed threads in a pytest-xdist worker's output."""
+"""Keys in a pytest-xdist worker's output for the counts of unended audits and failed threads."""
 
 
 def _seconds(text: str) -> float:
@@ -44,19 +44,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         type=str,
         default=None,
-        help="Total time for all dpjax audits of this run, which sets their numbers of draws. "
-        "Audits share it equally; each test is expected to make as many as in its last run (from "
-        "pytest's cache), or one if it is new. Audits with num_samples= or seconds= keep these, "
-        "and their time counts.",
+        help="Total time in seconds for all dpjax audits in this run. Each audit gets an equal "
+        "share of the time and makes as many draws as fit in its share. Each test is expected to "
+        "make as many audits as in its last run (from pytest's cache), or one audit if the test is "
+        "new. Audits with num_samples=, num_confirm= or seconds= keep these settings, but their "
+        "time counts against the budget.",
     )
 
 
 @pytest.fixture
 def dpjax_audit() -> "Callable[..., AuditResult]":
-    """Return a function (subject, pairs, ...) -> result that audits in the test's time.
+    """Return a function (subject, pairs, ...) -> result that audits within the test's time share.
 
-    The fixture is for tests that check more than a claim, such as the bound or the witness. The
-    options of the function are described in `dpjax.testing.audit_in_test`.
+    Use this fixture in tests that check more than a claim, such as the bound or the witness. The
+    function `audit_in_test` in `dpjax.testing._assertions` describes the options.
     """
     from dpjax.testing._assertions import audit_in_test
 
@@ -64,7 +65,7 @@ def dpjax_audit() -> "Callable[..., AuditResult]":
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Open the session in which `dpjax.testing` counts audits."""
+    """Create the session in which `dpjax.testing` counts audits."""
     given = config.getoption("--dpjax-budget")
     # If pytest's cache plugin is off, `config` has no attribute `cache`.
     cache = getattr(config, "cache", None)
@@ -73,12 +74,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Close the session in which `dpjax.testing` counted audits."""
+    """Discard the session in which `dpjax.testing` counted audits."""
     _session.CURRENT = None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Tell the session which tests share the budget, and how many pytest-xdist workers run them."""
+    """Tell the session which tests will run, and how many pytest-xdist workers run them."""
     if _session.CURRENT is not None:
         workers = getattr(session.config, "workerinput", {}).get("workercount", 1)
         _session.CURRENT.expect([item.nodeid for item in session.items], workers)
@@ -93,7 +94,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """Charge a test with audits for its whole time, including imports and compilation."""
+    """If a test makes audits, count its whole time, including imports and compilation, as spent."""
     session = _session.CURRENT
     if session is None:
         return (yield)
@@ -126,7 +127,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Store each test's number of audits; fail if an audit never ended or a thread failed."""
+    """Store the number of audits of each test; fail if an audit never ended or a thread failed."""
     run, cache = _session.CURRENT, getattr(session.config, "cache", None)
     output = getattr(session.config, "workeroutput", None)
     if run is None:
@@ -141,7 +142,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
-    """Add the counts of unended audits and failed threads of a pytest-xdist worker."""
+    """Add a pytest-xdist worker's counts of unended audits and failed threads."""
     if _session.CURRENT is not None:
         output = getattr(node, "workeroutput", {})
         _session.CURRENT.unended.update(output.get(UNENDED, {}))
@@ -149,7 +150,7 @@ def pytest_testnodedown(node: object) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table of audits, and the tests whose audits never ended or whose threads failed."""
+    """Print the table of audits, and each test with an unended audit or a failed thread."""
     run = _session.CURRENT
     if run is not None and run.rows:
         terminalreporter.section("dpjax audits")
@@ -161,7 +162,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     for counts, what in (
         (run.unended, "of its audits began and never ended"),
-        (run.lost, "of its auditing threads raised an exception: join them, and raise it"),
+        (run.lost, "of its threads with audits raised an exception: join them, and raise it"),
     ):
         for test, number in (+counts).items():
             terminalreporter.line(f"FAILED {test}: {number} {what}")

@@ -1,4 +1,4 @@
-"""Folders in which a running system stores its outputs, one file per chunk."""
+"""Folders to which a running system writes its outputs, one file per chunk."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 from dpjax.sources.readers import read_samples
 
 _UNFINISHED = (".tmp", ".part")
-"""Suffixes of files that are still being written, which are skipped like hidden files."""
+"""Suffixes of files that are still being written; such files are skipped."""
 
 Column = str | int | Sequence[str | int] | None
-"""A column of a file, several columns that form a vector, or None for the default column."""
+"""A column of a file, multiple columns that form a vector, or None for the default column."""
 
 
 class Folder:
@@ -17,12 +17,12 @@ class Folder:
 
     Args:
         path: Path of the folder.
-        columns: Columns of the outputs at the database and at its neighbor. A column of None stands
-            for "x" at the database and "y" at the neighbor, or for 0 and 1 in npy files, whose
-            columns have no names.
+        columns: Columns with the outputs for the database and for its neighbor. If a column is
+            None, the default is used: "x" for the database and "y" for the neighbor, or 0 and 1 in
+            npy files, whose columns have no names.
 
     Raises:
-        ValueError: When the path is not a folder.
+        ValueError: If the path is not a folder.
     """
 
     def __init__(self, path: Path, columns: tuple[Column, Column] = (None, None)):
@@ -32,12 +32,12 @@ class Folder:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def chunks(self) -> Iterator[tuple[str, object, object]]:
-        """Yield (name, x, y) for every file that is new or was changed since the last call.
+        """Yield (name, x, y) for every file that is new or has changed since the last call.
 
-        The arrays x and y hold the outputs at the database and at its neighbor.
+        The arrays x and y contain the outputs for the database and for its neighbor.
 
         Raises:
-            ValueError: When a file cannot be read, or when it lacks one of the columns.
+            ValueError: If a file cannot be read, or if a file lacks one of the columns.
         """
         for path in sorted(self._path.iterdir(), key=lambda path: path.name):
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():

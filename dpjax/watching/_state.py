@@ -1,4 +1,4 @@
-"""The state of a watch, which is stored in a file."""
+"""The state of a watch, which a file stores."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _FORMAT = 3
 
 
 class Taken(NamedTuple):
-    """A chunk of outputs that a watch has taken."""
+    """A chunk of outputs that a watch has accepted: name, numbers of outputs and digests."""
 
     name: str
     sizes: tuple[int, int]
@@ -28,19 +28,19 @@ class Taken(NamedTuple):
 
 @dataclass
 class State:
-    """The state of a watch, from which the watch can continue.
+    """The state of a watch, from which a later watch can continue.
 
     Attributes:
         terms: Terms that must not change: claim, notion, confidence, options, versions.
-        taken: Chunks that were taken, in the order of arrival.
-        kind: Kind of the outputs in words, or None before the first outputs.
-        held: Outputs of each side that are kept: the first outputs, which determine the cells, and
-            the outputs that are not yet counted.
-        gone: Number of outputs per side that were counted and dropped. Dropped outputs arrived
-            after the first outputs in `held` and before the uncounted outputs.
-        result: Result so far, or None before there are enough outputs for the first cells.
-        passages: Hashes of short sequences of all outputs that were taken. A repeated hash shows
-            that outputs arrived a second time.
+        taken: Accepted chunks, in the order of arrival.
+        kind: Kind of the outputs in words, or None if no outputs have arrived.
+        held: Outputs of each side that are kept in memory: the first 4,096 outputs (`LAYING`),
+            which determine the cells, and outputs that are not yet counted.
+        gone: Number of outputs per side that were counted and then discarded. In the order of
+            arrival, these outputs lie between the first outputs and the uncounted outputs.
+        result: Current result, or None if too few outputs for the first cells have arrived.
+        passages: Hashes of short sequences of outputs, for all accepted outputs. A repeated hash
+            shows that outputs have arrived a second time.
     """
 
     terms: JsonObject
@@ -52,10 +52,10 @@ class State:
     passages: Passages = field(default_factory=Passages.none)
 
     def write(self, path: Path) -> None:
-        """Write the state to a file, which is never left incomplete.
+        """Write the state to a file; an interrupt never leaves an incomplete file.
 
         Raises:
-            OSError: When the state file cannot be written.
+            OSError: If the state file cannot be written.
         """
         content = {
             "watch": _FORMAT,
@@ -71,18 +71,19 @@ class State:
 
     @classmethod
     def read(cls, path: Path) -> "State":
-        """Read a state from a file that `write` wrote.
+        """Read a state from a file that `write` created.
 
         Raises:
-            ValueError: When the file is damaged, was changed, or is not the state of a watch.
-            OSError: When the state file cannot be read.
+            ValueError: If the file is damaged or was modified, or if it is not the state of a
+                watch.
+            OSError: If the state file cannot be read.
         """
         refuse_endless("state", path)
         try:
             content = json.loads(path.read_text("utf-8"))
             seal = content.pop("seal")
             if seal != _seal(content) or content["watch"] != _FORMAT:
-                raise ValueError("its seal does not fit")
+                raise ValueError("its checksum does not match")
             first, second = (None if side is None else unpacked(side) for side in content["held"])
             text = content["result"]
             found = cls(
@@ -100,16 +101,16 @@ class State:
             raise
         except Exception as error:  # Damaged or forged content may raise any exception.
             raise ValueError(
-                f"state {path} was changed or damaged, or is no state of a watch ({error}): the "
-                "watch cannot go on from it. Give another file, and outputs that no watch has "
-                "counted."
+                f"state {path} was changed or damaged, or is not the state of a watch ({error}): "
+                "the watch cannot continue from this file. Pass another state file, and outputs "
+                "that no watch has counted."
             ) from None
 
     def _refuse_misfits(self) -> None:
-        """Raise ValueError unless every output was counted exactly once, or is still held.
+        """Raise ValueError if the state is inconsistent: each output must be counted once or kept.
 
-        Anybody can compute a valid checksum ("seal") of a file, so a valid seal is no proof. The
-        parts of the state must be consistent with each other.
+        Anybody can compute the checksum ("seal") of a file, so a valid checksum does not prove that
+        the state is genuine. The parts of the state must therefore be consistent with each other.
         """
         names = [chunk.name for chunk in self.taken]
         if not isinstance(self.terms, dict) or names != sorted(set(names)):
@@ -118,16 +119,16 @@ class State:
         if not all(type(size) is int and size >= 0 for size in [self.gone, *sizes]):
             raise ValueError("a number of outputs in it is not a non-negative integer")
         if np.any(self.passages.chunks.astype(np.int64) // max(len(names), 1)):
-            raise ValueError("its passages are of chunks that it never took")
+            raise ValueError("it contains hashes for chunks that it does not list")
         drawn = 0 if self.result is None else self.result.settings["drawn"]
         if max(drawn - LAYING, 0) != self.gone:
-            raise ValueError("its result is of another number of outputs")
+            raise ValueError("its result is for a different number of outputs")
         for side, held in enumerate(self.held):
             waiting = 0 if held is None else len(held)
             if self.gone + waiting != sum(chunk.sizes[side] for chunk in self.taken):
-                raise ValueError("outputs that it took are missing")
+                raise ValueError("some outputs of its chunks are missing")
             if waiting < drawn - self.gone:
-                raise ValueError("outputs that determined its cells are missing")
+                raise ValueError("some outputs that determine its cells are missing")
 
 
 def _seal(content: JsonObject) -> str:

@@ -1,4 +1,4 @@
-"""A watch, which is a sequential audit that every chunk of arriving outputs continues."""
+"""A watch: a sequential audit that continues whenever a chunk of outputs arrives."""
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
@@ -21,15 +21,15 @@ from dpjax.sources import Arriving, Chunk, Passages
 from dpjax.watching._state import State, Taken
 
 _LEAST = first_round(1, few=False)
-"""Number of outputs per side that determine the first cells."""
+"""Number of outputs per side that determine the first cells and are not counted."""
 
 
 class Watch:
-    """A sequential audit of arriving outputs, made by the function `watch`.
+    """A sequential audit of arriving outputs; the function `watch` creates it.
 
     Attributes:
-        state: Current state, which is also in the state file if there is one.
-        known: Chunks that were taken, by name.
+        state: Current state, which the state file also stores if there is a state file.
+        known: Map from the name of each accepted chunk to the chunk.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Watch:
 
     @property
     def result(self) -> AuditResult | None:
-        """Result of the watch so far, or None before there are enough outputs."""
+        """Current result of the watch, or None if too few outputs have arrived."""
         return self.state.result
 
     @property
@@ -80,44 +80,44 @@ class Watch:
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """Number of outputs on each side that were taken but are not yet counted."""
+        """Number of accepted outputs on each side that are not yet counted."""
         first, second = (0 if side is None else len(side) for side in self.state.held)
         counted = 0 if self.result is None else self.result.settings["drawn"] - self.state.gone
         return first - counted, second - counted
 
     def take(self, name: str | None, x: object, y: object) -> bool:
-        """Take a chunk, unless the chunk was taken before.
+        """Accept and count a chunk, unless the chunk was accepted before.
 
         Args:
             name: Name of the chunk, which must sort after all earlier names. If `name` is None, the
-                chunk is named by its number.
-            x: Outputs at the database.
-            y: Outputs at the neighbor.
+                name is derived from the number of the chunk.
+            x: Outputs for the database.
+            y: Outputs for the neighbor.
 
         Returns:
-            Whether the chunk was taken for the first time.
+            True if the chunk is new, and False if the same chunk was accepted before.
 
         Raises:
-            ValueError: When the chunk is out of order, when another chunk was taken under its name,
-                when the same chunk was taken under another name, or when the chunk repeats a long
-                sequence of outputs.
-            TypeError: When the chunk's outputs are of another kind than earlier outputs.
+            ValueError: If the chunk is out of order, if a different chunk with the same name was
+                accepted before, if the same outputs were accepted under another name, or if the
+                chunk repeats a long sequence of outputs.
+            TypeError: If the chunk's outputs are of another kind than earlier outputs.
         """
         taken = self.state.taken
-        # Numbers have nine digits, so that the names of chunks sort in the order of the numbers.
+        # Nine digits ensure that the names of chunks sort in numerical order.
         name = f"chunk {len(taken) + 1:09d}" if name is None else name
         chunk = Chunk.of(name, x, y)
         if name in self.known:
             if self.known[name].digests != chunk.digests:
                 raise ValueError(
-                    f"{name} was taken and has changed since: outputs that were counted must stay "
-                    "as they were. Put new outputs under a new name."
+                    f"{name} has changed since its outputs were counted: counted outputs must not "
+                    "change. Give new outputs a new name."
                 )
             return False
         if taken and name < taken[-1].name:
             raise ValueError(
                 f"{name} is out of order: it sorts before {taken[-1].name}, which was already "
-                "taken. Names must sort in the order in which the outputs were drawn."
+                "counted. Names must sort in the order in which the outputs were drawn."
             )
         self._refuse_again(chunk)
         self._refuse_other_kind(chunk)
@@ -130,7 +130,7 @@ class Watch:
             if before != value:
                 raise BadValue(
                     f"{name} must not change when a watch is continued: it is {before!r} in "
-                    f"{self._path}, but {value!r} was given."
+                    f"{self._path}, but {value!r} was passed."
                 )
 
     def _refuse_again(self, chunk: Chunk) -> None:
@@ -138,25 +138,25 @@ class Watch:
         for digest, tells in zip(chunk.digests, chunk.telling, strict=True):
             if tells and digest in places:
                 raise ValueError(
-                    f"{chunk.name} holds the same outputs as {places[digest]}, but each output may "
-                    "be counted only once. Remove the new chunk, or draw its outputs anew."
+                    f"{chunk.name} contains the same outputs as {places[digest]}, but each output "
+                    "may be counted only once. Remove the new chunk, or draw new outputs."
                 )
         if chunk.digests[0] == chunk.digests[1] and all(chunk.telling):
             raise ValueError(
-                f"{chunk.name} holds the same outputs on both sides: draw the outputs of each side "
-                "independently."
+                f"{chunk.name} contains the same outputs on both sides: draw the outputs of each "
+                "side independently."
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
-        """Return the passages after a chunk; raise if the chunk repeats a long sequence."""
+        """Return the hashes of all outputs and of the chunk; raise if a long sequence repeats."""
         number = len(self.state.taken)
         passages, first = self.state.passages.after(number, chunk.hashes)
         if first is None:
             return passages
         where = "itself" if first == number else self.state.taken[first].name
         raise ValueError(
-            f"{chunk.name} repeats a long sequence of outputs of {where}, but each output may be "
-            "counted only once. Give each output in only one chunk."
+            f"{chunk.name} repeats a long sequence of outputs from {where}, but each output may "
+            "be counted only once. Include each output in only one chunk."
         )
 
     def _refuse_other_kind(self, chunk: Chunk) -> None:
@@ -164,12 +164,12 @@ class Watch:
         if len(kinds) > 1:
             first, second = [*kinds][:2]
             raise TypeError(
-                f"{chunk.name} holds {second}, but other outputs were {first}: all must be of one "
-                "kind."
+                f"{chunk.name} contains {second}, but other outputs were {first}: all outputs "
+                "must be of the same kind."
             )
 
     def _count(self, chunk: Chunk, passages: Passages) -> None:
-        """Continue the audit with a chunk; write the state once the whole chunk is counted."""
+        """Continue the audit with a chunk, and write the state once the whole chunk is counted."""
         before = self.state
         held = tuple(map(_joined, before.held, chunk.sides))
         kind = before.kind or next(iter(chunk.kinds), None)
@@ -189,9 +189,8 @@ class Watch:
             drawn = result.settings["drawn"]
             all_counted = drawn == before.gone + least
             if not all_counted and result.verdict not in REFUTING and not result.doubts:
-                # An interrupt left part of the chunk uncounted. The new state is not stored, so
-                # that
-                # the chunk is counted again from its start.
+                # An interrupt left part of the chunk uncounted. The new state is not stored, so the
+                # chunk will be counted again from its start.
                 raise Stopped(f"Stopped after {len(before.taken)} chunks.")
             after.result, after.gone = result, max(drawn - LAYING, 0)
             dropped = after.gone - before.gone
@@ -229,41 +228,39 @@ def watch(
     """Audit outputs as they arrive from a running system, with a bound after every chunk.
 
     All bounds hold simultaneously, as for `dpjax.Sequential`, and the watch may stop at any time.
-    The first 16 outputs of each side determine the first cells, so the first result follows once
+    The first 16 outputs of each side determine the first cells, so the first result appears once
     each side has more than 16 outputs. Each output after the first 16 is counted once. The first
-    4,096 outputs of each side are kept; every other output is dropped when it has been counted. The
-    sides of a chunk may have different lengths: surplus outputs of the longer side wait for later
-    chunks.
+    4,096 outputs of each side are kept in memory; every other output is discarded once it is
+    counted. The two sides of a chunk may have different lengths: surplus outputs of the longer side
+    wait for later chunks.
 
     Args:
-        chunks: Pairs (x, y) of independent outputs at the database and at its neighbor: numbers
-            of shape [n] or [n, d], or labels [n]. Chunks may also be triples (name, x, y), whose
-            names sort in the order of the chunks. A chunk that is delivered again, with the same
-            name and outputs, is skipped.
+        chunks: Pairs (x, y) of independent outputs for the database and for its neighbor: numbers
+            [n] or [n, d], or labels [n]. Chunks may also be triples (name, x, y), whose names sort
+            in the order of the chunks. If a chunk arrives again with the same name and the same
+            outputs, it is skipped.
         claim: Claimed level, in the notion's unit.
-        notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`. If `notion` is None, the
-            watch
-            bounds epsilon.
+        notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; None for epsilon at delta =
+            0.
         confidence: Joint confidence, as in `dpjax.audit`.
         num_claims: Number of audits whose bounds hold jointly, as in `dpjax.audit`.
         distance: Number of records in which the databases differ, as in `dpjax.audit`.
         key: Integer seed or typed key, as in `dpjax.audit`.
-        discrete: Whether every number is an outcome of its own, as in `dpjax.Recorded`.
+        discrete: Whether every distinct number is a separate outcome, as in `dpjax.Recorded`.
         independent: Whether the outputs are known to be independent, as in `dpjax.Recorded`.
-        state: File for the complete state of the watch, which is written after every chunk, and
-            from which a later watch continues. If `state` is None, the state is kept in memory
-            only.
+        state: Path of a file that stores the complete state after every chunk, so that a later
+            watch can continue. If `state` is None, the state is kept only in memory.
 
     Yields:
-        The result in the state file, if the file has one, and then the result after every new
+        First the result in the state file, if there is one, and then the result after every new
         chunk. The watch ends when `chunks` ends, or with a result that refutes the claim or is
         doubtful.
 
     Raises:
-        ValueError: When a chunk is out of order, has changed, was taken under another name, or
-            repeats a long sequence of outputs; or when the state file is damaged, or was written
-            with other arguments or versions.
-        TypeError: When outputs are of another kind than earlier outputs, or when an argument has
+        ValueError: If a chunk is out of order, has changed, was accepted under another name, or
+            repeats a long sequence of outputs; or if the state file is damaged, or was written with
+            other arguments or versions.
+        TypeError: If outputs are of a different kind than earlier outputs, or if an argument has
             the wrong type.
     """
     terms = {
@@ -273,7 +270,7 @@ def watch(
         "key": key,
     }
     options = {"discrete": discrete, "independent": independent}
-    # The watch is created before the generator starts, so that arguments are validated immediately.
+    # Create the watch before the generator starts so that arguments are validated immediately.
     return _results(Watch(claim, notion, terms, options, state), chunks)
 
 
@@ -284,10 +281,13 @@ def _results(watched: Watch, chunks: Iterable[object]) -> Iterator[AuditResult]:
         return
     for chunk in chunks:
         if not isinstance(chunk, list | tuple) or len(chunk) not in (2, 3):
-            raise BadType(f"chunks must hold pairs (x, y) or (name, x, y), but held {chunk!r:.80}.")
+            raise BadType(
+                "chunks must contain pairs (x, y) or triples (name, x, y), but one chunk was "
+                f"{chunk!r:.80}."
+            )
         name, x, y = chunk if len(chunk) == 3 else (None, *chunk)
         if name is not None and not isinstance(name, str):
-            raise BadType(f"names of chunks must be strings, but one was {name!r}.")
+            raise BadType(f"names of chunks must be strings, but one name was {name!r}.")
         if watched.take(name, x, y) and watched.result is not None:
             yield watched.result
         if watched.is_over:
@@ -301,12 +301,12 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
-    """Keep the `LAYING` outputs that determine the cells; drop the next `dropped` outputs."""
+    """Drop `dropped` counted outputs, but keep the first `LAYING`, which determine the cells."""
     assert held is not None
     return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 
 
 def _look_of(path: Path) -> tuple[int, int, int]:
-    """Return the inode, size and time of a file, to detect that it was replaced or modified."""
+    """Return a file's inode, size and modification time, to detect a replacement or change."""
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -74,7 +74,7 @@ def test_bad_files(refused, table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--noise-rule", "smallest"), "are for the noise that --noise asks for"),
+        (("--noise-rule", "smallest"), "have an effect only with --noise"),
         (("--epsilon", "0:1"), "--epsilon must be a number or FROM:TO:COUNT"),
         (("--kernel", "box"), "--kernel 'box' is not known"),
         (("--missing", "no"), "--missing 'no' is not known"),

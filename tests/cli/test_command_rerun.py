@@ -85,7 +85,7 @@ def test_another_bound_is_said(run, folder):
     content["statement"]["lower_bound"] += 0.5
     (folder / "a.json").write_text(json.dumps(content))
     done = run("rerun", "a.json")
-    assert done.exit_code == 0 and "A different bound than in a.json: " in done.error
+    assert done.exit_code == 0 and "A different bound from that in a.json: " in done.error
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def content():
         ({"subject": {"kind": "host", "name": "os:system"}}, "would import code"),
         ({"subject": {"kind": "host", "name": 3}}, "would import code"),
         ({"subject": {"kind": "command", "command": "touch x {database}"}}, "would be run"),
-        ({"subject": {"kind": "command", "command": ["touch"]}}, "command must be a text"),
+        ({"subject": {"kind": "command", "command": ["touch"]}}, "command must be a string"),
         ({"subject": {"kind": "samples", "x": "a", "y": "b"}}, "recorded files must be"),
         ({"subject": {"kind": "samples", "x": [["/dev/zero"], None]}}, "is a pipe or a device"),
         ({"subject": {"kind": "?"}}, "the unknown kind"),
@@ -130,10 +130,10 @@ def test_what_a_file_may_not_do(refused, tmp_path, content, change, message):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.html", "<p>no report", "it holds no result"),
-        ("a.html", 2 * '<pre id="dpjax-result" data-copy>{}</pre>', "it holds no result"),
-        ("a.html", '<pre id="dpjax-result" data-copy>{}</pre>', "not an audit result"),
-        ("a.json", "[]", "not an audit result"),
+        ("a.html", "<p>no report", "it contains no result"),
+        ("a.html", 2 * '<pre id="dpjax-result" data-copy>{}</pre>', "it contains no result"),
+        ("a.html", '<pre id="dpjax-result" data-copy>{}</pre>', "not a dpjax audit result"),
+        ("a.json", "[]", "not a dpjax audit result"),
         ("a.json", " " * (2**24 + 1), "too many bytes"),
         ("none.json", None, "does not exist"),
     ],

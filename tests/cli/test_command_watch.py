@@ -95,10 +95,10 @@ def test_what_is_twice_changed_or_out_of_order_is_refused(run, folder):
     state = (folder / ".dpjax-watch.json").read_bytes()
     wrong = {
         "day-1.npz is out of order": lambda: record(folder, 1),
-        "day-4.npz holds the same outputs as day-2.npz": lambda: (folder / "day-4.npz").write_bytes(
-            (folder / "day-2.npz").read_bytes()
-        ),
-        "day-4.npz holds labels": lambda: np.savez(folder / "day-4.npz", x=["a", "b"], y=["a"]),
+        "day-4.npz contains the same outputs as day-2.npz": lambda: (
+            folder / "day-4.npz"
+        ).write_bytes((folder / "day-2.npz").read_bytes()),
+        "day-4.npz contains labels": lambda: np.savez(folder / "day-4.npz", x=["a", "b"], y=["a"]),
         "samples file in/day-4.npz cannot be read": lambda: (folder / "day-4.npz").write_bytes(
             b"1"
         ),
@@ -113,7 +113,7 @@ def test_what_is_twice_changed_or_out_of_order_is_refused(run, folder):
         for path in set(folder.iterdir()) - set(before):
             path.unlink()
     (folder / "day-2.npz").write_bytes((folder / "day-3.npz").read_bytes())
-    assert "day-2.npz was taken and has changed" in run(*ONCE).error
+    assert "day-2.npz has changed since its outputs were counted" in run(*ONCE).error
 
 
 def test_other_terms_are_refused(run, folder):

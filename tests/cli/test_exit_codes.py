@@ -151,7 +151,7 @@ SLOW = [
     ("FILES --claim 5 --json > /dev/full", 0, "standard output was not written: OSError"),
     ("FILES --claim 0.3 2> /dev/full", 1, "VIOLATED"),
     ("FILES --claim 0.3 >&- 2>&- <&-", 1, ""),
-    ("FILES --claim 0.3 --report /proc/report.md", 2, "its folder takes no new files"),
+    ("FILES --claim 0.3 --report /proc/report.md", 2, "its folder accepts no new files"),
     ("mkdir gone; AUDIT HOST:removes --claim 0.1 --report gone/r.md", 1, "r.md was not written"),
     ("mkdir gone; AUDIT HOST:removes --claim 5 --plot gone/p.png", 0, "p.png was not written"),
     ("DPJAX audit --help | head -1", 0, ""),

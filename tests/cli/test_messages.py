@@ -38,7 +38,7 @@ SAID = [
     # A region far from all outputs, and one that is far too wide.
     (
         (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *LOCAL),
-        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws at "
+        "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws on "
         "either side of the chosen pair fell into the region.",
     ),
     (
@@ -64,18 +64,18 @@ SAID = [
     ((*HOST, "--pairs", "none.json"), "--pairs none.json does not exist."),
     (
         (*LAPLACE, "--claim", "curve.json"),
-        "--claim must be a number, JSON [[epsilon, delta], ...] or a file of such JSON, but was "
+        "--claim must be a number, JSON [[epsilon, delta], ...] or a file with such JSON, but was "
         "'curve.json', and there is no such file.",
     ),
     (
         (*LAPLACE, "--claim", "[[0, 1], [1"),
-        "--claim must be a number, JSON [[epsilon, delta], ...] or a file of such JSON, but "
+        "--claim must be a number, JSON [[epsilon, delta], ...] or a file with such JSON, but "
         "[[0, 1], [1 is not JSON: Expecting ',' delimiter: line 1 column 12 (char 11).",
     ),
     (
         ("audit", "t.csv"),
-        "t.csv is a file, not a mechanism: audit outputs recorded at two databases with "
-        "--samples X Y.",
+        "t.csv is a file, not a mechanism: to audit recorded outputs of two "
+        "databases, use --samples X Y.",
     ),
     # A folder in which nothing can be written.
     (
@@ -84,7 +84,7 @@ SAID = [
     ),
     (
         (*LAPLACE, "--report", "/proc/x.md"),
-        "report file /proc/x.md cannot be written, since its folder takes no new files: No such "
+        "report file /proc/x.md cannot be written, since its folder accepts no new files: No such "
         "file or directory.",
     ),
     (
@@ -93,7 +93,7 @@ SAID = [
     ),
     (
         ("sweep", "sweep.toml", "--out", "/proc/store"),
-        "the store /proc/store cannot be made: No such file or directory.",
+        "the store /proc/store cannot be created: No such file or directory.",
     ),
     # The same parameter twice.
     (
@@ -118,7 +118,7 @@ SAID = [
     # A decreasing range.
     (
         ("empirical", "t.csv", "--epsilon", "3:0:5"),
-        "--epsilon must go up from FROM to TO, as in 0:1:51, but was '3:0:5'.",
+        "--epsilon must have FROM below TO, as in 0:1:51, but was '3:0:5'.",
     ),
     # Unknown names.
     (("audit", "laplac"), "mechanism 'laplac' is not known; did you mean 'laplace'?"),

@@ -33,7 +33,7 @@ STEP = 2.0**-18
 SAMPLES = np.random.default_rng(0).normal(size=300).astype(np.float32)
 POINTS = np.linspace(-1, 1, 5, dtype=np.float32)
 ESTIMATES = {"direct": direct_density, "binned": binned_density}
-REFUSED = "no derivative, because it is computed from integer counts: differentiate your own sum"
+REFUSED = "no derivative because it is computed from integer counts: differentiate your own sum"
 
 # Derivatives.
 
@@ -244,7 +244,7 @@ def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
     """Nodes needed: those per bandwidth, times the bandwidths in the points and both reaches."""
     profile, h = find_kernel(kernel), 0.125
     enough = math.ceil(profile.min_nodes * (2 / h + 2 * profile.radius))
-    few = rf"num_nodes must give {profile.min_nodes} nodes .* {enough - 1} gave .*: use {enough} or"
+    few = rf"num_nodes must be at least {enough}, for {profile.min_nodes} .* was {enough - 1} "
     makers = (
         lambda n: binned_density(SAMPLES, POINTS, h, kernel=kernel, num_nodes=n),
         lambda n: jax.eval_shape(

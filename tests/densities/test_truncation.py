@@ -59,7 +59,7 @@ X = np.linspace(-1, 1, 50)
         (
             lambda: truncated_kde(X, X, bandwidth=0.1, num_nodes=9, method="binned"),
             ValueError,
-            "num_nodes must give",
+            "num_nodes must be at least",
         ),
         (lambda: truncated_kde(X, X, bandwidth=0), ValueError, "bandwidth must be a number > 0"),
         (lambda: truncated_kde(X, X, bandwidth="nrd1"), ValueError, "bandwidth 'nrd1' .*'nrd0'"),

@@ -97,7 +97,7 @@ def test_missing_values_and_repeated_keys():
         (TABLE.assign(sales=np.inf), KEYS, ValueError, "must be finite, but row 0"),
         ("no.csv", {}, ValueError, "there is none at 'no.csv'"),
         ("data.xlsx", {}, ValueError, "ends in .csv"),
-        (np.ones((2, 2)), {}, TypeError, "table must be a table of pandas"),
+        (np.ones((2, 2)), {}, TypeError, "table must be a pandas or pyarrow table"),
     ],
 )
 def test_bad_tables_are_named(table, options, error, words):

@@ -53,6 +53,22 @@ def test_the_leader_has_a_direction():
     assert leader(step(start(1, 2, 0.05), *counts[::-1])) == (0, 0)
 
 
+@pytest.mark.parametrize("ordered", [True, False])
+def test_exchanged_sides_exchange_the_directions(ordered):
+    """Groups are made of the draws of both sides, which may differ in number."""
+    x, y = drawn([1.5, 0.4], [3_000, 2_000], 0)
+    state = start(2, CELLS, 0.05, ordered=ordered)
+    for found, other in zip(
+        _half_line_levels(step(state, x, y)), _half_line_levels(step(state, y, x)), strict=True
+    ):
+        if ordered:
+            np.testing.assert_allclose(found, other[::-1], rtol=1e-12)
+        else:
+            # Cells are in the reverse order, and groups are counted from the other end.
+            best, expected = found.max(axis=2), other[::-1].max(axis=2)
+            np.testing.assert_allclose(best, expected, rtol=0.1)
+
+
 def test_codes_may_be_renamed():
     """Where neighbours are not alike, groups are of cells with a like ratio, wherever these are."""
     found = []
@@ -78,6 +94,15 @@ def test_rounds_have_the_sizes_of_the_plan():
     # One of the four pairs is visited at random with a twentieth of the draws.
     visits = np.array([allocation(state, philox(seed)) for seed in range(60)])
     assert np.all((visits >= 6).sum(axis=0) >= 3)
+
+
+def test_draws_of_a_round_add_up_where_several_pairs_are_visited():
+    """Three of twelve pairs are selected at random; a round is 12% of all earlier draws."""
+    state = start(12, CELLS, 0.05)
+    state = step(state, *drawn([0.1] * 11 + [1.0], [100] * 12, 0))
+    for seed in range(5):
+        found = allocation(state, philox(seed))
+        assert found.sum() == 144 and found.min() >= 0
 
 
 @pytest.mark.parametrize(("draws", "share"), [(500, 0.5), (2000, 3.0)])
@@ -123,6 +148,8 @@ def test_phases_spend_the_total(pairs):
     found = phases(250_000, pairs)
     assert sum(phase.pairs * phase.draws for phase in found) == 250_000
     assert found[-1].pairs == 1 and found[0].pairs == pairs
+    if pairs == 1:
+        assert [phase.draws for phase in found] == [70_000, 180_000]
     if pairs == 10:
         assert [(phase.pairs, phase.draws) for phase in found] == [
             (10, 5000), (3, 20_000), (1, 140_000),

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.inference import Ratio, Rivals, Shared, choose_event
-from dpjax.inference._choice import _MASSES, _halves, _sizes, errors_by_ratio
-from dpjax.inference._orders import ByRatio
+from dpjax.inference import Ratio, Rivals, Shared, choose_event, largest_bound
+from dpjax.inference._choice import _halves, errors_by_ratio
+from dpjax.inference._judged import MASSES, _sizes, judged
+from dpjax.inference._orders import ByPosition, ByRatio
 
 CELLS = 60
 
@@ -28,7 +29,9 @@ def test_a_batch_is_its_runs_one_by_one(monkeypatch):
         "rivals": Rivals(4),
     }
     whole = choose_event(first, 5_000, 0.95, judge=second, **options)
-    monkeypatch.setattr("dpjax.inference._choice._MOST_ENTRIES", 1)
+    largest = largest_bound(first, 5_000, 0.95, judge=second, **options)
+    np.testing.assert_array_equal(largest, whole.predicted)
+    monkeypatch.setattr("dpjax.inference._judged._MOST_ENTRIES", 1)
     parts = choose_event(first, 5_000, 0.95, judge=second, **options)
     for i, (one, other) in enumerate(zip(first, second, strict=True)):
         event = choose_event(one, 5_000, 0.95, judge=other, **options)
@@ -42,10 +45,10 @@ def test_sizes_of_sets_are_the_smallest_that_reach_each_share():
     """Also of sums that reach a share exactly, as far as floating point tells."""
     rng = np.random.default_rng(5)
     for total in (1.0, 640.0):
-        exact = np.append(_MASSES[rng.permutation(56)[:20]] * total, total)
+        exact = np.append(MASSES[rng.permutation(56)[:20]] * total, total)
         for running in (np.sort(exact), np.sort(rng.integers(1, 1_000, 30)) * 1.0):
             cells = running.size
-            reached = running[None, :] >= _MASSES[:, None] * running[-1] * (1 - 1e-12)
+            reached = running[None, :] >= MASSES[:, None] * running[-1] * (1 - 1e-12)
             expected = np.minimum(reached.argmax(axis=1) + 1, cells - 1)
             found = _sizes(running[None], np.array([cells]), np.arange(cells)[None])
             np.testing.assert_array_equal(found[0], expected)
@@ -118,6 +121,21 @@ def test_cells_that_are_likelier_at_a_side_come_first():
     assert np.all(np.diff(first.astype(int), axis=-1) <= 0)
 
 
+def test_cells_are_sorted_by_a_lower_bound_on_their_ratio():
+    """The lower end of one Wilson interval over the upper end of the other, at one error."""
+    counts = np.random.default_rng(4).poisson(30, (2, 12)) + np.arange(12) * [[0], [9]]
+    draws = counts.sum(axis=1, keepdims=True)
+    middle = (counts + 0.5) / (draws + 1)
+    reach = np.sqrt(counts * (draws - counts) / draws + 0.25) / (draws + 1)
+    bounds = (middle - reach) / (middle + reach)[::-1]
+    order = ByRatio.of(np.ones(12, bool), None, True).orders(counts[None]).order[0]
+    shares = counts / draws
+    for side in (0, 1):
+        likelier = shares[side] > shares[1 - side]
+        expected = sorted(range(12), key=lambda cell: (~likelier[cell], -bounds[side, cell]))
+        assert order[side].tolist() == expected
+
+
 def test_delta_leaves_nothing_to_choose():
     counts = np.array([[50, 50], [50, 50]])
     event = choose_event(counts, 1_000, 0.95, judge=counts, hypothesis=Ratio(0.9))
@@ -151,3 +169,23 @@ def test_the_rare_one_of_two_outcomes_is_chosen():
         )
         right = event.cells[:, 0] & ~event.cells[:, 1] & (event.larger == 0)
         assert right.mean() > least
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cells_without_draws_do_not_affect_counts_of_sets(seed, monkeypatch):
+    """With many cells of which few have draws, compared with tables of all cells."""
+    rng = np.random.default_rng(seed)
+    cells, runs = int(rng.integers(20, 200)), int(rng.integers(1, 40))
+    mean = rng.gamma(0.3, size=cells) * (rng.random(cells) < rng.choice([0.05, 0.2]))
+    halves = rng.poisson(10 ** rng.uniform(-1, 2) * mean, (runs, 2, 2, cells))
+    allowed = rng.random(cells) < rng.choice([0.8, 1.1])
+    ordered = bool(rng.integers(2))
+    groups = [np.arange(cells) // 8, rng.integers(0, 2, cells), np.arange(cells) * 0]
+    ways = [ByRatio.of(allowed, labels, ordered) for labels in (None, *groups)]
+    for line in (np.arange(cells), np.where(rng.random(cells) < 0.3, np.nan, rng.random(cells))):
+        ways.append(ByPosition.of(allowed, line))
+    found = judged(halves, ways)
+    monkeypatch.setattr(
+        "dpjax.inference._judged._needed", lambda halves, ways: np.ones(halves.shape[-1], bool)
+    )
+    np.testing.assert_array_equal(found, judged(halves, ways))

@@ -141,6 +141,12 @@ def test_it_increases_with_correct_guesses():
     assert refuted == [bool(mu <= bound) for mu in grid]
 
 
+@pytest.mark.parametrize("guesses", [0, 1, 30])
+def test_no_correct_guess_refutes_nothing(guesses):
+    """Also where no canary was guessed at all."""
+    assert not refutes_chosen(Guessed(60, guesses, 0), gaussian_weights(60, 0.4, 0.05), 0.05)
+
+
 def test_points_have_the_deltas_of_the_profile():
     for n, mu, error in [(1000, 0.5, 0.05), (10**6, 3.0, 1e-4), (50, 0.01, 0.3)]:
         weights = gaussian_weights(n, mu, error)

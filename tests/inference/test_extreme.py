@@ -24,3 +24,20 @@ def test_the_least_counts_by_a_search_through_all(hypothesis, trials):
         expected = np.where(reached.any(axis=0), reached.argmax(axis=0), trials[0] + 1)
         found = least_larger(hypothesis, few, observed, counts, trials, quantile)
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.01), Ratio(1e-3, 3)], ids=str)
+def test_secant_steps_replace_bisection(hypothesis):
+    """A bisection of 3,001 counts alone evaluates the order 12 times."""
+    evaluated = []
+
+    class Counted:
+        def order(self, *arguments):
+            evaluated.append(arguments)
+            return hypothesis.order(*arguments)
+
+    counts, trials = (900, 400), (3000, 2000)
+    observed = float(hypothesis.order(*counts, trials, 1.6))
+    found = least_larger(Counted(), np.arange(320, 480), observed, counts, trials, 1.6)
+    assert found[400 - 320] == 900
+    assert len(evaluated) < 8

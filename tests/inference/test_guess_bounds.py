@@ -210,6 +210,11 @@ def test_the_gain_of_a_gaussian():
     np.testing.assert_allclose([gaussian_gain(1.3)(v) for v in y], expected, rtol=1e-10)
 
 
+def test_impossible_and_certain_events_have_the_same_probability_at_a_neighbor():
+    gain = gaussian_gain(1.3)
+    assert (gain(0.0), gain(1.0)) == (0.0, 1.0)
+
+
 def test_delta_is_the_inverse_of_the_p_value():
     guessed = Guessed(200, 150, 140)
     delta = delta_of_guesses(guessed, 1.0, 0.05)

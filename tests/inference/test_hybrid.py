@@ -80,6 +80,15 @@ def test_events_are_those_of_the_hypothesis(hypothesis, ordered):
     assert planned.larger == int(one.larger)
 
 
+def test_a_pair_has_no_rivals_unless_their_number_is_given():
+    found = step(start(1, 2, 0.05, ordered=True), np.array([[700, 300]]), np.array([[500, 500]]))
+    without, alone, beside = (
+        float(best_events(found, np.array([0]), 3000, 0.04, *rivals).predicted[0])
+        for rivals in ((), (1,), (2,))
+    )
+    assert without == alone > beside
+
+
 def test_the_bound_of_a_look_is_that_of_its_counts():
     taken = Look(0, np.array([True, False]), 0, 1000, 0.04, (600, 300), (1000, 1000))
     exact = Epsilon().of_event(np.array(600), np.array(300), (1000, 1000), 0.96)

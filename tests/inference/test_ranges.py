@@ -24,17 +24,18 @@ def chosen(halves, cells, larger, line=LINE, allowed=None, predicted=None, num_c
     return event, simpler(event, halves, [line], allowed, num_confirm, 0.95, Ratio())
 
 
-def falling():
-    """Likelier at the database below 20, by 2 to 1."""
-    return np.where(LINE < 20, 2.0, 1.0), np.where(LINE < 20, 1.0, 2.0)
+def falling(ratio=2.0):
+    """Likelier at the database below 20, by `ratio` to 1."""
+    return np.where(LINE < 20, ratio, 1.0), np.where(LINE < 20, 1.0, ratio)
 
 
-def test_a_half_line_takes_the_place_of_a_union_with_holes():
-    halves = halves_of(*falling())
+@pytest.mark.parametrize("ratio", [2.0, 3.0])
+def test_a_half_line_takes_the_place_of_a_union_with_holes(ratio):
+    halves = halves_of(*falling(ratio))
     union = (LINE < 20) & (LINE != 3) & (LINE != 11)
     before, after = chosen(halves, union, 0)
     assert after.cells.tolist() == (LINE < 20).tolist() and after.larger == 0
-    assert WORTH * before.predicted <= after.predicted <= before.predicted
+    assert WORTH * before.predicted <= after.predicted <= before.predicted < np.log(ratio)
 
 
 def test_a_simpler_event_promises_no_more_than_the_one_it_replaces():

@@ -8,7 +8,8 @@ from scipy import stats
 from dpjax.inference import Ratio, Shared, choose_event
 from dpjax.inference._choice import _FEWEST_TO_SMOOTH, _LEAST_GAIN
 from dpjax.inference._events import best_ratio, expected_bound
-from dpjax.inference._smooth import _ENDS, _KNOTS, _SCALES, Smooth, _fitted, _grouped
+from dpjax.inference._smooth import Smooth, _grouped
+from dpjax.inference._spline import ENDS, KNOTS, SCALES, basis, fitted
 
 EDGES = np.linspace(-4, 5, 180)
 SIDES = {
@@ -33,13 +34,13 @@ def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
     """By a general optimizer, with terms and likelihood written out again."""
     counts = drawn(law_of(name), 2_000, 1)
     grouped = _grouped(counts)[0]
-    ends = np.concatenate([[0], _ENDS, [1]])
+    ends = np.concatenate([[0], ENDS, [1]])
     score = stats.norm.ppf((ends[:-1] + ends[1:]) / 2)
-    bends = np.stack([np.abs(score - knot) for knot in _KNOTS], axis=1)
+    bends = np.stack([np.abs(score - knot) for knot in KNOTS], axis=1)
     terms = np.column_stack([np.ones(len(score)), score, bends])
     found = []
-    for scale in _SCALES:
-        variance = np.concatenate([[1e6, 100], np.full(len(_KNOTS), scale**2)])
+    for scale in SCALES:
+        variance = np.concatenate([[1e6, 100], np.full(len(KNOTS), scale**2)])
 
         # In units of the prior's standard deviations, for the optimizer's sake.
         scaled = terms * np.sqrt(variance)
@@ -60,10 +61,11 @@ def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
         marginal = -best.fun - np.linalg.slogdet(precision @ np.diag(variance))[1] / 2
         found.append((marginal, odds, np.linalg.inv(precision)))
     _, odds, covariance = max(found, key=lambda fit: fit[0])
-    ours, ours_covariance = _fitted(_grouped(counts))
+    ours, ours_covariance = fitted(_grouped(counts))
     np.testing.assert_allclose(ours[0], odds, atol=2e-3)
     errors, ours_errors = (
-        np.einsum("gk,kl,gl->g", terms, of, terms) for of in (covariance, ours_covariance[0])
+        np.einsum("gk,kl,gl->g", of_group, of, of_group)
+        for of_group, of in ((terms, covariance), (basis().of_group, ours_covariance[0]))
     )
     np.testing.assert_allclose(ours_errors, errors, rtol=0.01)
 
@@ -71,7 +73,7 @@ def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
 def test_cells_are_grouped_by_their_middle():
     """A cell with 80% of the draws, in the middle of which 60% of the draws lie before."""
     grouped = _grouped(np.array([[[20, 80], [20, 80]]]))[0]
-    places = [np.count_nonzero(_ENDS < share) for share in (0.1, 0.6)]
+    places = [np.count_nonzero(ENDS < share) for share in (0.1, 0.6)]
     assert np.flatnonzero(grouped[0]).tolist() == places
     assert grouped[0][places].tolist() == [20, 80]
 
@@ -79,7 +81,7 @@ def test_cells_are_grouped_by_their_middle():
 def test_variation_that_is_not_smooth_increases_the_errors():
     """Counts times 10 have 10 times the variance of counts, which a fit takes for that."""
     counts = 10 * drawn(law_of("Gaussian"), 2_000, 50)
-    stated = _fitted(_grouped(counts))[1]
+    stated = fitted(_grouped(counts))[1]
     excess = Smooth.of(counts).covariance[:, 0, 0] / stated[:, 0, 0]
     assert 7 < excess.mean() < 13
 
@@ -89,13 +91,23 @@ def test_half_lines_from_both_ends_have_all_draws():
     fit = Smooth.of(counts)
     pooled = np.cumsum(counts.sum(axis=1), axis=-1)[:, 20:150:10]
     start, end = (
-        fit.half_lines(draws, from_end=side)
+        fit.half_lines(draws, np.arange(4)[:, None], from_end=side)
         for draws, side in ((pooled, False), (6_000 - pooled, True))
     )
     np.testing.assert_allclose(start.counts + end.counts, 3_000, atol=0.5)
     np.testing.assert_allclose(start.counts.sum(axis=0), pooled, rtol=1e-9)
     assert np.all(start.worth >= 1)
     assert np.all(end.worth >= 1)
+
+
+def test_the_whole_line_has_all_smoothed_draws_also_of_a_group_with_one():
+    """The last of 200,001 draws lies alone in the last group."""
+    counts = np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]])
+    assert _grouped(counts)[0, :, -1].tolist() == [1, 0]
+    fit = Smooth.of(counts)
+    whole = fit.half_lines(np.array([[200_000]]), np.zeros((1, 1), int), from_end=False)
+    assert whole.counts[0, 0, 0] == pytest.approx(fit.first[0, -1], rel=1e-12)
+    assert fit.first[0, -1] == pytest.approx(100_000, abs=0.5)
 
 
 def test_the_fit_of_a_run_does_not_depend_on_the_other_runs():
@@ -112,7 +124,7 @@ def test_the_errors_of_a_tail_are_those_of_many_searches():
     tail = slice(np.searchsorted(EDGES, 3.6), None)
     shares = law[:, tail].sum(axis=1)
     pooled = np.full((runs, 1), 20_000 * shares.sum())
-    found = fit.half_lines(pooled, from_end=True)
+    found = fit.half_lines(pooled, np.arange(runs)[:, None], from_end=True)
     ratios = np.log(found.counts[1, :, 0] / found.counts[0, :, 0])
     claimed = np.sqrt(np.mean((1 / found.counts).sum(axis=0) / found.worth))
     # Own counts give a standard error of about 0.57.
@@ -169,7 +181,7 @@ def test_the_gain_is_twice_the_difference_of_log_likelihoods():
     """Written out for groups of equal cells, by the binomial distribution."""
     counts = drawn(law_of("Laplace"), 300, 3)
     grouped = _grouped(counts)
-    odds = _fitted(grouped)[0]
+    odds = fitted(grouped)[0]
     first, pooled = grouped[:, 0], grouped.sum(axis=1)
     of_fit, of_none = (
         stats.binom.logpmf(first, pooled, share).sum(axis=-1)

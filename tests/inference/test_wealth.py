@@ -10,6 +10,7 @@ from scipy import optimize, stats
 
 from dpjax.inference import Difference, Ratio, Shift
 from dpjax.inference._betting import weights
+from dpjax.inference._payoffs import _atoms
 from dpjax.inference._portfolio import equal_mass, experts, half_lines, sums
 from dpjax.inference._wealth import Wealth, recounted, start, step
 
@@ -113,6 +114,17 @@ def test_a_state_that_is_not_whole_is_refused():
         Wealth.from_plain({k: v for k, v in plain.items() if k != "log_wealth"})
     with pytest.raises(ValueError, match="shapes"):
         Wealth.from_plain({**plain, "is_refuted": np.zeros(3, bool)})
+
+
+def test_atoms_of_many_members_are_the_cells_with_equal_groups():
+    """40 members with 16 groups have more combinations than integers; 600 of them are used."""
+    rng = np.random.default_rng(2)
+    labels = np.zeros((40, 700), np.int64)
+    labels[:14, :600] = rng.integers(16, size=(14, 600))
+    labels[:, 600:] = labels[:, :100]
+    found, atom = _atoms(labels, 16)
+    np.testing.assert_array_equal(found[:, atom], labels)
+    assert found.shape[1] == np.unique(labels, axis=1).shape[1] == 600
 
 
 def test_the_wealth_is_the_mean_over_bets_of_the_product_of_payoffs():

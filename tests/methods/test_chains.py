@@ -78,7 +78,7 @@ def test_evidence_of_one_event_answers_one_question():
         result.bound(Zcdp())
     with pytest.raises(ValueError, match="counted no events"):
         dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Local(2000, 5000)).bound(Gdp())
-    with pytest.raises(TypeError, match="a notion of dpjax"):
+    with pytest.raises(TypeError, match="a dpjax notion"):
         result.bound(8)
 
 

@@ -245,7 +245,7 @@ def test_it_is_written_shown_and_run_again(scores_and_coins, tmp_path):
     assert "estimate" not in str(found) and "witness" not in str(found)
     pytest.importorskip("jinja2")
     page = found.report(tmp_path / "r.md").read_text()
-    assert "Canaries on which guesses are judged" in page and f"{found.lower_bound:.4f}" in page
+    assert "Canaries with hidden coins" in page and f"{found.lower_bound:.4f}" in page
     assert "pairs listed" not in page and "A rerun reads the recorded files again" in page
 
 

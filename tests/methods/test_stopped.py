@@ -101,7 +101,7 @@ def noisy(database, num_samples, seed):
         # Sides are drawn in turns: of the two calls that confirmed, each was of one side.
         (
             7,
-            "after 2000 search outputs, and 500 confirmation outputs at the database and 500 at",
+            "after 2000 search outputs, and 500 confirmation outputs from the database and 500",
         ),
     ],
 )
@@ -113,7 +113,7 @@ def test_a_stop_says_what_was_drawn(call, sentence):
 
 def counted_sides(stopped):
     """Outputs that confirmed at the database and at the neighbor, as the sentence says."""
-    found = re.search(r"and (\d+) confirmation outputs at .* and (\d+) at", str(stopped.value))
+    found = re.search(r"and (\d+) confirmation outputs from .* and (\d+) from", str(stopped.value))
     assert found is not None
     return int(found[1]), int(found[2])
 

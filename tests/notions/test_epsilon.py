@@ -74,7 +74,7 @@ def test_trials_of_two_sides_may_differ():
         assert 0.5 < found.bound(notion, SURE) < math.log(6)
         # The other way round nothing is larger.
         assert evidence(counts, 1 - larger, trials).bound(notion, SURE) == 0
-    with pytest.raises(ValueError, match="trials must be equal where there are several"):
+    with pytest.raises(ValueError, match="trials must be equal for multiple"):
         evidence([sides[0]] * 2, 0, (40, 80)).bound(notion, SURE)
 
 

@@ -332,7 +332,7 @@ def test_a_histogram_in_words():
     assert rows == {
         "estimate": "0.7000 in [0.5000, 0.9000], confidence 0.9 (histogram)",
         "assumed": "it",
-        "draws": "900 at each of 2 inputs, 5 intervals; 1 of 3 pairs failed",
+        "draws": "900 for each of 2 inputs, 5 intervals; 1 of 3 pairs failed",
         "safety check": "p = 0.5 for the assumption",
     }
     assert found.table(statement, "sure") == [

@@ -141,7 +141,8 @@ def vectors(count, dimension, seed=0):
 
 def scored(counts, dimension=2):
     pilots = [vectors(count, dimension, seed) for seed, count in enumerate(counts)]
-    return score_partitions(pilots, [fold_of(np.arange(count)) for count in counts])
+    folds = [fold_of(np.arange(count)) for count in counts]
+    return score_partitions(pilots, folds, ("a number",))
 
 
 def test_scores_need_outputs_of_both_sides():
@@ -168,7 +169,7 @@ def test_cells_of_a_score():
 
     outputs = vectors(5000, 2)
     fold = fold_of(np.arange(5000))
-    cells = _cut(First(), outputs, fold)
+    cells = _cut(First(), outputs, fold, ("a number",))
     values = First().values(outputs, fold).astype(float)
     tails = 2.0 ** -np.arange(6, 12)
     levels = np.concatenate([tails, np.arange(1, 48) / 48, 1 - tails])
@@ -181,7 +182,7 @@ def test_cells_of_a_score():
         cells.edges[0], First().values(outputs).astype(float), side="right"
     )
     np.testing.assert_array_equal(cells.index(outputs), fresh)
-    assert cells.key == cells.key != _cut(First(), outputs, fold).key
+    assert cells.key == cells.key != _cut(First(), outputs, fold, ("a number",)).key
 
 
 def test_a_partition_by_one_entry():

@@ -229,7 +229,8 @@ def test_a_complement_is_said_by_its_own_parts():
     half = cells.settled(np.arange(cells.size) >= cells.num_alone + 10, seen)
     assert cells.describe(half) == f"the output is a number of at least {cells.edges[0][9]:.6g}"
     assert not half[: cells.num_alone].any()
-    assert cells.describe(np.zeros(cells.size, bool)) == "no event: nothing exceeds delta"
+    nothing = "no event: no difference in probability exceeds delta"
+    assert cells.describe(np.zeros(cells.size, bool)) == nothing
     assert cells.describe(np.ones(cells.size, bool)) == "the output is anything"
 
 

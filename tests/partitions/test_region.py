@@ -48,7 +48,7 @@ def test_regions_of_a_finite_space():
     assert str(whole) == "{0, ..., 3}"
     some = as_region([2, 0, 2], FiniteSpace(4))
     assert some.allowed.tolist() == [True, False, True, False]
-    assert str(some) == "2 of the outcomes from 0 on"
+    assert str(some) == "2 of the outcomes 0, ..., 3"
     assert as_region(np.array([3]), FiniteSpace(4)).allowed.tolist() == [False] * 3 + [True]
     assert as_region(some, FiniteSpace(4)) is some
 

@@ -74,7 +74,7 @@ def test_regions_of_outcomes():
     assert as_region([4, 0], space).allowed.tolist() == [True, False, False, False, True]
     assert as_region(None, space).size == 5
     within = Outcomes(1, 4, np.array([True, False, True, False]))
-    assert as_region(within, space) is within and str(within) == "2 of the outcomes from 1 on"
+    assert as_region(within, space) is within and str(within) == "2 of the outcomes 1, ..., 4"
     for low, size in ((1, 5), (-1, 3)):
         with pytest.raises(
             ValueError, match=rf"within the outcomes 0..4, but .* {low}..{low + size - 1}"

@@ -12,7 +12,17 @@ from dpjax.partitions import Outputs, pilot_size, score_partitions
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._network import NetworkFit, _rounded
 from dpjax.partitions._scored import Scored, _losses, _may_win, entry_partition, fold_of
-from dpjax.partitions._scores import FOLDS, Combination, Weighted, _Logistic, fit_combination
+from dpjax.partitions._scores import (
+    FOLDS,
+    Combination,
+    Weighted,
+    _Logistic,
+    _weighted,
+    fit_combination,
+)
+
+NAMES = ("a number",)
+"""Names of the labels of vectors."""
 
 
 def rng(*seed):
@@ -176,7 +186,7 @@ def test_fits_without_a_fold_score_outputs_on_one_scale(kind, code):
 def test_a_linear_score_is_what_its_words_say():
     pilot, folds = shifted(7, 3000, 4, shift=1.0)
     pilot[1].values[:, 2] -= 0.5
-    (linear,) = [c for c in score_partitions(pilot, folds) if isinstance(c.score, Weighted)]
+    (linear,) = [c for c in score_partitions(pilot, folds, NAMES) if isinstance(c.score, Weighted)]
     words = linear.score.words(True)
     outputs = vectors(rng(8).normal(size=(500, 4)))
     written = words.replace("x", "*x").replace("-*x", "-x").replace("- *x", "- x").lstrip("*")
@@ -197,7 +207,7 @@ def test_a_scaled_column_gives_the_same_events():
     pilot, folds = shifted(9, 2000, 3)
     moved = [vectors(side.values * [1000.0, 1, 1] + [0, 5.0, 0]) for side in pilot]
     cells = [
-        next(c for c in score_partitions(given, folds) if isinstance(c.score, Weighted))
+        next(c for c in score_partitions(given, folds, NAMES) if isinstance(c.score, Weighted))
         for given in (pilot, moved)
     ]
     first, second = (
@@ -208,10 +218,10 @@ def test_a_scaled_column_gives_the_same_events():
 
 def test_which_scores_there_are_enough_outputs_for():
     for n, kinds in ((300, []), (800, ["linear"]), (5000, ["linear", "additive", "products"])):
-        scored = score_partitions(*shifted(10, n, 3))
+        scored = score_partitions(*shifted(10, n, 3), NAMES)
         assert [cells.score.plain()["kind"] for cells in scored][:3] == kinds
     with pytest.raises(ValueError, match=r"at most 1000 numbers each .* but had 1001 and"):
-        score_partitions(*shifted(11, 10, 1001))
+        score_partitions(*shifted(11, 10, 1001), NAMES)
 
 
 @pytest.mark.parametrize(("level", "wins"), [(0.0, False), (0.5, True)])
@@ -225,7 +235,7 @@ def test_a_network_is_trained_where_it_may_win(level, wins):
     told = np.where(rng(19).random(10_000) < 1 / (1 + np.exp(-level)), side, -side)
     values[:, 2] *= np.sign(np.prod(values, axis=1)) * told
     folds = [fold_of(np.arange(5000))] * 2
-    scored = score_partitions([vectors(values[:5000]), vectors(values[5000:])], folds)
+    scored = score_partitions([vectors(values[:5000]), vectors(values[5000:])], folds, NAMES)
     kinds = [cells.score.plain()["kind"] for cells in scored]
     assert kinds == ["linear", "additive", "products"] + ["network"] * wins
 
@@ -237,7 +247,14 @@ def test_when_a_network_may_win():
     seen = np.where(np.arange(n) // 10 % 4 == 0, 1 - side, side)
     outputs = vectors(seen[:, None].astype(float))
     score = SimpleNamespace(values=lambda outputs, fold=None: outputs.values[:, 0])
-    cells = Scored(("a number",), (np.array([0.5]),), (np.empty(0),), np.zeros(1, int), score=score)
+    cells = Scored(
+        ("a number",),
+        (np.array([0.5]),),
+        (np.empty(0),),
+        np.zeros(1, int),
+        score=score,
+        codes=np.empty(0, int),
+    )
     given = outputs, side, fold
     own = -np.log(np.where(seen == side, 0.75, 0.25))[fold == 0]
     np.testing.assert_allclose(_losses(cells, *given), own, atol=0.002)
@@ -288,7 +305,7 @@ def test_scores_of_single_numbers_are_fitted_to_more_outputs_than_the_first(monk
     noise = [rng(14, side).laplace(side, 20.0, (40_000, 5)) for side in (0, 1)]
     folds = [fold_of(np.arange(40_000))] * 2
     linear, common, clipped, additive, _ = (
-        cells.score for cells in score_partitions([vectors(side) for side in noise], folds)
+        cells.score for cells in score_partitions([vectors(side) for side in noise], folds, NAMES)
     )
     fresh = rng(15).laplace(0.5, 20.0, (40_000, 5))
     truth = np.sum(np.abs(fresh - 1) - np.abs(fresh), axis=1)
@@ -311,7 +328,7 @@ def test_scores_of_single_numbers_are_fitted_to_more_outputs_than_the_first(monk
 
 def test_outputs_are_scored_in_parts(monkeypatch):
     pilot, folds = shifted(16, 5000, 3)
-    score = score_partitions(pilot, folds)[1].score
+    score = score_partitions(pilot, folds, NAMES)[1].score
     whole = score.values(pilot[0]), score.values(pilot[0], folds[0])
     monkeypatch.setattr("dpjax.partitions._features.BLOCK", 777)
     monkeypatch.setattr("dpjax.partitions._scores.BLOCK", 999)
@@ -334,13 +351,23 @@ def test_many_pairs_have_smaller_pilots():
 
 def test_cells_have_even_shares_and_fine_tails():
     pilot, folds = shifted(12, 4000, 2)
-    scored = score_partitions(pilot, folds)[0]
+    scored = score_partitions(pilot, folds, NAMES)[0]
     counts = sum(
         np.bincount(scored.index_held_out(side, fold), minlength=scored.size)
         for side, fold in zip(pilot, folds, strict=True)
     )
     assert FOLDS == 5 and scored.size == 62 and abs(counts[2:7].sum() - 62) <= 3
     np.testing.assert_allclose(counts[10:-8], 8000 / 48, atol=2)
+
+
+def test_a_typical_output_has_the_same_score_by_all_fits_and_by_rounded_weights():
+    columns = SimpleNamespace(scale=np.array([2.0, 0.5, 1.0]), centre=np.array([10.0, -3.0, 4.0]))
+    score = _weighted(np.random.default_rng(5).normal(size=(FOLDS, 3)) + 2, columns)
+    values = np.tile(columns.centre, (FOLDS, 1))
+    typical = Outputs(np.zeros(FOLDS, int), values, np.zeros(FOLDS, bool))
+    np.testing.assert_allclose(
+        score.values(typical, np.arange(FOLDS)), score.values(typical), rtol=1e-6
+    )
 
 
 def test_one_entry_keeps_labels_apart():
@@ -361,7 +388,7 @@ def test_scores_that_there_are_enough_outputs_for(size, number):
     """500 of the smaller side for a linear one; four of them from 5,000 on are tried elsewhere."""
     sides, folds = shifted(0, 4999, 2)
     few = [sides[0], Outputs(*(column[:size] for column in sides[1]))]
-    assert len(score_partitions(few, [folds[0], folds[1][:size]])) == number
+    assert len(score_partitions(few, [folds[0], folds[1][:size]], NAMES)) == number
 
 
 def test_a_score_names_its_first_entries_and_the_number_of_others():

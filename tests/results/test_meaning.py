@@ -179,8 +179,8 @@ def test_the_page_begins_with_it_and_names_the_unit():
     for notion, unit in (
         (dpjax.Epsilon(), "natural logarithm"), (dpjax.Gdp(), "standard deviations"),
         (dpjax.Profile(), "Delta is a probability"), (dpjax.Renyi(2), "Renyi divergence"),
-        (dpjax.Zcdp(), "nats"), (dpjax.TotalVariation(), "difference of two"),
-        (dpjax.TradeOff(), "difference of two"), (dpjax.Epsilon(1e-3), "natural logarithm"),
+        (dpjax.Zcdp(), "nats"), (dpjax.TotalVariation(), "difference between two"),
+        (dpjax.TradeOff(), "difference between two"), (dpjax.Epsilon(1e-3), "natural logarithm"),
     ):  # fmt: skip
         shown = audited(notion=notion).page(".md").sections
         (section,) = (part for part in shown if part.title == "What was shown")

@@ -220,7 +220,7 @@ def test_a_store_shows_how_far_its_sweep_is(tmp_path):
     (tmp_path / "s" / "blocks" / "odd").write_text("")
     shown = rows_of(store)
     assert shown["runs stored"] == "4 of 4" and shown["entries"] == "1"
-    assert any(text.startswith("not used: its name") for text in shown.values())
+    assert any(text.startswith("not used: no block of this sweep") for text in shown.values())
 
 
 def test_plans_and_found_pairs_are_printed_as_tables():

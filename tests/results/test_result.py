@@ -160,7 +160,7 @@ def test_what_a_result_prints(results, name):
     "text", ['{"a": 1}', "[]", "1", "not JSON", '{"witness": {}}', "[" * 100_000]
 )
 def test_what_is_no_result_is_refused(text):
-    with pytest.raises(ValueError, match="not an audit result"):
+    with pytest.raises(ValueError, match="not a dpjax audit result"):
         dpjax.AuditResult.from_json(text)
 
 
@@ -178,7 +178,7 @@ def test_what_is_no_result_is_refused(text):
 def test_damaged_evidence_is_refused(results, name, change):
     content = results[name].to_dict()
     content["evidence"]["counted"] |= change
-    with pytest.raises(ValueError, match="not an audit result"):
+    with pytest.raises(ValueError, match="not a dpjax audit result"):
         dpjax.AuditResult.from_json(json.dumps(content))
 
 
@@ -204,7 +204,7 @@ def test_a_result_of_any_damaged_content_is_refused_or_shown(results, name):
             try:
                 found = dpjax.AuditResult.from_json(json.dumps(changed))
             except ValueError as error:
-                assert "text is not an audit result of dpjax" in str(error)
+                assert "text is not a dpjax audit result" in str(error)
             else:
                 assert str(found) and repr(found)
 
@@ -213,7 +213,7 @@ def test_a_result_of_any_damaged_content_is_refused_or_shown(results, name):
 def test_a_result_without_a_part_is_refused(results, part):
     content = results["events"].to_dict()
     del content[part]
-    with pytest.raises(ValueError, match="not an audit result"):
+    with pytest.raises(ValueError, match="not a dpjax audit result"):
         dpjax.AuditResult.from_json(json.dumps(content))
 
 
@@ -350,7 +350,7 @@ def test_a_recipe_holds_all_pairs_or_none():
 
 def test_a_caption_without_a_curve_tells_the_level(results):
     result = results["events"]
-    assert outputs_caption(result).startswith("Above: the outputs of the search set")
+    assert outputs_caption(result).startswith("Above: the outputs in the search set")
     bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
     level = f"epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
     assert outputs_caption(bare) == level
@@ -409,7 +409,7 @@ def test_subjects_that_are_none_are_refused(results, subject):
 
 
 def test_only_notions_are_asked_for(results):
-    with pytest.raises(TypeError, match="notion must be a notion of dpjax, but was 'gdp'"):
+    with pytest.raises(TypeError, match="notion must be a dpjax notion, but was 'gdp'"):
         results["events"].bound("gdp")
 
 
@@ -494,7 +494,7 @@ def test_what_cannot_be_written_or_shown_again_is_no_result(results, part, value
     for name in path:
         place = place[name]
     place[last] = value
-    with pytest.raises(ValueError, match="text is not an audit result"):
+    with pytest.raises(ValueError, match="text is not a dpjax audit result"):
         dpjax.AuditResult.from_json(json.dumps(content))
 
 
@@ -549,7 +549,10 @@ def test_notes_say_only_what_is_so(results, name):
             "(Bonferroni)."
         )
     if name == "recorded":
-        form = r"[xy]: (\d+) outputs form the search set, the other (\d+) the confirmation set."
+        form = (
+            r"[xy]: (\d+) outputs form the search set, "
+            r"and the other (\d+) form the confirmation set."
+        )
         counts = [re.fullmatch(form, note) for note in found]
         assert [int(a[1]) + int(a[2]) for a in counts] == [len(side) for side in REALS]
         found = []
@@ -557,7 +560,8 @@ def test_notes_say_only_what_is_so(results, name):
     if name == "local, recorded":
         expected = [
             "The outputs were treated as reals. Use discrete=True if they are outcomes.",
-            "180 outputs per side form the search set, the other 420 the confirmation set.",
+            "180 outputs per side form the search set, "
+            "and the other 420 form the confirmation set.",
         ]
     assert found == expected
 

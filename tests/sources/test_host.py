@@ -214,7 +214,7 @@ def test_outputs_may_be_dicts(batched):
     result = audit(many if batched else one, [(0.0, 3.0)], batched=batched, **sizes)
     assert result.lower_bound > (2.5 if batched else 4)
     places = "['total'][0], ['total'][1]"
-    assert f"Outputs have several parts; their numbers in order: {places}." in result.notes
+    assert f"Outputs have multiple parts; their numbers are, in order: {places}." in result.notes
     assert (
         "vector with entry ['total'][0]" in result.witness.event
         or "timeout" in result.witness.event
@@ -260,7 +260,7 @@ def test_where_nothing_exceeds_delta_no_event_has_a_bound_of_0(delta):
     result = audit(noisy, delta=delta)
     assert result.lower_bound == 0 and result.estimate == 0
     if delta == 0.999:
-        assert "no event: nothing exceeds delta" in result.witness.event
+        assert "no event: no difference in probability" in result.witness.event
         assert result.witness.densities == (1, 1)
 
 
@@ -312,6 +312,11 @@ def returns(value):
 def test_refusals(function, options, error, message):
     with pytest.raises(error, match=message):
         audit(function, **options)
+
+
+def test_an_unknown_way_with_special_outputs_is_refused_at_once():
+    with pytest.raises(ValueError, match="special 'drop' is not known"):
+        HostMechanism(noisy, special="drop")
 
 
 def test_a_change_of_shape_is_said():

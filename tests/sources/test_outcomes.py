@@ -82,7 +82,7 @@ def test_which_integers_are_smoothed():
     rng, wide = np.random.default_rng(1), lambda pilots, number: 100.0
     integers = np.rint(rng.normal(0, 1000, 4000)).astype(int)
     kept, notes = outcome(integers, 4000, wide)
-    assert kept is False and "most of them fewer than 20 times" in notes
+    assert kept is False and "most of which occur fewer than 20 times" in notes
     kept, notes = outcome(integers, 4000, None)
     assert kept is True and "Most of these outcomes" not in notes
     kept, notes = outcome(integers, 4000, lambda pilots, number: 2.99)

@@ -43,7 +43,7 @@ def test_a_repetition_says_what_and_what_to_do():
         error = Repeats("the function f", RepeatedRuns("batches", 100, 60.0), pairs, side, {})
         assert f"Two batches of the function f, drawn at {where}, had" in str(error)
         assert str(error) == f"{error.sentence} {error.advice}"
-        assert error.advice.startswith("It must not set a fixed seed")
+        assert error.advice.startswith("The mechanism must not set a fixed seed")
 
 
 def test_the_surprise_of_a_sequence():
@@ -140,7 +140,7 @@ def test_notes_of_outcomes_outside_of_a_finite_space():
     halves[0, 0, 1, cells.num_alone] = 2
     halves[0, 1, 1, cells.size - 1] = 3
     (note,) = notes_of_search([Search(cells, halves, None)], space, ["a"])
-    assert "Up to 25.00% of the outputs" in note and "outside of 0 .. 2 (" in note
+    assert "Up to 25.00% of the outputs" in note and "outside 0 .. 2 (" in note
 
 
 def test_notes_of_outputs_that_never_vary():

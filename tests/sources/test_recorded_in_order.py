@@ -27,12 +27,33 @@ def test_clusters_of_a_rare_outcome_are_doubtful(method):
     assert "successive outputs are correlated" in " ".join(result.doubts)
 
 
+@pytest.mark.parametrize("method", [dpjax.Sequential(), dpjax.Local()], ids=["sequential", "local"])
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_each_side_is_tested_for_clusters(side, method):
+    sides = {name: np.random.default_rng(5).permutation(clustered(0)) for name in "xy"}
+    sides[side] = clustered(0)
+    (doubt,) = dpjax.audit(Recorded(**sides), method=method).doubts
+    assert doubt.startswith(f"{side}: successive outputs are correlated")
+
+
 def test_the_order_of_the_first_outputs_is_tested(monkeypatch):
     monkeypatch.setattr(_recorded_in_order, "_ORDERED", 7)
     values = np.arange(20)
     np.testing.assert_array_equal(_Side(held("x", values), "x").beginning(), values[:7])
     np.testing.assert_array_equal(_Side(held("x", values[:7]), "x").beginning(), values[:7])
     np.testing.assert_array_equal(_Side(held("x", values[:4]), "x").beginning(), values[:4])
+
+
+@pytest.mark.parametrize("ends", [[3, 5], [7], [3, 7, 12], [7, 8], [1, 19]])
+def test_the_first_outputs_may_arrive_in_several_chunks(monkeypatch, ends):
+    class Chunked:
+        name = "x"
+
+        def chunks(self):
+            yield from np.split(np.arange(20), ends)
+
+    monkeypatch.setattr(_recorded_in_order, "_ORDERED", 7)
+    np.testing.assert_array_equal(_Side(Chunked(), "x").beginning(), np.arange(7))
 
 
 def test_as_many_outputs_as_determine_the_cells_are_too_few():
@@ -67,8 +88,8 @@ def test_the_longer_side_is_named():
     rng = np.random.default_rng(1)
     x, y = rng.laplace(size=2000), rng.laplace(size=2500)
     for sides, sentence in (
-        ((x, y), "y has 500 more outputs than x; they are not counted"),
-        ((y, x), "x has 500 more outputs than y; they are not counted"),
+        ((x, y), "y has 500 more outputs than x; these outputs are not counted"),
+        ((y, x), "x has 500 more outputs than y; these outputs are not counted"),
     ):
         result = dpjax.audit(Recorded(*sides), method=dpjax.Sequential())
         assert any(sentence in note for note in result.notes)

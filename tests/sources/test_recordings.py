@@ -119,7 +119,7 @@ def test_search_and_confirm_share_no_output(tmp_path):
     for side, total in zip("xy", confirmed, strict=True):
         note = next(note for note in result.notes if note.startswith(f"{side}: "))
         assert note == (
-            f"{side}: {20_000 - total} outputs form the search set, the other {total} the "
+            f"{side}: {20_000 - total} outputs form the search set, and the other {total} form the "
             "confirmation set."
         )
         assert abs(total - 16_000) < 4.6 * np.sqrt(20_000 * 0.16)
@@ -314,7 +314,7 @@ def test_bits_of_recorded_outputs_are_looked_at():
         ("a.csv", "w", "a.csv has no column 'w'; .*known: i, v"),
         ("a.csv", "2", "a.csv has no column 2: its columns are 0 to 1"),
         ("a.npy", "v", "a.npy cannot be read: it has no column 'v': its columns are 0 to 0"),
-        ("a.npz", None, "must hold one array, or the one to use must be named"),
+        ("a.npz", None, "must hold one array; otherwise, column must name the array"),
         ("a.parquet", "w", "a.parquet .*no column 'w'"),
     ],
 )
@@ -335,7 +335,7 @@ def test_refused_recordings(tmp_path):
     pq.write_table(pa.table({"v": [[1.0], [2.0]]}), tmp_path / "list.parquet")
     with pytest.raises(ValueError, match="is named twice"):
         Recording([tmp_path / "x.npy", tmp_path / "x.npy"])
-    with pytest.raises(FileNotFoundError, match="no file fits this pattern"):
+    with pytest.raises(FileNotFoundError, match="no file matches this pattern"):
         Recording(str(tmp_path / "none*.npy"))
     with pytest.raises(ValueError, match="at least one file"):
         Recording([])

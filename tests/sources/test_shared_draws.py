@@ -180,7 +180,7 @@ def test_arrays_and_lists_that_share_draws():
             dpjax.audit(Recorded(x, y))
     with pytest.raises(ValueError, match="share draws"):
         dpjax.audit(Recorded(X, X[::-1]), method=Local())
-    with pytest.raises(ValueError, match="x and y must be drawn apart, but were the same object"):
+    with pytest.raises(ValueError, match="drawn independently, but were the same object"):
         Recorded(BITS, BITS)
 
 

@@ -23,8 +23,8 @@ def spec_of(**more):
         ({"runs": 1e12}, "runs must be an integer >= 1, but was 1000000000000.0"),
         ({"runs": 10**12}, "too many runs: 1000000000000, above the limit of 1000000000"),
         ({"runs": 10**9}, "too many blocks of block_runs runs: 20000000, above"),
-        ({"grid": {f"p{i}": [1] * 100 for i in range(20)}}, "a sweep of too many entries"),
-        ({"grid": {"epsilon": list(range(1, 20_000))}}, "a sweep of too many entries: 19999"),
+        ({"grid": {f"p{i}": [1] * 100 for i in range(20)}}, "a sweep with too many entries"),
+        ({"grid": {"epsilon": list(range(1, 20_000))}}, "a sweep with too many entries: 19999"),
         (
             {"mechanism": "randomized-response", "parameters": {"num_categories": 10**6}},
             "num_categories is too large: 1000000, above the limit of 10000",
@@ -92,7 +92,7 @@ def test_files_that_are_no_specs(tmp_path, frugal):
         b"a" + b".a" * 5000 + b" = 1": "is not TOML|a sweep has no",
         b"x = 1979-05-27": "a sweep has no",
         b"key = 1979-05-27\n[[entries]]\nmechanism = 'laplace'": "key must be|seed",
-        b"name = 3\n[[entries]]\nmechanism = 'laplace'": "name must be a text",
+        b"name = 3\n[[entries]]\nmechanism = 'laplace'": "name must be a string",
         b"#" * (2**24 + 1): "too many bytes: 16777217, above the limit of 16777216",
     }
     for content, message in contents.items():

@@ -56,7 +56,7 @@ def test_a_block_of_another_seed_is_found(whole, copy, tmp_path):
     blocks[0].unlink()
     shutil.copy(theirs, folder / "blocks")
     computed, said, store = resumed(folder)
-    assert computed == 2 and "its key is 4, and not 3" in said
+    assert computed == 2 and "its key is 4, but should be 3" in said
     assert rows_equal(store, whole) and (folder / "blocks" / theirs.name).exists()
 
 
@@ -66,7 +66,7 @@ def test_a_renamed_block_is_found(whole, copy):
     blocks[1].unlink()
     shutil.copy(blocks[0], folder / "blocks" / f"{second[0]}.{first[2]}")
     computed, said, store = resumed(folder)
-    assert computed == 2 and "its first is 0, and not 2" in said
+    assert computed == 2 and "its first is 0, but should be 2" in said
     assert rows_equal(store, whole)
 
 
@@ -174,7 +174,7 @@ def test_strangers_are_left_and_said(whole, copy):
     assert before <= set(place.iterdir())
     assert [path.read_text() for path in written] == ["mine"] * len(written)
     for path in written:
-        assert f"{path} is not used, and left where it is" in said
+        assert f"{path} is not used and is left in place" in said
 
 
 def test_what_a_killed_process_left_goes_after_a_while(copy):
@@ -206,7 +206,7 @@ def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypa
     here = provenance.processor()
     blocks[0].unlink()
     monkeypatch.setattr(provenance, "processor", lambda: "cpu 01234567")
-    with pytest.raises(ValueError, match=f"was made on {here}, but this is cpu 01234567"):
+    with pytest.raises(ValueError, match=f"was computed on {here}, but this is cpu 01234567"):
         resumed(folder)
     computed, _, store = resumed(folder, any_processor=True)
     assert computed == 2 and rows_equal(store, whole)

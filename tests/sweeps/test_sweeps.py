@@ -232,7 +232,7 @@ def test_a_grid_is_an_entry_for_each_combination():
         ("a epsilon=0.5", 0.5),
         ("a epsilon=1", 1.0),
     ]
-    with pytest.raises(ValueError, match="entries 'responses' and 'again' are the same"):
+    with pytest.raises(ValueError, match="entries 'responses' and 'again' are equal"):
         SweepSpec("twice", (FINITE, dataclasses.replace(FINITE, label="again")))
 
 
@@ -354,7 +354,7 @@ def test_another_sweep_or_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "s" / "manifest.json"
     good = path.read_text()
     for old, new, message in (
-        (f'"jax": "{jax.__version__}"', '"jax": "0.0.1"', "made with jax 0.0.1"),
+        (f'"jax": "{jax.__version__}"', '"jax": "0.0.1"', "created with jax 0.0.1"),
         ('"dtype": "float32"', '"dtype": "float64"', "dtype float64"),
         ('"format": 5', '"format": 1', "store format 1, but this version of dpjax reads 5"),
         ("{", "", "cannot be read"),

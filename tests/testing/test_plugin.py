@@ -166,7 +166,7 @@ def test_every_audit_of_a_second_run_has_an_equal_share(tmp_path):
     """Two audits in one test, in nested helpers, in fixtures; most tests have none."""
     first, rest = run_suite(tmp_path, SHARING, "--dpjax-budget", "70")
     assert 0 < sum(seconds for _, seconds in first) < 35
-    assert "20 new tests got a share but made no audit; the next run gives them none" in rest[2]
+    assert "20 new tests got a share but made no audit; they get none in the next run" in rest[2]
     rows, rest = run_suite(tmp_path, SHARING, "--dpjax-budget", "70")
     file = "test_suite.py::test_"
     names = ["two #1", "two #2", "helper", "nested #1", "nested #2", "first", "second"]
@@ -374,7 +374,7 @@ def test_a_failure_in_a_thread_fails_the_session(tmp_path, body, lost, workers):
     """pytest only warns of the exception; one that a future carries is raised by the test."""
     (tmp_path / "test_project.py").write_text(IN_THREADS.replace("BODY", body))
     done = run_pytest(tmp_path, *workers)
-    said = f"test_threads: {lost} of its auditing threads raised an exception"
+    said = f"test_threads: {lost} of its threads with audits raised an exception"
     assert done.returncode == (lost > 0), done.stdout + done.stderr
     assert ("raised an exception" in done.stdout) == (said in done.stdout) == (lost > 0)
 

@@ -62,12 +62,12 @@ def host(count, num_samples, seed):
 @pytest.mark.parametrize(
     ("mechanism", "words"),
     [
-        (functools.partial(release, scale=0.5), "subject = ...  # the partial of the test"),
+        (functools.partial(release, scale=0.5), "subject = ...  # the partial in the test"),
         (
             lambda key, count: count + 0.5 * jax.random.laplace(key),
             "# lambda (test_replays.py, line",
         ),
-        (dpjax.HostMechanism(host), "subject = ...  # the HostMechanism of the test"),
+        (dpjax.HostMechanism(host), "subject = ...  # the HostMechanism in the test"),
     ],
     ids=["partial", "lambda", "host"],
 )

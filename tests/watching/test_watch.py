@@ -117,16 +117,16 @@ def test_what_is_twice_changed_out_of_order_or_of_another_form_is_refused():
     (x, y), (x2, y2), (x3, y3) = laplace([(1_500, 1_500)] * 3)
     first = [("b", x, y), ("c", x2, y2)]
     wrong = {
-        "d holds the same outputs as b": ("d", x, y3),
-        "d holds the same outputs as c": ("d", y2, y3),
-        "d holds the same outputs on both sides": ("d", x3, x3),
-        "c was taken and has changed": ("c", x3, y3),
+        "d contains the same outputs as b": ("d", x, y3),
+        "d contains the same outputs as c": ("d", y2, y3),
+        "d contains the same outputs on both sides": ("d", x3, x3),
+        "c has changed since its outputs were counted": ("c", x3, y3),
         "a is out of order: it sorts before c": ("a", x3, y3),
-        "d holds labels, but other outputs were numbers": ("d", names()[0][0], y3),
-        "d holds vectors of 2 numbers, but": ("d", *vectors()[0]),
+        "d contains labels, but other outputs were numbers": ("d", names()[0][0], y3),
+        "d contains vectors of 2 numbers, but": ("d", *vectors()[0]),
         "of the shape": ("d", np.zeros((3, 2, 2)), y3),
         "chunks must hold only numbers, only vectors": ("d", [1, "a", None], y3),
-        "chunks must hold pairs": (x3,),
+        "chunks must contain pairs": (x3,),
         "names of chunks must be strings": (4, x3, y3),
     }
     for message, chunk in wrong.items():
@@ -307,7 +307,9 @@ def test_outputs_that_arrive_again_in_other_cuts_are_refused(kind, tmp_path):
     cut = [("a", x[:700], y[:700]), ("b", x[700:3_000], y[700:3_000])]
     list(dpjax.watch(cut, claim=9.0, state=state))
     before = state.read_bytes()
-    with pytest.raises(ValueError, match=r"z repeats a long sequence of outputs of [ab], but each"):
+    with pytest.raises(
+        ValueError, match=r"z repeats a long sequence of outputs from [ab], but each"
+    ):
         list(dpjax.watch([("z", x[:3_000], y[3_000:])], claim=9.0, state=state))
     assert state.read_bytes() == before
     passages = _passages([("whole", x, y)])
@@ -321,7 +323,7 @@ def test_outputs_that_arrive_again_in_other_cuts_are_refused(kind, tmp_path):
 def test_a_chunk_that_repeats_itself_is_refused():
     rng = np.random.default_rng(44)
     x = rng.laplace(size=4_000)
-    with pytest.raises(ValueError, match="b repeats a long sequence of outputs of itself"):
+    with pytest.raises(ValueError, match="b repeats a long sequence of outputs from itself"):
         twice = np.concatenate([rng.laplace(size=10), x, rng.laplace(size=500), x])
         sides = rng.laplace(size=(3, 4_000))
         list(dpjax.watch([("a", *sides[:2]), ("b", twice, sides[2])], claim=9.0))

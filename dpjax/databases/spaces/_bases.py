@@ -1,68 +1,140 @@
 """Variants of an example database that tend to break algorithms, such as an empty database."""
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from dpjax.databases.spaces._domain import Domain
-from dpjax.databases.spaces._forms import Record, fields_of, key_of, with_fields
+from dpjax.databases.spaces._fields import Field
+from dpjax.databases.spaces._records import Form, Record, fields_of, key_of, with_fields
 
 _MOST_RECORDS = 150
 """Maximum number of candidates for the record in which two databases differ."""
 
+_SHARES = (3, 90, 25, 16, 16)
+"""Number of these candidates that each kind may claim: records of the example, one field of the
+first or of the last record changed, all fields at once in order, and all fields at random."""
+
+_MOST_CONSTANT = 8
+"""Maximum number of fields that are made constant."""
+
+_NO_EXAMPLE = 2
+"""Number of records of a constant database if the example is empty."""
+
 
 class Base(NamedTuple):
-    """A database from which pairs of neighbors are made."""
+    """A database from which pairs of neighbors are made.
+
+    Attributes:
+        name: Description of the database.
+        size: Number of records.
+        records: Function that returns a new list of the records.
+    """
 
     name: str
-    records: list[Record]
+    size: int
+    records: Callable[[], list[Record]]
 
 
 def records_worth_trying(
-    seen: Sequence[Record], domain: Domain, rng: np.random.Generator
+    seen: Sequence[Record], form: Form, fields: Sequence[Field], rng: np.random.Generator
 ) -> list[Record]:
     """Return records that differ from an example record in one field or in all fields."""
-    if not seen:
-        return []
-    columns = list(zip(*(fields_of(record) for record in seen), strict=True))
-    values = [domain.values(column, field) for field, column in enumerate(columns)]
-    found = list(seen[:3])
-    for record in (seen[0], seen[-1]):
-        for field, options in enumerate(values):
-            rest = fields_of(record)
-            found += [with_fields(record, [*rest[:field], v, *rest[field + 1 :]]) for v in options]
-    if len(columns) > 1 and all(values):
-        for place in range(max(map(len, values))):
-            found.append(
-                with_fields(seen[0], [options[place % len(options)] for options in values])
-            )
-        for _ in range(4 * max(map(len, values))):
-            drawn = [options[rng.integers(len(options))] for options in values]
-            found.append(with_fields(seen[0], drawn))
-    distinct = {key_of(record): record for record in found}
-    return list(distinct.values())[:_MOST_RECORDS]
+    each = list(zip(*map(fields_of, seen), strict=True)) if seen else [()] * len(fields)
+    options = [field.values(values) for field, values in zip(fields, each, strict=True)]
+    most = max(map(len, options), default=0)
+    kinds: list[list[Record]] = [[*seen[:3]]]
+    if seen:
+        kinds += [_one_changed(seen[0], options), _one_changed(seen[-1], options)]
+    whole = all(options) and (len(options) > 1 or not seen)
+    if whole and options:
+        like = seen[0] if seen else form.blank
+        in_order = [[values[i % len(values)] for values in options] for i in range(most)]
+        drawn = [[v[rng.integers(len(v))] for v in options] for _ in range(4 * most)]
+        kinds += [[with_fields(like, chosen) for chosen in some] for some in (in_order, drawn)]
+    shares: Sequence[int] = _SHARES[: len(kinds)] if seen else (0, 75, 75)
+    if sum(map(len, kinds)) > _MOST_RECORDS:
+        kinds = [some[:share] for some, share in zip(kinds, shares, strict=False)]
+    distinct: dict[str, Record] = {}
+    for record in chain(*kinds):
+        distinct.setdefault(key_of(record), record)
+    return list(distinct.values())
+
+
+def _one_changed(record: Record, options: Sequence[Sequence[object]]) -> list[Record]:
+    """Return records with one changed field: first all with a field's first option, and so on."""
+    found, fields = [], fields_of(record)
+    for place in range(max(map(len, options), default=0)):
+        for field, values in enumerate(options):
+            if place < len(values):
+                changed = [*fields[:field], values[place], *fields[field + 1 :]]
+                found.append(with_fields(record, changed))
+    return found
 
 
 def bases_of(
-    seen: list[Record], records: Sequence[Record], domain: Domain, fixed: bool
+    seen: list[Record],
+    records: Sequence[Record],
+    fields: Sequence[Field],
+    num_records: int | None,
+    fixed: bool,
 ) -> list[Base]:
-    """Return the databases from which neighbors are made, beginning with the example database."""
-    size = domain.size or len(seen)
-    found = [Base("the example", seen)] if len(seen) == size else []
-    if not records:
-        return found
-    found.append(Base("the example, reversed", seen[::-1]))
-    if not fixed:
-        found.append(Base("no record", []))
-        found += [Base("one record", [record]) for record in records[:3]]
-        found.append(Base("the example twice", seen + seen))
-    found += [Base(f"all {short(record)}", [record] * size) for record in records]
-    for one, other in pairwise(records):
-        name = f"half {short(one)}, half {short(other)}"
-        found.append(Base(name, [one] * (size // 2) + [other] * (size - size // 2)))
-    return [base for base in found if not domain.size or len(base.records) == domain.size]
+    """Return the databases from which neighbors are made, beginning with the example database.
+
+    Args:
+        seen: Records of the example database.
+        records: Records that are tried.
+        fields: Fields of the records.
+        num_records: Number of records that every database must have, or None.
+        fixed: Whether neighbors have equally many records.
+    """
+    size = num_records or len(seen) or _NO_EXAMPLE
+    found = [Base("the example", len(seen), seen.copy)]
+    if records:
+        found.append(Base("the example, reversed", len(seen), lambda: seen[::-1]))
+        if not fixed:
+            found.append(Base("no record", 0, list))
+            found += [Base("one record", 1, [record].copy) for record in records[:3]]
+            found.append(Base("the example twice", 2 * len(seen), lambda: seen + seen))
+        found += _constant_columns(seen, fields)
+        for record in records:
+            found.append(Base(f"all {short(record)}", size, partial(_repeated, record, size)))
+        for one, other in pairwise(records):
+            name = f"half {short(one)}, half {short(other)}"
+            found.append(Base(name, size, partial(_halves, one, other, size)))
+    return [base for base in found if num_records in (None, base.size)]
+
+
+def _constant_columns(seen: list[Record], fields: Sequence[Field]) -> Iterator[Base]:
+    """Yield the example with one column that holds the same value in all records."""
+    if not seen or len(fields) < 2:
+        return
+    columns = list(zip(*map(fields_of, seen), strict=True))
+    for place, field in enumerate(fields[:_MOST_CONSTANT]):
+        name = f"field {place}" if field.column.name is None else str(field.column.name)
+        options = field.values(columns[place])
+        for value in {repr(v): v for v in (*options[:1], *options[-1:])}.values():
+            label = f"the example, {name} is {short(value)}"
+            yield Base(label, len(seen), partial(_constant, seen, place, value))
+
+
+def _constant(seen: list[Record], place: int, value: object) -> list[Record]:
+    found = []
+    for record in seen:
+        fields = fields_of(record)
+        fields[place] = value
+        found.append(with_fields(record, fields))
+    return found
+
+
+def _repeated(record: Record, size: int) -> list[Record]:
+    return [record] * size
+
+
+def _halves(one: Record, other: Record, size: int) -> list[Record]:
+    return [one] * (size // 2) + [other] * (size - size // 2)
 
 
 def short(record: Record) -> str:

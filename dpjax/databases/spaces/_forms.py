@@ -1,33 +1,20 @@
 """Conversion of databases to lists of records, and of records to lists of fields."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from dpjax.core.wording import BadType
+from dpjax.databases.spaces._fields import Column
+from dpjax.databases.spaces._frames import frame_form, is_frame
+from dpjax.databases.spaces._records import Form, Record, fields_of
 
-Record = Any
-"""A record: a number, a string, a tuple of numbers and strings, or a dict."""
+_KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
+"""Types of the values of arrays, by the kind of their dtype."""
 
 _CHARACTERS = "a 0\n\x00\u00e9\U0001f600"
 """Characters that tend to break parsers."""
-
-
-class Form(NamedTuple):
-    """The form of a database: how to split it into records, and how to rebuild it from records.
-
-    Attributes:
-        name: Description of the form.
-        records: Function that converts a database to a list of its records.
-        database: Function that converts a sequence of records to a database of the form.
-        alphabet: All possible records, or None if there are too many to list.
-    """
-
-    name: str
-    records: Callable[[Any], list[Record]]
-    database: Callable[[Sequence[Record]], Any]
-    alphabet: tuple[object, ...] | None = None
 
 
 def form_of(like: object) -> Form:
@@ -42,50 +29,32 @@ def form_of(like: object) -> Form:
         TypeError: When `like` is a database of another form.
     """
     if isinstance(like, str):
-        return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})))
+        return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})), exact=True)
     if isinstance(like, bytes | bytearray):
-        return Form("bytes", list, bytes, _each_bit(like))
+        return Form("bytes", list, bytes, _each_bit(like), exact=True)
     if isinstance(like, np.ndarray) and like.ndim in (1, 2):
         return _array(like)
-    if type(like).__name__ == "DataFrame" and hasattr(like, "itertuples"):
-        return _frame(like)
+    if is_frame(like):
+        return frame_form(like)
     if isinstance(like, dict) and like and _are_columns(list(like.values())):
-        names, parts = list(like), _columns(tuple(like.values()))
-        return Form(
-            "a dict of columns",
-            lambda given: parts.records(tuple(given[name] for name in names)),
-            lambda rows: dict(zip(names, parts.database(rows), strict=True)),
+        names, parts = list(like), _columns(tuple(like.values()), tuple(like))
+        return parts._replace(
+            name="a dict of columns",
+            records=lambda given: parts.records(tuple(given[name] for name in names)),
+            database=lambda rows: dict(zip(names, parts.database(rows), strict=True)),
+            size=lambda given: len(given[names[0]]),
         )
     if isinstance(like, tuple) and _are_columns(like):
-        return _columns(like)
+        return _columns(like, (None,) * len(like))
     if isinstance(like, list | tuple):
-        return Form(f"a {type(like).__name__}", list, type(like))
+        names = like[0] if like and isinstance(like[0], dict) else ()
+        columns = tuple(Column(name) for name in names)
+        return Form(f"a {type(like).__name__}", list, type(like), columns=columns, exact=True)
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
         "tuple or dict of columns, a text, or bytes, but was of the type "
         f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
     )
-
-
-def fields_of(record: Record) -> list[Any]:
-    """Return the fields of a record; a record that is no tuple, list or dict is a single field."""
-    if isinstance(record, dict):
-        return list(record.values())
-    return list(record) if isinstance(record, tuple | list) else [record]
-
-
-def with_fields(record: Record, fields: Sequence[object]) -> Record:
-    """Return a record of the same type as `record`, with the given fields."""
-    if isinstance(record, dict):
-        return dict(zip(record, fields, strict=True))
-    if isinstance(record, tuple | list):
-        return type(record)(fields)
-    return fields[0]
-
-
-def key_of(record: Record) -> object:
-    """Return a key that is equal for equal records; -0.0 differs from 0.0, NaN equals NaN."""
-    return tuple((type(field).__name__, repr(field)) for field in fields_of(record))
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
@@ -104,19 +73,17 @@ def _array(like: np.ndarray) -> Form:
     def database(rows: Sequence[Record]) -> np.ndarray:
         return np.array(list(rows), dtype).reshape(len(rows), *width)
 
-    return Form("an array", records, database)
+    column = _column_of(dtype)
+    columns = (column,) * (width[0] if width else 1) if column.kind else ()
+    blank = () if width else None
+    return Form("an array", records, database, columns=columns, exact=bool(columns), blank=blank)
 
 
-def _frame(like: Any) -> Form:
-    kind, columns, dtypes = type(like), list(like.columns), dict(like.dtypes)
-
-    def records(given: Any) -> list[Record]:
-        return [tuple(_plain(value) for value in row) for row in given.itertuples(index=False)]
-
-    def database(rows: Sequence[Record]) -> Any:
-        return kind.from_records(list(rows), columns=columns).astype(dtypes)
-
-    return Form("a data frame", records, database)
+def _column_of(dtype: np.dtype) -> Column:
+    """Return the column of an array; its kind is None if the array may hold any objects."""
+    kind = _KINDS.get(dtype.kind)
+    number = dtype if dtype.kind in "iuf" else None
+    return Column(None, kind, number, stored=lambda value: np.array([value], dtype).tolist()[0])
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
@@ -128,11 +95,11 @@ def _are_columns(parts: Sequence[Any]) -> bool:
     )
 
 
-def _columns(like: tuple[object, ...]) -> Form:
+def _columns(like: tuple[Any, ...], names: Sequence[object]) -> Form:
     forms = [form_of(part) for part in like]
-    widths = [len(fields_of(form.records(p)[0])) for form, p in zip(forms, like, strict=True)]
-    ends = np.cumsum([0, *widths]).tolist()
     flat = [not (isinstance(part, np.ndarray) and part.ndim == 2) for part in like]
+    widths = [1 if one else part.shape[1] for one, part in zip(flat, like, strict=True)]
+    ends = np.cumsum([0, *widths]).tolist()
 
     def records(given: tuple[object, ...]) -> list[Record]:
         parts = [form.records(part) for form, part in zip(forms, given, strict=True)]
@@ -145,8 +112,16 @@ def _columns(like: tuple[object, ...]) -> Form:
             for start, stop, one, form in cuts
         )
 
-    return Form("columns", records, database)
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
+    columns = [
+        (form.columns or (Column(),) * width) for form, width in zip(forms, widths, strict=True)
+    ]
+    named = [
+        column._replace(name=name)
+        for name, part in zip(names, columns, strict=True)
+        for column in part
+    ]
+    exact = all(form.exact for form in forms)
+    return Form(
+        "columns", records, database, columns=tuple(named), size=lambda given: len(given[0]),
+        exact=exact, blank=(),
+    )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.wording import BadType
-from dpjax.databases.spaces._forms import Record, key_of
+from dpjax.databases.spaces._records import Record, key_of
 
 _NORMS = ("absolute", "l1", "l2", "linf")
 
@@ -47,7 +47,7 @@ class AddRemove(Relation):
 
     def holds(self, database: Sequence[Record], neighbor: Sequence[Record]) -> bool:
         """See `Relation`."""
-        one, other = [[key_of(record) for record in side] for side in (database, neighbor)]
+        one, other = _keys(database, neighbor)
         counts = Counter(one)
         counts.subtract(Counter(other))
         if sum(map(abs, counts.values())) > self.distance:
@@ -74,7 +74,7 @@ class ChangeOne(Relation):
         """See `Relation`."""
         if len(database) != len(neighbor):
             return False
-        one, other = [[key_of(record) for record in side] for side in (database, neighbor)]
+        one, other = _keys(database, neighbor)
         if self.ordered:
             return sum(map(lambda x, y: x != y, one, other)) <= self.distance
         counts = Counter(one)
@@ -149,6 +149,19 @@ def relation_of(relation: Relation | str) -> Relation:
         )
     validate.one_of(tuple(_NAMED), relation=relation)
     return _NAMED[relation]
+
+
+def _keys(one: Sequence[Record], other: Sequence[Record]) -> tuple[list[str], list[str]]:
+    """Return the keys of two databases' records, without the same objects at both ends."""
+    start, stop = 0, min(len(one), len(other))
+    while start < stop and one[start] is other[start]:
+        start += 1
+    end = 0
+    while end < stop - start and one[-1 - end] is other[-1 - end]:
+        end += 1
+    sides = one[start : len(one) - end], other[start : len(other) - end]
+    first, second = (list(map(key_of, side)) for side in sides)
+    return first, second
 
 
 def _edits(one: Sequence[object], other: Sequence[object]) -> int:

@@ -18,6 +18,18 @@ class Proposed(NamedTuple):
     label: str
 
 
+class Made(NamedTuple):
+    """A pair that lies in a space.
+
+    Attributes:
+        key: Key that differs between different pairs; -0.0 differs from 0.0.
+        pair: The pair.
+    """
+
+    key: object
+    pair: Proposed
+
+
 class Space:
     """A set of pairs in which an audit can search, by proposals and by variations."""
 

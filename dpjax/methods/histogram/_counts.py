@@ -1,7 +1,7 @@
-"""Counts of outputs in intervals, which all pairs of inputs share.
+"""Counts of outputs in intervals.
 
-Counts at k inputs need k samples, whatever the number of pairs. Only the counts and one block of
-draws are in memory.
+Each input has one array of counts, which all pairs with this input use. Only the counts and one
+block of draws are held in memory.
 """
 
 import math
@@ -38,21 +38,22 @@ def count_outputs(
     num_intervals: int,
     execution: Execution,
 ) -> WideCount:
-    """Count n outputs at every input, in independent runs.
+    """Count n outputs for every input, in independent runs.
 
     Args:
-        mechanism: A pytree with `sample(key, database, num_samples)`.
-        inputs: Inputs at which to draw, [k, ...].
-        key: Typed key of all runs.
-        interval: Ends of the output interval, or None for outputs 0..m - 1.
-        blocks: Blocks of the n outputs, all or some of them.
-        runs: Indices of the runs, int32 [runs]. Each key is folded from (run, input, block).
+        mechanism: Pytree with a method `sample(key, database, num_samples)`.
+        inputs: Array [k, ...], the inputs.
+        key: Typed JAX key for all runs.
+        interval: Ends of the output interval, or None for outputs from 0 to m - 1.
+        blocks: All or some of the blocks into which the n outputs are divided.
+        runs: int32 [runs], indices of the runs. The key of each block is derived from the run, the
+            input and the block.
         num_intervals: m, the number of intervals or outputs.
         execution: Execution options, which never change the counts.
 
     Returns:
-        WideCount [runs, k, m + 1]. The last entry counts outputs outside the interval, and surplus
-        draws of the last block.
+        Counts, WideCount [runs, k, m + 1]. The last entry counts outputs outside of the interval
+        and surplus draws in the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -76,11 +77,11 @@ def count_outputs(
 
 
 def draws_per_second() -> float:
-    """Measure the speed of drawing and counting on this machine, for a typical mechanism.
+    """Measure how many draws per second this machine makes and counts for a typical mechanism.
 
     Returns:
-        Draws per second of the truncated Laplace mechanism, counted in 100 intervals: the largest
-        of three measurements without compilation.
+        Draws per second from the truncated Laplace mechanism, counted in 100 intervals. The value
+        is the largest of three measurements, which do not include compilation.
     """
     num_samples = 2**21
     rates = []
@@ -98,14 +99,26 @@ def draws_per_second() -> float:
         )
         jax.block_until_ready(counts)
         rates.append(2 * num_samples / (time.perf_counter() - start))
-    # The first repeat also compiles.
+    # Discard the first measurement, which includes compilation.
     return max(rates[1:])
 
 
 def output_interval_of(
     mechanism: Mechanism, plan: Plan | Unplanned, given: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Validate the plan, and return the ends of the output interval, or None for a finite space."""
+    """Validate a plan for a mechanism, and return the ends of the output interval.
+
+    The result is None if the mechanism has finitely many outputs.
+
+    Args:
+        mechanism: Mechanism whose outputs are counted.
+        plan: Plan or sizes of the estimate.
+        given: Ends of the output interval, or None if the mechanism specifies them.
+
+    Raises:
+        TypeError: If the outputs are neither real nor finitely many.
+        ValueError: If the plan or the interval does not fit the mechanism.
+    """
     space = mechanism.output_space
     finite = isinstance(space, FiniteSpace)
     if finite and plan.num_intervals != space.size:
@@ -117,13 +130,13 @@ def output_interval_of(
         return None
     if not isinstance(space, RealSpace):
         raise TypeError(
-            f"mechanism must have finitely many or real outputs, because intervals of {space} are "
+            f"mechanism must have finitely many or real outputs because intervals of {space} are "
             "not defined."
         )
     low, high = (space.low, space.high) if given is None else given
     if math.isinf(low) or math.isinf(high):
         raise BadValue(
-            "output_interval must be given, because the mechanism does not bound its outputs: they "
+            "output_interval must be given because the mechanism does not bound its outputs: they "
             f"are {space}."
         )
     validate.increasing(low, high, name="output_interval")

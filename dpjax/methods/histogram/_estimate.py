@@ -1,4 +1,4 @@
-"""Histogram estimates of the levels of pairs of inputs, in one or more runs.
+"""Histogram estimates of privacy levels for pairs of inputs, in one or more runs.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -21,7 +21,7 @@ class Unplanned:
 
     Attributes:
         num_intervals: m, the number of intervals.
-        num_samples: n, the number of draws at each input.
+        num_samples: n, the number of draws for each input.
     """
 
     num_intervals: int
@@ -34,13 +34,16 @@ class Unplanned:
 
 @dataclass(frozen=True)
 class HistogramResult:
-    """Histogram estimates of one or more runs, of which failed runs have no estimate.
+    """Histogram estimates of one or more runs.
+
+    A pair fails if an interval without draws makes its level unknown. A run fails and has no
+    estimate if all of its pairs fail.
 
     Attributes:
-        inputs: [k, ...], sampled inputs.
+        inputs: Array [k, ...], sampled inputs.
         pairs: int [num_pairs, 2], indices of the two inputs of each pair.
         levels: float64 [num_runs, num_pairs], level of each pair, masked for failed pairs.
-        counts: int64 [num_runs, k, m], draws in each interval at each input.
+        counts: int64 [num_runs, k, m], number of draws in each interval for each input.
         plan: Plan of the estimate, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
     """
@@ -54,7 +57,7 @@ class HistogramResult:
 
     @property
     def estimates(self) -> np.ma.MaskedArray:
-        """Largest level of each run over its pairs, masked where every pair failed."""
+        """Largest level over all pairs for each run, masked for failed runs."""
         return np.ma.masked_array(self.levels.max(axis=-1))
 
     @property
@@ -64,17 +67,17 @@ class HistogramResult:
 
     @property
     def num_failed(self) -> int:
-        """Number of failed runs, in which every pair has an empty interval."""
+        """Number of failed runs."""
         return int(np.sum(np.ma.getmaskarray(self.estimates)))
 
     @property
     def status(self) -> Status:
-        """EMPTY_INTERVAL if every run failed, or else OK."""
+        """EMPTY_INTERVAL if all runs failed, and OK otherwise."""
         return Status.EMPTY_INTERVAL if self.num_failed == self.num_runs else Status.OK
 
     @property
     def confidence(self) -> float | None:
-        """Least probability that a run's error is within the precision, or None without a plan."""
+        """Smallest probability that the error is within the precision, or None without a plan."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
@@ -85,12 +88,12 @@ class HistogramResult:
         return self.inputs[first], self.inputs[second]
 
     def of_run(self, run: int) -> "HistogramResult":
-        """Return the estimates of one run, as a result with a single run."""
+        """Return a result that contains only the estimates of one run."""
         only = slice(run, run + 1)
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
     def to_dict(self) -> JsonObject:
-        """Return the estimates as JSON values, which are None for failed runs."""
+        """Return the estimates as JSON values, with None as the estimate of a failed run."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {
@@ -106,15 +109,15 @@ class HistogramResult:
 
 
 def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
-    """Return the midpoints of `num_inputs` equal buckets of the input interval [low, high].
+    """Return the midpoints of subintervals of equal length of the input interval [low, high].
 
     Args:
         low: Lower end of the interval.
         high: Upper end of the interval.
-        num_inputs: k, the number of inputs.
+        num_inputs: k, the number of subintervals and of inputs.
 
     Returns:
-        float64 [k].
+        Midpoints, float64 [k].
 
     References:
         Gorla et al., Algorithm 2.

@@ -1,4 +1,4 @@
-"""Findings of histograms: an interval for the level, and the assumption under which it is valid."""
+"""Findings of histogram audits: an interval for the level, which is valid under an assumption."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dpjax.results import (
 from dpjax.sources import AnyPairs
 
 _SAFETY_PROBABILITY = 0.96
-"""Least probability that a run passes the safety check if the assumption is true."""
+"""Smallest probability that a run passes the safety check if the assumption is true."""
 
 
 def finding_of(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
@@ -65,7 +65,7 @@ def _p_value(result: HistogramResult, planned: Plan) -> float | None:
     try:
         check = safety_check(planned, probability=_SAFETY_PROBABILITY)
     except ValueError:
-        # The check is undefined for too few samples.
+        # The plan has too few samples for the check.
         return None
     return check.verdict(result.counts).p_value
 

@@ -1,4 +1,4 @@
-"""LDP and Renyi levels by histograms, with a finite-sample guarantee.
+"""LDP and Renyi levels estimated by histograms, with a finite-sample guarantee.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -37,36 +37,37 @@ def histogram_levels(
     output_interval: tuple[float, float] | None = None,
     execution: Execution | None = None,
 ) -> HistogramResult:
-    """Estimate the LDP epsilon or the Renyi level of a mechanism at given inputs.
+    """Estimate the LDP epsilon or the Renyi level of a mechanism for given inputs.
 
     For two inputs, the function runs Algorithm 1 (LDP) or 3 (Renyi). For the midpoints of an input
-    interval (see `midpoints`), it runs Algorithm 2 or 4. For any other list of inputs, it runs the
-    variant for a finite input set. The Renyi level of a pair is the larger of the levels in its two
-    directions. A pair with an empty interval fails and is skipped. A run in which every pair fails
-    has no estimate.
+    interval (see `midpoints`), the function runs Algorithm 2 or 4. For any other list of inputs,
+    the function runs the variant for a finite input set. The Renyi level of a pair is the larger of
+    the levels in its two directions. A pair with an empty interval fails and is skipped. A run has
+    no estimate if all of its pairs fail.
 
     With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6.
 
     Args:
         mechanism: Mechanism with outputs in an interval or a finite space.
-        inputs: [k, ...], inputs at which to draw.
-        plan: Plan made by `plan` or `plan_finite`, or `Unplanned` for no guarantee.
-        key: Integer seed or typed key.
-        order: alpha > 1 of a Renyi level, or None for LDP. The order may be left out if the plan
-            has an order.
-        pairs: Indices (first, second) of inputs to compare. If `pairs` is None, all k (k - 1) / 2
-            pairs are compared.
+        inputs: Array [k, ...], the inputs.
+        plan: Result of `plan` or `plan_finite`, or `Unplanned` for an estimate without a guarantee.
+        key: Integer seed or typed JAX key.
+        order: alpha > 1 of a Renyi level, or None for LDP. The order may be omitted if the plan has
+            an order.
+        pairs: Pairs of indices (first, second) of the inputs to compare. If `pairs` is None, all
+            k (k - 1) / 2 pairs are compared.
         num_runs: Number of independent runs.
-        output_interval: (low, high) of the outputs, if the mechanism does not state it.
+        output_interval: Ends (low, high) of the output interval, or None if the mechanism specifies
+            them.
         execution: Execution options, which never change the estimates.
 
     Returns:
         Estimates, levels of all pairs, counts, and the number of failed runs.
 
     Raises:
-        TypeError: When the output space is neither real nor finite.
-        ValueError: When an argument does not fit the plan, or when outputs lie outside of the
-            output interval.
+        TypeError: If the output space is neither real nor finite.
+        ValueError: If an argument does not fit the plan, or if outputs lie outside the output
+            interval.
 
     References:
         Gorla et al., Algorithms 1 to 4, Theorems 2, 4 and 6, Remark 2, eq. (17).
@@ -93,7 +94,13 @@ def counts_of_runs(
     output_interval: tuple[float, float] | None,
     execution: Execution | None,
 ) -> tuple[NDArray[np.int64], np.ndarray]:
-    """Return counts int64 [runs, k, m] of a batch of runs, and the inputs as an array."""
+    """Draw and count the outputs of a batch of runs.
+
+    See `histogram_levels` for the arguments and errors.
+
+    Returns:
+        Counts, int64 [runs, k, m], and the inputs as an array.
+    """
     inputs = np.asarray(inputs)
     if inputs.ndim == 0 or len(inputs) < 2:
         raise ValueError(f"inputs must hold at least two inputs, but had shape {inputs.shape}.")
@@ -120,7 +127,7 @@ def counts_of_runs(
         tell(0, num_draws)
     try:
         for part, size in in_calls(launch, blocks_of(plan.num_samples), streams):
-            # Drop the last entry, which counts padding and outputs outside the interval.
+            # Drop the last entry, which counts surplus draws and outputs outside the interval.
             counts += part[..., :-1]
             drawn += streams * size
             if tell is not None:
@@ -133,7 +140,7 @@ def counts_of_runs(
     if num_outside:
         where = "the finite space" if interval is None else f"[{interval[0]:g}, {interval[1]:g}]"
         raise ValueError(
-            f"mechanism must give outputs in {where}, but {num_outside} of {num_draws} draws "
+            f"mechanism must return outputs in {where}, but {num_outside} of {num_draws} draws "
             "lay outside: the histogram estimators need a closed interval that contains every "
             "output."
         )
@@ -147,12 +154,12 @@ def compared(
     order: float | None,
     pairs: Sequence[tuple[int, int]] | None = None,
 ) -> HistogramResult:
-    """Compute the levels of pairs of inputs from their counts.
+    """Compute the levels of pairs of inputs from the inputs' counts.
 
     Args:
-        inputs: Inputs, [k, ...].
-        counts: int64 [runs, k, m], draws in each interval at each input.
-        plan: Plan by which the outputs were counted, or `Unplanned`.
+        inputs: Array [k, ...], the inputs.
+        counts: int64 [runs, k, m], number of draws in each interval for each input.
+        plan: Plan that determined the numbers of draws and intervals, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
         pairs: As in `histogram_levels`.
     """

@@ -1,8 +1,9 @@
-"""Histograms as a method: a level with a precision that is stated before drawing.
+"""The histogram method, which estimates a level with a precision that is fixed before any draw.
 
-Histograms give a two-sided interval for a level at every sample size. The interval is valid only if
-all densities are smooth, or if there are finitely many outputs and none is too rare. The assumption
-is part of the result, and is tested if possible.
+A histogram audit computes a two-sided interval for the level, which is valid at every sample size
+under an assumption. The assumption is that all densities are smooth, or that there are finitely
+many outputs and no output is too rare. The result contains the assumption and, if possible, a test
+of the assumption.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -35,26 +36,27 @@ from dpjax.sources._subject import mechanism_of
 
 @dataclass(frozen=True)
 class Histogram:
-    """Interval for the LDP epsilon or a Renyi level, for densities assumed to be smooth.
+    """Interval for the LDP epsilon or a Renyi level, valid if densities are smooth.
 
     Attributes:
-        lipschitz: C, assumed Lipschitz constant of every density in the output, for outputs in an
-            interval.
+        lipschitz: C, the assumed Lipschitz constant of every density as a function of the output,
+            for outputs in an interval.
         least_probability: Assumed lower bound on the probability of every output, for a finite
             space.
-        precision: Largest error of the estimate. If both `precision` and `num_samples` are None,
-            the precision is 0.5.
-        num_samples: Number of draws at each input. If `precision` is None, the number of draws
+        precision: Largest error of the estimate, in nats. If both `precision` and `num_samples` are
+            None, the precision is 0.5.
+        num_samples: Number of draws for each input. If `precision` is None, the number of draws
             determines the precision.
-        inputs: [k, ...], inputs to compare. If `inputs` is None, all databases of the pairs are
-            compared.
-        input_interval: (low, high), an interval of inputs, which is covered by midpoints.
-        input_lipschitz: D, assumed Lipschitz constant of every density in the input, which is
-            required with `input_interval`.
-        output_interval: (low, high) of the outputs, if the mechanism does not state it.
+        inputs: Array [k, ...], inputs to compare. If `inputs` is None, all databases of the pairs
+            are compared.
+        input_interval: Ends (low, high) of an interval of inputs. The audit compares the midpoints
+            of subintervals.
+        input_lipschitz: D, the assumed Lipschitz constant of every density as a function of the
+            input, which is required with `input_interval`.
+        output_interval: Ends (low, high) of the output interval, or None if the mechanism specifies
+            them.
         order: alpha of a Renyi level, or None for LDP.
-        bound: Union bound: "all-intervals", or "published" as in the paper; see
-            `dpjax.inference.plan`.
+        bound: Name of the union bound, "all-intervals" or "published"; see `dpjax.inference.plan`.
 
     References:
         Gorla et al., Algorithms 1-4, Theorems 2, 4 and 6.
@@ -71,7 +73,7 @@ class Histogram:
         "Maximum error of the estimate. Default: 0.5, unless --num-samples is given.", default=None
     )
     num_samples: int | None = option(
-        "Draws at each input of a histogram, in place of --precision.", default=None
+        "Number of draws for each input, in place of --precision.", default=None
     )
     inputs: object = None
     input_interval: tuple[float, float] | None = option(
@@ -99,7 +101,7 @@ class Histogram:
     bounded: ClassVar[bool] = True
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited, or None if it can be audited."""
+        """See `accepts` in this module."""
         return accepts(source)
 
     def run(
@@ -108,15 +110,15 @@ class Histogram:
         """Audit a batch of runs.
 
         Args:
-            source: A JAX mechanism.
-            pairs: Pairs of databases, whose databases are all compared with each other. If `pairs`
-                is None, the standard pairs of a built-in mechanism are used.
+            source: JAX mechanism.
+            pairs: Pairs of databases. Each database of the pairs is compared with every other
+                database. If `pairs` is None, the standard pairs of a built-in mechanism are used.
             terms: Notion, claim and confidence of the audit.
-            runs: Indices of the runs, int32 [runs].
+            runs: int32 [runs], indices of the runs.
 
         Raises:
-            ValueError: When an option is missing or out of range, or when outputs lie outside of
-                the output interval.
+            ValueError: If an option is missing or out of range, or if outputs lie outside the
+                output interval.
         """
         terms.refuse_notions("a histogram")
         inputs = self._inputs(source.sampler, pairs)
@@ -149,7 +151,7 @@ class Histogram:
         return Findings(finding, rows)
 
     def _inputs(self, mechanism: Any, pairs: Any) -> Any:
-        """Return the inputs to compare, or None for the midpoints of an interval."""
+        """Return the inputs to compare, or None if they are the midpoints of an interval."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
             raise BadValue(
@@ -171,10 +173,10 @@ class Histogram:
             stacked.neighbor.shape
         ):
             raise BadValue(
-                "pairs must hold arrays of equal shape for a histogram, because a histogram "
+                "pairs must hold arrays of equal shape for a histogram because a histogram "
                 f"audit compares every database with every other one: use {EVENTS}."
             )
-        # Keep each database once, in increasing order.
+        # Remove duplicate databases.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
 
     def _planned(self, mechanism: Mechanism, inputs: object, confidence: float) -> Plan:
@@ -195,8 +197,8 @@ class Histogram:
         )
         if planned.confidence < confidence:
             raise BadValue(
-                f"num_samples = {self.num_samples} draws give the precision {precision} only with "
-                f"confidence {planned.confidence:.4g}, below the required {confidence:g}: give "
+                f"num_samples = {self.num_samples} draws reach the precision {precision} only with "
+                f"confidence {planned.confidence:.4g}, below the required {confidence:g}: pass "
                 "more draws, a larger precision or a smaller confidence, or leave the precision "
                 "out."
             )
@@ -213,7 +215,7 @@ class Histogram:
         if any(x is not None for x in others):
             raise BadValue(
                 f"lipschitz, {term('input_lipschitz')} and {term('output_interval')} are for "
-                f"outputs in an interval, but the mechanism has {space.size} outputs: give only "
+                f"outputs in an interval, but the mechanism has {space.size} outputs: pass only "
                 f"{term('least_probability')}."
             )
         return plan_finite(
@@ -229,7 +231,7 @@ class Histogram:
         if self.least_probability is not None:
             raise BadValue(
                 f"least_probability is for finitely many outputs, but the mechanism has {space}: "
-                "give only lipschitz."
+                "pass only lipschitz."
             )
         low, high = self.output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
         width, ends = high - low, self.input_interval
@@ -252,20 +254,20 @@ class Histogram:
 
 @dataclass(frozen=True)
 class HistogramEstimate:
-    """Histogram estimate at fixed sizes, without a plan and thus without a stated precision.
+    """Histogram estimate without a plan, and therefore without a guaranteed precision.
 
     Attributes:
         num_intervals: m, the number of intervals.
-        num_samples: n, the number of draws at each input.
-        inputs: At least two numbers, which are the inputs. All pairs of inputs are compared.
+        num_samples: n, the number of draws for each input.
+        inputs: Inputs of the mechanism, at least two numbers. All pairs of inputs are compared.
         order: alpha of a Renyi level, or None for LDP.
 
     Raises:
-        ValueError, TypeError: When a number is out of range, or when there are fewer than two
-            inputs.
+        ValueError, TypeError: If a number is out of range or of the wrong type, or if there are
+            fewer than two inputs.
 
     References:
-        Gorla et al., Algorithms 1 to 4.
+        Gorla et al., Algorithms 1-4.
     """
 
     num_intervals: int
@@ -284,13 +286,23 @@ class HistogramEstimate:
             raise BadValue(f"order must be above 1, but was {self.order}.")
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited, or None if it can be audited."""
+        """See `accepts` in this module."""
         return accepts(source)
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Estimate a batch of runs, in which inputs take the place of pairs."""
+        """Estimate the level in a batch of runs.
+
+        Args:
+            source: JAX mechanism.
+            pairs: None, because inputs take the place of pairs.
+            terms: Terms of the audit, whose key determines the draws.
+            runs: int32 [runs], indices of the runs.
+
+        Raises:
+            ValueError: If `pairs` is not None, or if outputs lie outside the output interval.
+        """
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for a histogram estimate, which compares all of its inputs."
@@ -310,17 +322,17 @@ class HistogramEstimate:
 
 
 def accepts(source: Source) -> str | None:
-    """Return why a source cannot be audited by a histogram, or None if it can be audited."""
+    """Return None if a histogram can audit a source, and otherwise a message for the user."""
     if source.sampler is not None:
         return None
     return Sentence(
-        f"{term('Histogram', '--method histogram')} audits only JAX mechanisms, because it plans "
+        f"{term('Histogram', '--method histogram')} audits only JAX mechanisms because it plans "
         f"the number of draws, but {source.name} is not a JAX mechanism: use {EVENTS}."
     )
 
 
 def _rows(result: HistogramResult) -> list[Row]:
-    """Return the row of each run in a sweep, without a bound."""
+    """Return the rows of a sweep, one per run, without bounds."""
     rows, failed = [], np.ma.getmaskarray(result.estimates)
     for run, levels in enumerate(result.levels):
         estimate = None if failed[run] else finite_or_none(float(levels.max()))

@@ -1,4 +1,4 @@
-"""Confirm stage of MPL: fresh draws of one pair, evaluated at one point with one bandwidth.
+"""Confirmation stage of MPL, which evaluates fresh draws for one pair at one output.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 7-10.
@@ -21,15 +21,18 @@ from dpjax.sources.streams import CONFIRM, Streams
 
 
 class Confirmation(NamedTuple):
-    """Sufficient statistics of the confirm stage, with one entry per side.
+    """Sufficient statistics of the confirmation stage, with one entry per side.
 
     Attributes:
-        events: Number of draws in the witness's event, [2]. If the witness is an outcome, the event
-            contains only this outcome. If the witness is a point, the event contains the outputs of
-            the region that are within a bandwidth of the point on every axis.
-        kernel_sum: Fixed-point sum of the kernel k at the point, [2], or None for outcomes.
-        kernel_sum_of_squares: Fixed-point sum of k^2, [2], or None for outcomes.
-        bandwidth: Common bandwidth of both sides, or 0 for outcomes.
+        events: WideCount [2], number of draws in the witness's event. If the witness is an outcome
+            of a finite space, the event contains only this outcome. If the witness is a point, the
+            event contains the outputs in the region that are within a bandwidth of the point on
+            every axis.
+        kernel_sum: WideCount [2], fixed-point sums of the kernel values k at the point, or None for
+            outcomes of a finite space.
+        kernel_sum_of_squares: WideCount [2], fixed-point sums of k^2, or None for outcomes of a
+            finite space.
+        bandwidth: Bandwidth for both sides, or 0 for outcomes of a finite space.
     """
 
     events: WideCount
@@ -43,18 +46,18 @@ def confirm_pair(
 ) -> Confirmation:
     """Compute the statistics of N fresh draws per side of the chosen pair.
 
-    Both sides share one bandwidth h, which the search stage determines. Each smoothed density is
-    the density of the output plus h times independent noise. Adding noise is post-processing, so
-    the privacy loss of the smoothed densities never exceeds epsilon. With two different bandwidths,
-    the privacy loss could exceed epsilon.
+    Both sides have the same bandwidth h, which the search stage determines. Each smoothed density
+    is the density of the output plus h times independent noise. Adding noise is post-processing, so
+    the privacy loss between the smoothed densities never exceeds epsilon. With two different
+    bandwidths, this privacy loss could exceed epsilon.
 
     Args:
         source: Streams of outputs.
         pair: int32, index of the chosen pair.
         found: Result of the search stage.
         region: Region C of outputs.
-        settings: Options of the local method, of which N, the kernel and the bandwidth rule are
-            used.
+        settings: Options of the local method. The function uses N, the kernel and the bandwidth
+            rule.
     """
     if isinstance(region, Outcomes):
         bandwidth = jnp.zeros(())
@@ -76,7 +79,7 @@ def confirm_pair(
 
 
 def _outcome_events(outcome: Array) -> Reducer:
-    """Return a reducer that counts an outcome, with a WideCount [1] as its carry."""
+    """Return a reducer that counts an outcome. Its carry is a WideCount of shape [1]."""
 
     def update(counts: WideCount, samples: Array, valid: Array) -> WideCount:
         return counts.add(jnp.sum((samples == outcome) & valid, dtype=jnp.int32)[None])
@@ -85,13 +88,16 @@ def _outcome_events(outcome: Array) -> Reducer:
 
 
 def _kernel_statistics(point: Array, bandwidth: Array, kernel: Kernel, region: Box) -> Reducer:
-    """Return a reducer of the event's count and the sums of k and k^2, with a carry [3]."""
+    """Return a reducer that computes the event's count and the sums of k and k^2.
+
+    The carry of the reducer is a WideCount of shape [3].
+    """
     low = jnp.maximum(point - bandwidth, region.low)
     high = jnp.minimum(point + bandwidth, region.high)
 
     def update(sums: WideCount, samples: Array, valid: Array) -> WideCount:
         samples = as_vectors(samples)
-        # Without the barrier, XLA would compute the values once for each sum.
+        # Without the barrier, XLA would compute the kernel values separately for each sum.
         values = jax.lax.optimization_barrier(kernel_values(samples, point, bandwidth, kernel))
         values = jnp.where(valid, values, 0)
         inside = jnp.all((samples >= low[None, :]) & (samples <= high[None, :]), axis=1)

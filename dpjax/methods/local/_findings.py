@@ -1,4 +1,4 @@
-"""Findings of the local method, from the statistics that `mpl_runs` returns."""
+"""Findings of the local method, computed from the statistics that `mpl_runs` returns."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,31 +24,34 @@ _CURVE_POINTS = 400
 
 
 def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
-    """Raise an error if no sample lies in the region.
+    """Raise an error if no draw lies in the region.
 
     Args:
-        curves: Density estimates of the chosen pair, with or without an axis of runs.
+        curves: Density estimates of the chosen pair, with or without a leading axis of runs.
         num_samples: n, the number of draws per side in the search.
         region: Description of the region.
+
+    Raises:
+        ValueError: If no draw lies in the region.
     """
     allowed = np.asarray(curves.allowed)[..., None, :]
     if not np.any(np.where(allowed, curves.densities, 0)):
         raise ValueError(
             f"region {region} lies outside the support of the outputs: none of the {num_samples} "
-            "draws at either side of the chosen pair fell into the region."
+            "draws on either side of the chosen pair fell into the region."
         )
 
 
 def bounds_of(
     statistics: LocalStatistics, settings: LocalOptions, region: Region, confidence: float
 ) -> LocalBounds:
-    """Return lower bounds and estimates of one or more runs.
+    """Return lower bounds and estimates for one or more runs.
 
     Args:
-        statistics: Statistics from `mpl_runs`, with or without the axis of runs.
+        statistics: Statistics from `mpl_runs`, with or without the leading axis of runs.
         settings: Options of the runs.
-        region: Region of the runs.
-        confidence: Confidence of the bounds.
+        region: Region of outputs.
+        confidence: Confidence of each bound.
 
     Returns:
         NumPy arrays with the leading axes of `statistics`.
@@ -57,7 +60,7 @@ def bounds_of(
 
 
 def _evidence(statistics: LocalStatistics, settings: LocalOptions, region: Region) -> LocalSums:
-    """Return the sums of the confirm stage, with the leading axes of `statistics`."""
+    """Return the evidence from the confirmation stage, with the leading axes of `statistics`."""
     confirmation = statistics.confirmation
     kernel_sums = None
     sums, squares = confirmation.kernel_sum, confirmation.kernel_sum_of_squares
@@ -97,17 +100,17 @@ def finding_of(
     Args:
         statistics: Statistics of the run, including curves, without an axis of runs.
         settings: Options of the run.
-        region: Region of the run.
+        region: Region of outputs.
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
-        options: Options of the source that change the result.
+        options: Options of the source that affect the result.
         notes: Notes to add to the finding.
-        relabel: Function that maps an outcome or point of the statistics to an output of the
-            caller.
+        relabel: Function that converts an outcome or a point in the statistics to the caller's
+            representation of the output.
         region_text: Description of the region, or None for the default description.
 
     Raises:
-        ValueError: When no sample lies in the region.
+        ValueError: If no draw lies in the region.
     """
     curves = statistics.found.curves
     assert curves is not None
@@ -120,11 +123,11 @@ def finding_of(
         notes.append(Status.ON_FLOOR.sentence)
     elif found.exact:
         notes.append(
-            "The lower bound is an exact binomial bound, because few draws are expected at the "
+            "The lower bound is an exact binomial bound because few draws are expected at the "
             "witness."
         )
-    # NaN comes from an infinite loss minus an infinite penalty. Round, since the last bits depend
-    # on the layout.
+    # A score is NaN if an infinite penalty is subtracted from an infinite loss. Round the scores
+    # because their last bits depend on the execution options.
     scores = np.nan_to_num(np.asarray(statistics.pair_scores, float), nan=np.inf, posinf=np.inf)
     scores = np.round(scores, 5)
     order = np.argsort(-scores, kind="stable")
@@ -187,19 +190,19 @@ def _plain(point: np.ndarray) -> object:
 
 
 def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) -> dict | None:
-    """Return densities and losses of the chosen pair for a plot, or None for vectors."""
+    """Return densities and losses for the chosen pair, for a plot, or None for vectors."""
     if curves.points.ndim == 2 and curves.points.shape[1] > 1:
         return None
     index = np.flatnonzero(curves.allowed)
     discrete = curves.points.dtype.kind in "iu"
     if discrete:
-        # Keep the outcomes with the largest densities, in their own order.
+        # Keep the outcomes with the largest densities, in increasing order of outcome.
         by_loss = np.argsort(-np.max(curves.densities[:, index], axis=0), kind="stable")
         index = np.sort(index[by_loss[:_CURVE_POINTS]])
     else:
         index = index[np.linspace(0, len(index) - 1, min(_CURVE_POINTS, len(index))).astype(int)]
-    # Evaluate at all points: the number of selected points differs between runs, and each new shape
-    # would be compiled.
+    # Compute the loss at all points and select afterwards. The number of selected points differs
+    # between runs, and JAX would compile the loss for each number.
     loss = np.asarray(privacy_loss(curves.densities[0], curves.densities[1], floor))[index]
     densities = curves.densities[:, index].astype(float)
     points = curves.points.reshape(len(curves.points))[index]

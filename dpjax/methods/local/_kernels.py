@@ -1,6 +1,7 @@
 """DPL and MPL for batches of runs and pairs.
 
-The functions in this module apply the stages of DPL and MPL to batches of runs and pairs.
+DPL is the search stage, which estimates the privacy loss of every pair. MPL consists of DPL and a
+confirmation stage for the best pair.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 (DPL) and 4 (MPL).
@@ -25,11 +26,11 @@ class LocalStatistics(NamedTuple):
     """Statistics from which bounds are computed, with a leading axis of runs.
 
     Attributes:
-        pair_scores: [pairs], objective of the search: the privacy loss, or the privacy loss minus a
-            penalty.
-        pair: int32, index of the chosen pair.
+        pair_scores: Float [runs, pairs], objective of the search for each pair: the privacy loss,
+            or the privacy loss minus a penalty.
+        pair: int32 [runs], index of the chosen pair.
         found: Result of the search stage for the chosen pair.
-        confirmation: Statistics of the fresh draws of the chosen pair.
+        confirmation: Statistics of the fresh draws for the chosen pair.
     """
 
     pair_scores: Array
@@ -48,15 +49,15 @@ def mpl_runs(
     execution: Execution,
     with_curves: bool = False,
 ) -> LocalStatistics:
-    """Run MPL for many independent runs, and return statistics from which bounds follow.
+    """Run MPL for many independent runs, and return statistics from which bounds are computed.
 
     Args:
-        streams: Outputs of all runs.
+        streams: Streams of outputs for all runs.
         region: Region C of outputs.
-        options: Statistical options.
-        runs: Indices of the runs, int32 [runs]. Each run's key is folded from its index.
+        options: Options that affect the statistics.
+        runs: int32 [runs], indices of the runs. Each run's key is derived from its index.
         execution: Execution options, which never change the statistics.
-        with_curves: Whether to return the densities of the chosen pair.
+        with_curves: Whether to return the density estimates of the chosen pair.
 
     Returns:
         Statistics with a leading axis of runs.
@@ -77,7 +78,7 @@ def dpl_runs(
 ) -> PairSearch:
     """Run DPL on every pair for many independent runs.
 
-    Arguments are the same as for `mpl_runs`. The results have leading axes [runs, pairs].
+    See `mpl_runs` for the arguments. The arrays in the result have leading axes [runs, pairs].
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.

@@ -1,4 +1,7 @@
-"""Refinement of density lattices until every run has enough nodes per bandwidth."""
+"""Refinement of the lattices of binned density estimates.
+
+A lattice is refined until every run has enough nodes per bandwidth of the kernel.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,8 +19,11 @@ from dpjax.methods.local._options import LocalOptions
 Statistics = TypeVar("Statistics")
 
 _TOO_COARSE = 1e-9
-"""A run is refused if its first lattice has less than this share of the nodes that the kernel
-needs."""
+"""Smallest accepted number of nodes per bandwidth on a run's first lattice.
+
+The number is a fraction of the nodes per bandwidth that the kernel requires. A run with fewer nodes
+is rejected without refinement.
+"""
 
 
 def refined(
@@ -26,26 +32,28 @@ def refined(
     nodes_of: Callable[[Statistics], NDArray[np.floating]],
     refuse: Callable[[Statistics, LocalOptions, int], None],
 ) -> tuple[Statistics, list[LocalOptions]]:
-    """Compute statistics of a batch of runs, each on a lattice with enough nodes.
+    """Compute statistics of a batch of runs, each with a lattice that is fine enough.
 
-    The lattice of a run does not depend on the other runs of its batch. The statistics are returned
-    as arrays on the host.
+    The lattice of a run does not depend on the other runs in the batch.
 
     Args:
-        run: Function from options to the statistics of all runs, on the device.
-        options: Options to try first.
-        nodes_of: Function from statistics to lattice nodes per bandwidth, [runs].
-        refuse: Function that raises an error for a run for which no lattice is fine enough.
+        run: Function that returns the statistics of all runs, on the device, for given options.
+        options: Options with the number of nodes of the first lattice.
+        nodes_of: Function that returns the number of lattice nodes per bandwidth, float [runs], for
+            given statistics.
+        refuse: Function that raises the error for a run without a fine enough lattice. Its
+            arguments are the statistics, the options and the index of the run.
 
     Returns:
-        The statistics, and the options of each run.
+        The statistics as NumPy arrays, and a list with the options of each run.
     """
     kernel = find_kernel(options.kernel)
     found = _on_host(run, options)
     nodes = nodes_of(found)
     each = [options] * len(nodes)
     while (coarse := ~(nodes >= kernel.min_nodes)).any():
-        # Refine for the run that needs it least; skip runs whose bandwidth is 0 or NaN.
+        # Refine by the smallest factor that is sufficient for one more run. Skip runs whose
+        # bandwidth is 0 or NaN.
         most = max((float(n) for n in nodes[coarse] if n > 0), default=0.0)
         wanted = MAX_NODES + 1
         if most > _TOO_COARSE * kernel.min_nodes:

@@ -1,4 +1,4 @@
-"""Privacy loss of two density estimates, and its largest value.
+"""Privacy loss between two density estimates, and the largest privacy loss.
 
 References:
     Askin, Kutta, Dette (2022), section II (loss) and Algorithm 3.
@@ -11,24 +11,26 @@ from jax import Array
 
 @jax.jit
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
-    """Return |ln f_x - ln f_x'| for densities raised to the floor, or 0 if both are 0.
+    """Return |ln f_x - ln f_x'|, after densities below the floor are raised to the floor.
+
+    If both densities are 0 and the floor is 0, the loss is 0.
 
     The derivative of the loss with respect to a density f is +1 / f or -1 / f above the floor. The
     derivative is 0 below the floor, and where the loss is 0. At f = 0, the derivative is -infinity
     if the other density is positive.
 
     Args:
-        density: f_x >= 0.
-        neighbor_density: f_x' >= 0, of the same shape as f_x.
-        floor: tau >= 0, to which smaller densities are raised.
+        density: f_x >= 0, an array of any shape.
+        neighbor_density: f_x' >= 0, an array with the shape of `density`.
+        floor: tau >= 0, the floor of densities.
 
     Returns:
-        Losses >= 0, infinite where exactly one density is 0 and the floor is 0.
+        Losses >= 0, which are infinite where exactly one density is 0 and the floor is 0.
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
-    # Mask both the argument and the result: derivatives also pass through the branch that `where`
-    # drops, and 0 times the infinite slope of ln 0 is NaN.
+    # Mask both the argument and the result. Derivatives also pass through the branch that `where`
+    # does not select, and there 0 times the infinite derivative of ln at 0 would be NaN.
     first, second = (jnp.where(both_zero, 1.0, density) for density in (first, second))
     return jnp.where(both_zero, 0.0, jnp.abs(jnp.log(first) - jnp.log(second)))
 
@@ -40,17 +42,18 @@ def largest_loss(
     allowed: Array,
     penalty: Array | float = 0.0,
 ) -> tuple[Array, Array, Array]:
-    """Find the allowed entry with the largest loss minus penalty.
+    """Find the allowed point with the largest loss minus penalty.
 
     Args:
-        density: Densities at the database, [points].
-        neighbor_density: Densities at the neighbor, [points].
-        floor: tau, to which smaller densities are raised.
-        allowed: bool [points], the points to choose from.
-        penalty: [points] or a scalar, number to subtract from the loss.
+        density: Float [points], densities under the database.
+        neighbor_density: Float [points], densities under the neighbor.
+        floor: tau, the floor of densities.
+        allowed: bool [points], whether each point may be chosen.
+        penalty: Float [points] or a scalar, penalty that is subtracted from the loss.
 
     Returns:
-        Index of the first maximum, and the loss and the loss minus the penalty at this index.
+        Index of the first maximum, the loss at this index, and the loss minus the penalty at this
+        index.
     """
     loss = privacy_loss(density, neighbor_density, floor)
     score = jnp.where(allowed, loss - penalty, -jnp.inf)
@@ -59,7 +62,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Compute `jnp.argmax` of a vector that may contain NaN, by reductions that are fast on CPU."""
+    """Compute `jnp.argmax` of a vector, which may contain NaN, with operations fast on CPU."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

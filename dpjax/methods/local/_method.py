@@ -1,4 +1,4 @@
-"""The local method: a bound from estimated densities of JAX draws or of recorded arrays.
+"""The local method, which computes a bound from estimated densities of outputs.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 and 4.
@@ -32,13 +32,13 @@ from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
-"""Outputs are treated as constant if their spread is at most this number."""
+"""Largest spread at which outputs are treated as constant."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Local(LocalOptions):
-    """Lower bound from densities at one output, asymptotic (DPL and MPL).
+    """Asymptotic lower bound from densities at one output (DPL and MPL).
 
     The method supports JAX mechanisms and recorded arrays. If options are passed to a compiled
     program, sizes and names are static, and the floor and the bandwidth may be traced.
@@ -49,28 +49,27 @@ class Local(LocalOptions):
         num_confirm: N > n, the number of fresh draws per side of the chosen pair.
         region: Region in which outputs are compared: (low, high) for numbers and vectors, or a list
             of outcomes for a finite space. If `region` is None, the region is the standard region
-            of a built-in mechanism, all of a finite space, or otherwise the range of a pilot's
-            outputs.
-        bandwidth: Name of a bandwidth rule, or a number. The confirm stage applies the rule to the
-            mean spread of both sides. The paper uses Silverman's rule. Scott's rule gives a larger
-            bandwidth, a smaller error and a tighter bound.
-        floor: tau, to which smaller densities are raised. If `floor` is None, the floor corresponds
-            to 20 draws: with q = min(20 / n, 0.01), the floor is q for frequencies, and q / s^d for
-            densities of data with spread s in d dimensions.
+            of a built-in mechanism, the whole of a finite space, or the range of the first outputs.
+        bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
+            the mean spread of both sides. The paper uses Silverman's rule. Scott's rule leads to a
+            larger bandwidth, a smaller error and a tighter bound.
+        floor: tau, the floor, to which smaller densities are raised. If `floor` is None, the floor
+            corresponds to 20 draws. With q = min(20 / n, 0.01), the floor is then q for
+            frequencies, and q / s^d for densities in d dimensions of outputs with spread s.
         kernel: Name of the kernel.
-        density: Method of density estimation: "binned" (d = 1), "direct", or "auto" for the first
-            method that applies.
-        num_nodes: Number of lattice nodes of the binned method. An audit uses more nodes if the
-            bandwidth needs more.
+        density: Method of density estimation: "binned" (only for d = 1), "direct", or "auto" for
+            "binned" if d = 1 and "direct" otherwise.
+        num_nodes: Number of lattice nodes for the binned method. An audit uses more nodes if the
+            bandwidth requires a finer lattice.
         objective: Quantity that the search maximizes: "lower-bound" for the privacy loss minus a
             multiple of both stages' standard errors, or "loss" for the privacy loss alone, as in
             the paper. The bound is valid for both objectives, and tighter for "lower-bound".
-        undersmoothing: gamma of the confirm stage's bandwidth, N^-(1/(d+4) + gamma). If
-            `undersmoothing` is None, gamma is the smallest value that condition (C4) allows, but at
-            least 0.02.
+        undersmoothing: gamma, the exponent in the bandwidth of the confirmation stage, which is
+            proportional to N^-(1/(d+4) + gamma). If `undersmoothing` is None, gamma is the larger
+            of 0.02 and the smallest value that condition (C4) allows.
 
     Raises:
-        ValueError, TypeError: When an option is out of range, or when num_confirm <= num_samples.
+        ValueError, TypeError: If an option is out of range, or if num_confirm <= num_samples.
 
     References:
         Askin, Kutta, Dette (2022), Algorithms 3 and 4, conditions (C3), (C4) and (D).
@@ -80,7 +79,7 @@ class Local(LocalOptions):
     bounded: ClassVar[bool] = True
 
     def accepts(self, source: Source) -> str | None:
-        """Return why a source cannot be audited, or None if it can be audited."""
+        """Return None if a source can be audited, and otherwise a message that says why not."""
         if source.has_arrays:
             return None
         return Sentence(
@@ -95,18 +94,18 @@ class Local(LocalOptions):
         """Audit a batch of runs.
 
         Args:
-            source: A JAX mechanism, or outputs recorded in memory.
-            pairs: Pairs of databases, in any form that `dpjax.audit` takes.
+            source: JAX mechanism, or outputs recorded in memory.
+            pairs: Pairs of databases, in any form that `dpjax.audit` accepts.
             terms: Notion, claim and confidence of the audit.
-            runs: Indices of the runs, int32 [runs].
+            runs: int32 [runs], indices of the runs.
 
         Raises:
-            ValueError: When delta > 0, when outputs have no density, or when no output is in the
-                region.
-            TypeError: When outputs are not in memory, or when outputs have several types.
+            ValueError: If delta > 0, if outputs have no density, or if no output is in the region.
+            TypeError: If outputs are not in memory, or if outputs are of different types.
         """
         arrays, options = self._prepared(source, pairs, terms)
-        # Curves are kept only for a single audit.
+        # Compute curves only for a single run. To get the curves of one run in a batch, `finding`
+        # repeats the run.
         with_curves = len(runs) == 1
 
         def launch(options: LocalOptions) -> LocalStatistics:
@@ -122,7 +121,7 @@ class Local(LocalOptions):
             lambda found: np.asarray(found.found.nodes_per_bandwidth),
             partial(_refuse_lattice, arrays),
         )
-        # One compiled program makes all draws, so progress is reported only at its end.
+        # One compiled program makes all draws, so progress is reported only at the program's end.
         tally.saw(draws)
 
         def finding(run: int) -> Finding:
@@ -133,9 +132,9 @@ class Local(LocalOptions):
         return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
-        """Return the outputs as arrays, and the options without the region."""
+        """Return the outputs as arrays, and the options with sizes but without the region."""
         terms.refuse_notions("a density estimate")
-        # Smooth only without a region, because a list of outcomes looks like a range.
+        # Do not smooth with a region because a list of two outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
         arrays = source.arrays(pairs, self.region, terms.root, smoothing)
         num_samples, num_confirm = arrays.sizes or (self.num_samples, self.num_confirm)
@@ -145,7 +144,7 @@ class Local(LocalOptions):
         return arrays, options
 
     def bandwidth_of(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
-        """Return the bandwidth of the confirm stage; see `dpjax.sources.Smoothing`."""
+        """Return the bandwidth of the confirmation stage; see `dpjax.sources.Smoothing`."""
         rule, num_samples = self.bandwidth, len(pilots[0])
         options = Local(num_samples=num_samples, num_confirm=num_confirm, bandwidth=rule)
         spread = [rule.spread(jnp.asarray(pilot[:, None])) for pilot in pilots]
@@ -156,11 +155,11 @@ class Local(LocalOptions):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LocalSearch(Local):
-    """DPL: the search stage of `Local` alone, for its estimate; there is no bound.
+    """Estimate of the privacy loss from the search stage of `Local` alone (DPL), without a bound.
 
-    The options are the same as for `Local`. There is no confirm stage. The option `num_confirm`
-    only affects the objective "lower-bound": the search subtracts a multiple of the standard error
-    that a confirm stage with `num_confirm` draws would have.
+    The options are the same as for `Local`. There is no confirmation stage. The option
+    `num_confirm` affects only the objective "lower-bound", in which the search subtracts a multiple
+    of the standard error that a confirmation stage with `num_confirm` draws would have.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.
@@ -172,7 +171,7 @@ class LocalSearch(Local):
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Search in a batch of runs; see `Local.run` for the arguments and errors."""
+        """Run the search stage in a batch of runs; see `Local.run` for the arguments and errors."""
         arrays, options = self._prepared(source, pairs, terms)
 
         def launch(options: LocalOptions) -> PairSearch:
@@ -189,14 +188,14 @@ class LocalSearch(Local):
 
 
 def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
-    """Return the statistics of one run, without the axis of runs."""
+    """Return the statistics of one run, without the leading axis of runs."""
     return jax.tree.map(lambda leaf: leaf[run], statistics)
 
 
 def _refuse_lattice(
     arrays: Arrays, found: LocalStatistics | PairSearch, options: LocalOptions, run: int
 ) -> None:
-    """Raise the error for a run for which no lattice is fine enough."""
+    """Raise the error for a run without a fine enough lattice."""
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():
@@ -235,7 +234,7 @@ def _finding(
 
 
 def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms) -> list[Row]:
-    """Return the row of each run in a sweep."""
+    """Return the rows of a sweep, one per run."""
     bounds = bounds_of(found, options, arrays.region, terms.own_confidence)
     return [
         Row(
@@ -254,7 +253,7 @@ def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: 
 
 
 def _searched(found: PairSearch) -> list[Row]:
-    """Return the row of each run in a sweep, with the estimate at the best pair."""
+    """Return the rows of a sweep, one per run, with the estimate for the best pair."""
     rows = []
     for run, pair in enumerate(np.argmax(found.score, axis=1)):
         on_floor = found.densities[run, pair].min() <= found.floor[run, pair]
@@ -266,5 +265,5 @@ def _searched(found: PairSearch) -> list[Row]:
 
 
 def _numbers(point: object) -> list[float]:
-    """Return the coordinates of a point, or an outcome as a list of one number."""
+    """Return a list with the coordinates of a point, or with the number of an outcome."""
     return np.atleast_1d(np.asarray(point, float)).tolist()

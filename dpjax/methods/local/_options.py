@@ -1,4 +1,4 @@
-"""Options of the local method that change its result."""
+"""Options of the local method that affect the result."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from dpjax.partitions import RegionLike
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Options of the local method; `Local` describes them."""
+    """Options of the local method. See `Local` for their meaning."""
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
@@ -77,9 +77,9 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """gamma, which is `undersmoothing` or the default value.
+        """gamma: the value of `undersmoothing`, or the default if `undersmoothing` is None.
 
-        Condition (C4) is gamma > nu / (6 (1 + nu)) with N = n^(1 + nu).
+        Condition (C4) is gamma > nu / (6 (1 + nu)), where nu is defined by N = n^(1 + nu).
         """
         if self.undersmoothing is not None:
             return self.undersmoothing

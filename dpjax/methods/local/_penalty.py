@@ -1,9 +1,9 @@
 """Penalty for noise in the search for the largest privacy loss.
 
-An estimated privacy loss tends to be largest where densities are small, so that noise is large and
-the bound is small. The objective "lower-bound" therefore subtracts a multiple of both stages'
-standard errors from the privacy loss. The bound is valid for every objective, because it rests only
-on the fresh draws of the confirm stage.
+An estimated privacy loss tends to be largest where densities are small. There, the estimate is
+noisy and the bound is small. The objective "lower-bound" therefore subtracts a multiple of both
+stages' standard errors from the privacy loss. The bound is valid for every objective because the
+bound depends only on the fresh draws of the confirmation stage.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,25 @@ from dpjax.densities import bandwidth_at, find_kernel
 from dpjax.methods.local._options import LocalOptions
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
-"""Numbers of standard errors of each stage that the objective "lower-bound" subtracts from the
-privacy loss: _OUTCOME_WEIGHT for outcomes, and _KERNEL_WEIGHT for kernel estimates.
+"""Number of standard errors of each stage that the objective "lower-bound" subtracts.
 
-Both numbers were tuned on the experiments of Askin, Kutta, Dette (2022).
+_OUTCOME_WEIGHT is for outcomes of a finite space, and _KERNEL_WEIGHT is for kernel density
+estimates. Both numbers were tuned on the experiments of Askin, Kutta, Dette (2022).
 """
 
 
 def outcome_penalty(
     densities: Array, floor: Array | float, settings: LocalOptions
 ) -> Array | float:
-    """Return the penalty of frequencies [2, outcomes], a multiple of standard errors.
+    """Return the penalty of each outcome, a multiple of both stages' standard errors.
 
-    A stage of n draws has the standard error sqrt((1 / p + 1 / p' - 2) / n).
+    In a stage with n draws, the privacy loss of an outcome with frequencies p and p' has the
+    standard error sqrt((1 / p + 1 / p' - 2) / n).
+
+    Args:
+        densities: Float [2, outcomes], frequencies in the search stage.
+        floor: tau, the floor of densities.
+        settings: Options of the local method. The function uses the sizes and the objective.
     """
     draws = (settings.num_samples, settings.num_confirm)
     return _OUTCOME_WEIGHT * _standard_errors(densities, floor, settings, 2.0, draws)
@@ -36,18 +42,18 @@ def outcome_penalty(
 def kernel_penalty(
     densities: Array, floor: Array | float, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
-    """Return the penalty of densities [2, points], a multiple of standard errors.
+    """Return the penalty of each point, a multiple of both stages' standard errors.
 
-    A stage of n draws has the standard error sqrt(R (1 / f + 1 / f') / (n h^d)) with the kernel's
-    roughness R.
+    In a stage with n draws and bandwidth h, the privacy loss at a point with densities f and f' has
+    the standard error sqrt(R (1 / f + 1 / f') / (n h^d)), where R is the kernel's roughness.
 
     Args:
-        densities: Density estimates of the search stage, [2, points].
-        floor: tau, to which smaller densities are raised.
-        spread: [2], spread of the outputs at each side, according to the bandwidth rule.
-        settings: Options of the local method, of which the sizes, the kernel and the bandwidth rule
-            are used.
-        dimension: Dimension d of the outputs.
+        densities: Float [2, points], density estimates of the search stage.
+        floor: tau, the floor of densities.
+        spread: Float [2], spread of the outputs on each side, according to the bandwidth rule.
+        settings: Options of the local method. The function uses the sizes, the objective, the
+            kernel and the bandwidth rule.
+        dimension: d, the dimension of the outputs.
     """
     roughness = find_kernel(settings.kernel).roughness(dimension)
     search = bandwidth_at(settings.bandwidth, jnp.mean(spread), settings.num_samples, dimension)
@@ -60,7 +66,13 @@ def kernel_penalty(
 
 
 def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> Array:
-    """Return the bandwidth of the confirm stage, from the spreads [2] of the search stage."""
+    """Return the bandwidth of the confirmation stage.
+
+    Args:
+        spread: Float [2], spread of the outputs on each side, measured in the search stage.
+        settings: Options of the local method.
+        dimension: d, the dimension of the outputs.
+    """
     return bandwidth_at(
         settings.bandwidth,
         jnp.mean(spread),
@@ -77,6 +89,6 @@ def _standard_errors(
     if settings.objective == "loss":
         return 0.0
     truncated = jnp.maximum(densities, floor)
-    # Clip at 0, since a floor above 1 would make the variance negative.
+    # Clip at 0 because a floor above 1 would make the variance negative.
     unit = jnp.sqrt(jnp.maximum(jnp.sum(1 / truncated, axis=0) - excess, 0))
     return unit * sum(1 / jnp.sqrt(size) for size in draws)

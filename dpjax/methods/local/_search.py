@@ -1,4 +1,4 @@
-"""Search stage (DPL), which estimates both densities of a pair and finds the largest loss.
+"""Search stage (DPL), which estimates a pair's two densities and finds the largest privacy loss.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 3.
@@ -32,24 +32,24 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""The default floor of a frequency is _FLOOR_COUNT divided by the number of draws, but at most
-_LARGEST_FLOOR."""
+"""Default floor of a frequency: the smaller of _FLOOR_COUNT / n for n draws, and _LARGEST_FLOOR."""
 
 _PILOT = 2048
-"""Number of draws that determine the bandwidth of a density estimate, with an error of about 2%."""
+"""Number of draws from which a bandwidth is computed, with an error of about 2%."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
-"""Number of points per axis of a finer grid around the best grid point, for each dimension."""
+"""Maps the dimension to the number of points per axis in the fine grid around the best point."""
 
 
 class Curves(NamedTuple):
-    """Density estimates of one pair at the points where they are compared.
+    """Density estimates of one pair at the points where the densities are compared.
 
     Attributes:
-        points: Points where densities are compared, [points] or [points, d], or outcomes of a
-            finite space.
-        densities: [2, points], densities at the database and at the neighbor, before truncation.
-        allowed: bool [points], points that belong to the region.
+        points: Points, float [points] or [points, d], or outcomes of a finite space, int32
+            [points].
+        densities: Float [2, points], densities under the database and under its neighbor, before
+            truncation at the floor.
+        allowed: bool [points], whether each point belongs to the region.
     """
 
     points: Array
@@ -63,13 +63,13 @@ class PairSearch(NamedTuple):
     Attributes:
         score: Maximum of the objective: the privacy loss, or the privacy loss minus its penalty.
         loss: Estimated privacy loss at the maximum (DPL's estimate of epsilon for the pair).
-        point: Position of the maximum: an outcome (int32) or a point (floats [d]).
-        densities: [2], density estimates at the maximum, before truncation.
-        floor: tau, to which smaller densities are raised.
-        spread: [2], spread of the outputs at each side by the bandwidth rule, or zeros for
-            outcomes.
+        point: Position of the maximum: an outcome, int32, or a point, float [d].
+        densities: Float [2], density estimates at the maximum, before truncation at the floor.
+        floor: tau, the floor of densities.
+        spread: Float [2], spread of the outputs on each side, according to the bandwidth rule, or
+            zeros for outcomes of a finite space.
         nodes_per_bandwidth: Number of lattice nodes per bandwidth, or infinity without a lattice.
-        curves: Estimates at all points, or None.
+        curves: Density estimates at all points, or None.
     """
 
     score: Array
@@ -91,9 +91,9 @@ def search_pair(
         source: Streams of outputs.
         pair: int32, index of the pair.
         region: Region C of outputs.
-        settings: Options of the local method, of which n and the options of the density estimate
-            are used.
-        with_curves: Whether to return the densities at all points.
+        settings: Options of the local method. The function uses the sizes, the objective, and the
+            options for density estimation.
+        with_curves: Whether to return the density estimates at all points.
     """
     if isinstance(region, Outcomes):
         search = _search_outcomes(source, pair, region, settings)
@@ -157,7 +157,7 @@ def _search_direct(source: Streams, pair: Array, region: Box, settings: LocalOpt
 
     coarse = estimate(region.grid())
     best = best_of(coarse)
-    # A second pass over the same draws, on a finer grid around the best point of the first.
+    # Evaluate the draws again on a fine grid around the best point of the coarse grid.
     step = (region.high - region.low) / (region.num_points - 1)
     low = jnp.maximum(best.point - step, region.low)
     high = jnp.minimum(best.point + step, region.high)
@@ -178,12 +178,17 @@ def _direct_density(
 
 
 def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
-    """Return streams and first blocks of both sides, spreads [2], bandwidths [2], and the floor."""
+    """Read the first block of draws on both sides to determine bandwidths and the floor.
+
+    Returns:
+        Draw functions and first blocks of both sides, spreads [2], bandwidths [2], and the floor.
+    """
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
     pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])
     dimension = pilots.shape[2]
-    # Batch both sides: on CPU, dispatching the steps of a spread costs more than computing them.
+    # Process both sides in one batch because dispatching operations on CPU costs more time than
+    # computing a spread.
     spread = _rounded(jax.vmap(settings.bandwidth.spread)(pilots))
     bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)
     floor = settings.floor
@@ -203,7 +208,8 @@ def _rounded(values: Array) -> Array:
     The last bits of a mean depend on the order of summation, which XLA chooses. Rounded values are
     the same for every order.
     """
-    # A single operation, since XLA repeats it for every sample and node that uses the bandwidth.
+    # Use a single operation because XLA repeats it for every sample and node that uses the
+    # bandwidth.
     return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)
 
 

@@ -1,4 +1,4 @@
-"""Kinds of evidence: what a method counted, and the statements that follow from it."""
+"""Kinds of evidence, which contain a method's counts and make statements from the counts."""
 
 from dpjax.notions.evidence._counts import ChainCounts as ChainCounts
 from dpjax.notions.evidence._counts import EventAndChain as EventAndChain

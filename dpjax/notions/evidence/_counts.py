@@ -1,4 +1,4 @@
-"""Evidence of events: counts of one event, of a chain of nested sets, or of both."""
+"""Evidence from counts in one event, in a chain of nested sets, or in both."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,7 +18,7 @@ from dpjax.notions.evidence._evidence import Evidence, register
 
 
 class _OfSets(Evidence):
-    """Base class of counts in sets that were chosen in the search set by their expected bounds."""
+    """Base class of counts in sets that maximize the expected bound in the search set."""
 
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -27,12 +27,12 @@ class _OfSets(Evidence):
 @register
 @dataclass(frozen=True, eq=False)
 class EventCounts(_OfSets):
-    """Counts of confirmation draws in an event, for one or several runs.
+    """Counts of confirmation draws in an event, for one or more runs.
 
     Attributes:
-        event: Events, one per run, stacked along leading axes [...].
-        counts: int64 [..., 2], draws in the event at the database and at its neighbor.
-        trials: Number of confirmation draws at the database and at its neighbor.
+        event: Events of all runs, stacked along leading axes [...].
+        counts: int64 [..., 2], number of draws in the event, from the database and its neighbor.
+        trials: Number of confirmation draws from the database and from its neighbor.
     """
 
     event: Event
@@ -41,7 +41,7 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts at the likelier side of the event, and at the other side."""
+        """Return the counts on the side where the event is more probable, and on the other side."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
@@ -51,17 +51,18 @@ class EventCounts(_OfSets):
         """Return exact lower bounds on the level, one per run.
 
         Raises:
-            ValueError: When the notion needs a chain of sets.
+            ValueError: If the notion has no hypothesis about one event, or if there is more than
+                one run and the two sides have different numbers of draws.
         """
         side = np.asarray(self.event.larger)
         if self.trials[0] != self.trials[1] and side.ndim:
-            raise ValueError("trials must be equal where there are several events.")
+            raise ValueError("trials must be equal for multiple events.")
         first = self.trials[int(side.flat[0]) if side.size else 0]
         trials = first, sum(self.trials) - first
         return notion.of_event(*self.sided(), trials, confidence, distance)
 
     def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
-        """Return levels computed from the observed shares, one per run, each in [0, inf]."""
+        """Return levels computed from observed frequencies, one per run, each in [0, inf]."""
         (p, q), trials = self.sided(), np.asarray(self.trials, float)
         side = np.asarray(self.event.larger)
         return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
@@ -69,7 +70,11 @@ class EventCounts(_OfSets):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`. The answer is only for the notion that the event was chosen for."""
+        """See `Evidence`.
+
+        Raises:
+            ValueError: If the event was chosen for another notion.
+        """
         if named not in (None, notion):
             raise ValueError(
                 f"this audit spent its whole error probability on one event for {named.symbol} "
@@ -87,7 +92,7 @@ class EventCounts(_OfSets):
         return replace(self, event=event, counts=inside)
 
     def to_plain(self) -> JsonObject:
-        """See `Evidence`. The JSON values do not include the cells of the event."""
+        """See `Evidence`. The JSON values omit the cells of the event."""
         return {**super().to_plain(), "event": int(self.event.larger)}
 
     @classmethod
@@ -102,13 +107,15 @@ class EventCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class ChainCounts(_OfSets):
-    """Counts of confirmation draws in each set of a nested chain, which bound every notion.
+    """Counts of confirmation draws in each set of a chain of nested sets.
+
+    These counts imply a bound on the level of every notion.
 
     Attributes:
-        counts: int64 [2, sets], draws in each set at the database and at its neighbor.
-        trials: Number of confirmation draws at the database and at its neighbor.
-        usable: (end, start): sets before `end`, and complements of the sets from `start` on, are
-            usable as events.
+        counts: int64 [2, sets], number of draws in each set, from the database and its neighbor.
+        trials: Number of confirmation draws from the database and from its neighbor.
+        usable: Pair (end, start). The sets before `end`, and the complements of the sets from
+            `start` on, may be used as events.
     """
 
     counts: NDArray[np.int64]
@@ -117,11 +124,11 @@ class ChainCounts(_OfSets):
     kind: ClassVar[str] = "chain"
 
     def band(self, confidence: float) -> Band:
-        """Return the simultaneous confidence band of all sets of the chain."""
+        """Return the simultaneous confidence band for all sets of the chain."""
         return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
 
     def shares(self) -> Band:
-        """Return the band of a mechanism whose true probabilities are the observed shares."""
+        """Return the band of a mechanism whose probabilities equal the observed frequencies."""
         first, second = (
             counts[:, None] / n for counts, n in zip(self.counts, self.trials, strict=True)
         )
@@ -161,11 +168,11 @@ class ChainCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class EventAndChain(_OfSets):
-    """Counts of an event and of a chain, each of which uses half of the error probability.
+    """Counts in an event and in a chain, each of which uses half of the error probability.
 
     Attributes:
-        event: Evidence of the event, for the named notion.
-        chain: Evidence of the chain, for every other notion.
+        event: Counts in the event, which bound the notion that the audit was made for.
+        chain: Counts in the chain, which bound every other notion.
     """
 
     event: EventCounts
@@ -209,13 +216,17 @@ def _band(
     usable: tuple[int, int],
     confidence: float,
 ) -> Band:
-    # The band is cached, since callers ask for several notions in turn.
+    # The cache avoids computing the band again for each further notion.
     whole = np.frombuffer(counts, np.int64).reshape(shape)
     return band(whole, trials, 1 - confidence, usable=usable)
 
 
 def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """Read the counts and trials of both sides from JSON values, and reject other fields."""
+    """Remove and return the counts and trials from JSON values.
+
+    Raises:
+        TypeError, ValueError: If the values are not valid, or if `content` has other fields.
+    """
     counts, trials = content.pop("counts"), content.pop("trials")
     if content:
         raise TypeError(f"counts must have no other fields, but had {', '.join(content)}")

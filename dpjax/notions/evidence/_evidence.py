@@ -1,7 +1,7 @@
-"""Evidence: counts of confirmation draws in sets that were chosen beforehand.
+"""The base class of evidence, such as counts of confirmation draws in an event.
 
-Each class of evidence computes levels from its counts, and converts the counts to rows of text and
-to JSON values.
+Each evidence class computes levels from its counts, and converts its counts to rows of text and to
+JSON values.
 """
 
 from dataclasses import replace
@@ -20,11 +20,11 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement, smallest_error
 
 Rows = list[tuple[str, str]]
-"""Rows of a table: pairs of a name and a text."""
+"""Type of the rows of a table, each of which is a pair of a name and a text."""
 
 
 class Part(NamedTuple):
-    """A section of a page: rows under a heading.
+    """A section of an HTML page: rows under a heading.
 
     Attributes:
         title: Heading of the section.
@@ -43,10 +43,10 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: One entry for each block of draws: draws per side so far (summed over all pairs), the
-            bound, and the log wealth at the claim.
+        path: One entry per block of draws: the number of draws per side so far, summed over all
+            pairs; the bound; and the log wealth at the claim.
         claim: Claimed level, or None.
-        refuted_from: Log wealth at which the claim is refuted.
+        refuted_from: Smallest log wealth at which the claim is refuted.
     """
 
     path: list[tuple[int, float, float]]
@@ -62,12 +62,12 @@ class Evidence:
 
     Attributes:
         kind: Name of the kind in files.
-        estimated: Name of the estimate on a page.
-        scored: Name of the scores of pairs on a page.
-        chosen: Sentence that says how the event of the witness was chosen.
+        estimated: Name of the estimate on an HTML page.
+        scored: Name of the pairs' scores on an HTML page.
+        chosen: Sentence that says how the displayed event was chosen.
         more: Advice on how to obtain a larger or more precise bound.
         planned: Whether the number of outputs was fixed before any output was seen. If False,
-            binomial bounds do not hold for the counts of the witness.
+            binomial bounds do not hold for the counts of the displayed event.
     """
 
     kind: ClassVar[str]
@@ -80,19 +80,22 @@ class Evidence:
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """Return the statement about a level without a claim; see `state` for the arguments."""
+        """Return the statement about a notion's level without a claim.
+
+        See `state` for the arguments.
+        """
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject:
-        """Return the kind and the fields as JSON values, for `evidence_from_plain`."""
+        """Return the kind and the fields as JSON values, which `evidence_from_plain` accepts."""
         return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @classmethod
     def from_plain(cls, content: JsonObject) -> Self:
-        """Make the evidence from plain fields after checking them.
+        """Construct the evidence from JSON values of its fields, after checking the values.
 
         Raises:
-            KeyError, TypeError, ValueError: When the content does not describe evidence of the
+            KeyError, TypeError, ValueError: If the content does not describe evidence of this
                 class.
         """
         return cls(**content)
@@ -100,7 +103,12 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Return the bound minus the claim, and the point where a claimed curve is exceeded."""
+        """Compare a claim with the bound; see `state` for the arguments.
+
+        Returns:
+            The bound minus the claim, and the point where the bound exceeds a claimed curve by the
+            largest margin. The point is None if there is no such point or if the claim is a number.
+        """
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
 
@@ -121,22 +129,23 @@ class Evidence:
             num_claims: Number of claims, by which the smallest error is multiplied.
             claim: Claimed level or curve, as `Notion.claimed` returns it, or None.
             distance: Number of records in which the databases of the pair differ.
-            named: Notion that the evidence was collected for, or None if it is `notion`.
+            named: Notion that the evidence was collected for, or None if the evidence was collected
+                for `notion`.
 
         Raises:
-            ValueError: When the evidence cannot bound the notion. The message says what to use
+            ValueError: If the evidence cannot bound the notion. The message says what to use
                 instead.
         """
         stated = self.answer(notion, confidence, distance, named)
         if claim is None:
             return stated
-        # Only a curve can be crossed; for a number, the comparison would repeat an exact bound.
+        # Compare only curves here. For a number, `stated` already contains the bound.
         known = crossing = None
         if isinstance(claim, tuple):
             crossing = self.compare(notion, confidence, claim, distance)[1]
         elif named in (None, notion):
             known = confidence, stated.lower_bound - claim
-        # The error takes several bounds, and few callers read it.
+        # The smallest error requires many bounds, so it is computed only when it is read.
         error = partial(self._smallest_error, notion, num_claims, claim, distance, known)
         return replace(stated, smallest_error=error, crossing=crossing)
 
@@ -155,7 +164,8 @@ class Evidence:
             num_claims: As in `state`.
             claim: As in `state`, but not None.
             distance: As in `state`.
-            known: A confidence, and the bound at this confidence minus the claim; or None.
+            known: Pair of a confidence and the difference between the bound at this confidence and
+                the claim, or None if no bound has been computed yet.
         """
         error = smallest_error(
             lambda own: self.compare(notion, own, claim, distance)[0], 0.0, known
@@ -163,30 +173,32 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return about how many standard errors above a level an estimate must be to refute it.
+        """Return the approximate excess, in standard errors, at which an estimate refutes a claim.
 
         Args:
-            error: Largest probability that a true level is refuted by chance.
+            error: Largest probability that a true claim is refuted by chance.
             draws: Number of confirmation draws per side.
         """
         return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
-        """Return the band that holds for all notions simultaneously, or None without a band."""
+        """Return a confidence band that bounds all notions simultaneously, or None without one."""
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
-        """Return the evidence with another counted event, or unchanged if it counts no event.
+        """Return the evidence with another event in place of its counted event.
+
+        Evidence without a counted event is returned unchanged.
 
         Args:
             event: An event that was chosen without the confirmation set, or the complement of such
                 an event.
-            inside: int64 [2], draws in the event at the database and at its neighbor.
+            inside: int64 [2], number of draws in the event, from the database and its neighbor.
         """
         return self
 
     def rows(self, found: Statement, sure: str) -> Rows:
-        """Return the lines of a printed result for the bound, the estimate and their basis.
+        """Return the rows of a printed result that show the bound, the estimate and their basis.
 
         Args:
             found: Statement made from this evidence.
@@ -199,18 +211,21 @@ class Evidence:
         return [("lower bound", bound), ("estimate", estimate)]
 
     def table(self, found: Statement, sure: str) -> Rows:
-        """Return the rows of a page in the unit of the level; see `rows` for the arguments."""
+        """Return the rows of an HTML page whose values are in the unit of the level.
+
+        See `rows` for the arguments.
+        """
         return [
             (f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}"),
             (self.estimated, "infinite" if found.estimate is None else f"{found.estimate:.4f}"),
         ]
 
     def parts(self) -> list[Part]:
-        """Return further sections of a page."""
+        """Return further sections of an HTML page."""
         return []
 
     def history(self) -> "History | None":
-        """Return the history of a sequential audit for a figure, or None for other evidence."""
+        """Return the history of a sequential audit, for a plot, or None for other evidence."""
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -222,20 +237,20 @@ class Evidence:
 _Kind = TypeVar("_Kind", bound=Evidence)
 
 EVIDENCE: dict[str, type[Evidence]] = {}
-"""Classes of evidence, by the names of their kinds in files."""
+"""Maps the name of each kind of evidence, used in files, to the class of the evidence."""
 
 
 def register(cls: type[_Kind]) -> type[_Kind]:
-    """Register a kind of evidence, so that files can name it."""
+    """Register an evidence class under its `kind`, so that evidence can be read from files."""
     EVIDENCE[cls.kind] = cls
     return cls
 
 
 def evidence_from_plain(content: JsonObject) -> Evidence:
-    """Restore the evidence that `Evidence.to_plain` wrote.
+    """Restore evidence from the JSON values that `Evidence.to_plain` returned.
 
     Raises:
-        KeyError, TypeError, ValueError: When the content does not describe evidence of a registered
+        KeyError, TypeError, ValueError: If the content does not describe evidence of a registered
             kind.
     """
     fields = {**content}

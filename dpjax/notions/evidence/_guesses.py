@@ -1,4 +1,4 @@
-"""Evidence of one run: the number of right guesses which canaries were included."""
+"""Evidence from one run: the number of correct guesses about which canaries were included."""
 
 import math
 from dataclasses import dataclass
@@ -30,8 +30,7 @@ from dpjax.notions._statement import Crossing, Statement
 from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
-"""_HALVINGS is the number of bisection steps in the search for a log p-value. _LEAST is the
-smallest log p-value that the search considers."""
+"""Number of bisection steps in the search for a log p-value, and the smallest log p-value there."""
 
 _Points = tuple[tuple[float, float], ...]
 
@@ -39,11 +38,12 @@ _Points = tuple[tuple[float, float], ...]
 @register
 @dataclass(frozen=True)
 class GuessCounts(Evidence):
-    """Numbers of canaries, guesses and right guesses in one run.
+    """Numbers of canaries, guesses and correct guesses in one run.
 
-    If the number of guesses was fixed in advance, bounds on several notions hold jointly, because
-    they all increase with the number of right guesses. If the number of guesses was chosen by
-    revealed coins, the bounds do not hold jointly.
+    Each canary has a coin that decides whether the canary is included. If the number of guesses was
+    fixed in advance, bounds on multiple notions hold jointly, because all bounds increase with the
+    number of correct guesses. If some coins were revealed to choose the number of guesses, the
+    bounds do not hold jointly.
 
     Attributes:
         canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
@@ -51,8 +51,8 @@ class GuessCounts(Evidence):
         guessed_out: Number of guesses "left out", made for the lowest scores.
         right: Number of correct guesses.
         revealed: Number of canaries whose coins were revealed to choose the numbers of guesses.
-        share: Share of the error probability that the guesses may use. Another set of guesses uses
-            the rest.
+        share: Fraction of the error probability that these guesses may use. Another set of guesses
+            uses the rest.
     """
 
     canaries: int
@@ -68,7 +68,7 @@ class GuessCounts(Evidence):
 
     @property
     def guessed(self) -> Guessed:
-        """Numbers of canaries, guesses and right guesses."""
+        """Numbers of canaries, guesses and correct guesses."""
         return Guessed(self.canaries, self.guessed_in + self.guessed_out, self.right)
 
     def answer(
@@ -82,7 +82,7 @@ class GuessCounts(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`. A claimed curve is refuted at one of its points, or as a whole."""
+        """See `Evidence`. A claimed curve may be refuted at one of its points, or as a whole."""
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
         error = self.share * (1 - confidence)
@@ -98,12 +98,12 @@ class GuessCounts(Evidence):
         """See `Evidence`."""
         n, made, right = self.guessed
         chosen = (
-            (f"; the coins of {self.revealed} others chose the numbers of guesses")
+            f"; the numbers of guesses were chosen with the coins of {self.revealed} others"
             if self.revealed
             else ""
         )
         if self.share < 1:
-            chosen += f"; using {self.share:.0%} of the error"
+            chosen += f"; using {self.share:.0%} of the error probability"
         return [
             ("lower bound", f"{found.lower_bound:.4f}, {sure} ({found.basis})"),
             (
@@ -120,11 +120,11 @@ class GuessCounts(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         counts = {
-            "Canaries on which guesses are judged": self.canaries,
-            "Canaries whose coins chose the numbers of guesses": self.revealed,
-            "Guesses that a canary was in": self.guessed_in,
-            "Guesses that a canary was out": self.guessed_out,
-            "Right guesses": self.right,
+            "Canaries with hidden coins": self.canaries,
+            "Canaries whose coins were revealed to choose the numbers of guesses": self.revealed,
+            "Guesses that a canary was included": self.guessed_in,
+            "Guesses that a canary was left out": self.guessed_out,
+            "Correct guesses": self.right,
         }
         worth = (
             "A fair coin for each canary decided whether it was included, and all scores come from "
@@ -133,11 +133,11 @@ class GuessCounts(Evidence):
         worth += (
             ", although the numbers of guesses were chosen from the output."
             if self.revealed
-            else ", and the number of right guesses implies no larger bound."
+            else ", and the number of correct guesses implies no larger bound."
         )
         if self.share < 1:
             worth += (
-                f" These guesses may use {self.share:.0%} of the error; a second set of guesses, "
+                f" These guesses may use {self.share:.0%} of the error probability; a second set, "
                 "with a smaller bound, used the rest."
             )
         worth += " The bound is about the privacy of the canaries only."
@@ -160,13 +160,13 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
     """Return the lower bound on a level from guesses in one run.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, of guesses and of right guesses.
+        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
         notion: Notion of the level: Epsilon, Gdp, Profile or TotalVariation.
-        error: Probability that the bound is above the true level.
+        error: Largest probability that the bound is above the true level.
         chosen: Whether the revealed coins of other canaries determined the number of guesses.
 
     Raises:
-        ValueError: When guesses in one run cannot bound the notion.
+        ValueError: If guesses in one run cannot bound the notion.
     """
     if isinstance(notion, Epsilon):
         return (epsilon_of_chosen if chosen else epsilon_of_guesses)(guessed, notion.delta, error)
@@ -181,7 +181,11 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
 
 
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
-    """Compare the bound on delta with a claimed profile, at the first point with a small delta."""
+    """Compare the bound on delta with a claimed profile, at one point of the profile.
+
+    The point is the first point whose delta is at most `delta_of_curves`. If there is no such
+    point, the function uses the first point with the smallest delta.
+    """
     most = max(delta_of_curves(guessed.canaries, error), min(delta for _, delta in claim))
     epsilon, claimed = min(point for point in claim if point[1] <= most)
     shown = delta_of_chosen(guessed, epsilon, error)
@@ -190,11 +194,11 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 
 @lru_cache(maxsize=64)
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
-    """Return the index and the value of the least p-value over the points of a claimed profile.
+    """Return the index and the value of the smallest p-value over the points of a claimed profile.
 
-    The least p-value needs no correction for the number of points. If the claim is true, the
-    probability of at least the observed number of right guesses is at most the p-value at every
-    point.
+    The smallest p-value needs no correction for the number of points. If the claim is true, then at
+    every point, the p-value is an upper bound on the probability of at least the observed number of
+    correct guesses.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))
@@ -208,7 +212,10 @@ def _of_curve(guessed: Guessed, claim: _Points) -> float:
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """Return the gain for `refutes`, where each point limits an event and its complement."""
+        """Return the gain for `refutes`: the largest bound from all points of the profile.
+
+        Each point of the profile implies one bound for an event and one for its complement.
+        """
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors
         return max(0.0, float(one.max()), float(other.max()))

@@ -1,4 +1,4 @@
-"""Evidence from histograms: an interval for the level, which is valid under an assumption."""
+"""Evidence from histograms: an interval for the level that is valid under an assumption."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -13,21 +13,22 @@ from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 from dpjax.notions.evidence._local import no_events
 
 _REFUTED = 0.05
-"""Largest p-value that refutes an assumption."""
+"""Largest p-value at which an assumption is reported as contradicted."""
 
 
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """The largest level over all pairs of inputs, estimated from counts of intervals or outputs.
+    """The largest level over all pairs of inputs, estimated from counts in intervals or outputs.
 
     Attributes:
-        estimate: Estimated level, or None if an interval or output received no draw.
+        estimate: Estimated level, or None if the counts of every pair are too small for an
+            estimate.
         assumed: Assumption in words.
-        p_value: P-value of the assumption, from the counts of the run (Theorem 3), or None if the
-            assumption cannot be tested.
+        p_value: P-value of a test of the assumption with the run's counts (Theorem 3), or None if
+            the assumption cannot be tested.
         status: Name of the run's `Status`.
-        plan: Fields of the plan, as in `Plan.to_dict`.
+        plan: Fields of the plan, as `Plan.to_dict` returns them.
         num_pairs: Number of pairs of inputs compared.
         num_failed: Number of pairs whose level could not be estimated.
     """
@@ -56,17 +57,20 @@ class HistogramLevel(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`. The interval is the planned one, whatever the confidence."""
+        """See `Evidence`. The interval was planned in advance and ignores `confidence`."""
         order = self.plan["order"]
         if notion != (Epsilon() if order is None else Renyi(order)):
             raise no_events(notion)
         return self.interval()
 
     def interval(self) -> Statement:
-        """Return the estimate plus or minus the precision of the plan."""
+        """Return the statement whose interval is the estimate plus or minus the planned precision.
+
+        Without an estimate, the lower bound is 0.
+        """
         found, precision = self.estimate, self.plan["precision"]
         if found is None:
-            # With an empty interval in every pair, the counts say nothing about the level.
+            # Every pair has an interval without draws, so the counts imply no bound.
             return Statement(0.0, None, "histogram")
         low, high = max(0.0, found - precision), found + precision
         return Statement(low, found, "histogram", upper_bound=high)
@@ -77,7 +81,7 @@ class HistogramLevel(Evidence):
         if found.estimate is not None:
             shown = f"{found.estimate:.4f} in [{found.lower_bound:.4f}, {found.upper_bound:.4f}]"
         draws = (
-            f"{plan['num_samples']} at each of {plan['num_inputs']} inputs, "
+            f"{plan['num_samples']} for each of {plan['num_inputs']} inputs, "
             f"{plan['num_intervals']} intervals; {self.num_failed} of {self.num_pairs} pairs failed"
         )
         lines = [
@@ -112,7 +116,7 @@ class HistogramLevel(Evidence):
             "Inputs": plan["num_inputs"],
             "Pairs compared": self.num_pairs,
             "Pairs that failed (an output or interval without a draw)": self.num_failed,
-            "Draws at each input": plan["num_samples"],
+            "Draws for each input": plan["num_samples"],
             "Outputs or intervals counted": plan["num_intervals"],
         }
         return [

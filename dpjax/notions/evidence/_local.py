@@ -1,4 +1,4 @@
-"""Evidence of the local approach: kernel sums or frequencies at one output.
+"""Evidence from the local approach: kernel sums or frequencies at one output.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 8-10.
@@ -23,13 +23,17 @@ from dpjax.notions.evidence._evidence import Evidence, Rows, register
 @register
 @dataclass(frozen=True, eq=False)
 class LocalSums(Evidence):
-    """Counts of the confirmation set at the witness, for one or several runs.
+    """Counts of the confirmation set at the witness, for one or more runs.
+
+    The witness is the output with the largest estimated density ratio, and its event is a set of
+    outputs around the witness.
 
     Attributes:
-        search_densities: float64 [..., 2], density of the witness at each of the two databases,
+        search_densities: float64 [..., 2], density at the witness under each of the two databases,
             estimated from the search set without truncation.
-        floor: float64 [...], the floor tau of the densities.
-        events: int64 [..., 2], confirmation draws in the witness's event, at each database.
+        floor: float64 [...], lower limit tau of the densities in an estimate.
+        events: int64 [..., 2], number of confirmation draws from each database in the witness's
+            event.
         kernel: Kernel sums for real outputs, or None for outputs that are categories.
         num_confirm: Number N of confirmation draws per side.
     """
@@ -43,14 +47,18 @@ class LocalSums(Evidence):
     estimated: ClassVar[str] = "Estimate at the witness"
 
     def bounds(self, confidence: float) -> LocalBounds:
-        """Return lower bounds and estimates, one for each run."""
+        """Return lower bounds and estimates, one per run."""
         searched = self.search_densities, self.floor
         return local_bounds(*searched, self.events, self.kernel, self.num_confirm, confidence)
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`. The answer is only for epsilon."""
+        """See `Evidence`.
+
+        Raises:
+            ValueError: If the notion is not epsilon at delta = 0.
+        """
         if notion != Epsilon():
             raise no_events(notion)
         found = self.bounds(confidence)
@@ -83,7 +91,7 @@ class LocalSums(Evidence):
 
 
 def no_events(notion: Notion) -> ValueError:
-    """Return the error for a notion that cannot be bounded without counts of events."""
+    """Return the exception for a notion that cannot be bounded without counts of events."""
     return BadValue(
         f"this audit counted no events, so it cannot bound {notion.symbol}: use {EVENTS}."
     )

@@ -1,4 +1,4 @@
-"""Evidence of repeated noise: two runs of a mechanism that gave the same sequence of outputs."""
+"""Evidence of repeated noise: two runs of a mechanism that returned the same output sequence."""
 
 import math
 from dataclasses import dataclass
@@ -14,15 +14,16 @@ from dpjax.notions.evidence._evidence import Evidence, Rows, register
 @register
 @dataclass(frozen=True)
 class RepeatedRuns(Evidence):
-    """Two runs at one database whose sequences of outputs vary, but are identical.
+    """Two runs with one database that returned the same sequence of outputs.
 
-    Such evidence bounds no level, since repeated outputs are not independent draws.
+    Not all outputs in the sequence are equal. Such evidence bounds no level because the repeated
+    outputs are not independent draws.
 
     Attributes:
-        runs: Name of the two runs, such as "batches" or "processes".
+        runs: Plural noun for the two runs in messages, such as "batches" or "processes".
         outputs: Number of outputs compared in each run.
-        nats: Negative logarithm of the largest probability, over all distributions, that
-            independent draws give the repeated outputs.
+        nats: Negative natural logarithm of a probability: the largest probability, over all output
+            distributions, that independent draws repeat the outputs.
     """
 
     runs: str
@@ -32,7 +33,7 @@ class RepeatedRuns(Evidence):
 
     @property
     def chance(self) -> str:
-        """Bound on the probability that independent draws repeat the outputs, as a power of ten."""
+        """Upper bound on the probability of a repetition by independent draws, as text."""
         return f"1e-{math.floor(self.nats / math.log(10))}"
 
     def answer(
@@ -44,7 +45,7 @@ class RepeatedRuns(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`. The difference is -infinity, because there is no bound."""
+        """See `Evidence`. The difference is -infinity because there is no bound."""
         return -math.inf, None
 
     def rows(self, found: Statement, sure: str) -> Rows:

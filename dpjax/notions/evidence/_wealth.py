@@ -1,4 +1,4 @@
-"""Evidence of a sequential audit: wealth of bets, and one planned exact bound from an event."""
+"""Evidence from a sequential audit: the wealth of bets, and one planned exact bound."""
 
 import math
 from dataclasses import dataclass
@@ -14,36 +14,38 @@ from dpjax.notions._statement import Statement
 from dpjax.notions.evidence._evidence import Evidence, History, Part, register
 
 _PSEUDO_DRAWS = 64.0
-"""Number of pseudo-draws that shrink the first bets."""
+"""Number of pseudo-draws in the mixture boundary of `BetWealth.quantile`."""
 
 _NEARLY = 1e-9
-"""Two errors are treated as equal if their relative difference is at most this number."""
+"""Largest relative difference at which two error probabilities are treated as equal."""
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class BetWealth(Evidence):
-    """Wealth of bets on all events of all pairs, after any number of blocks.
+    """Wealth of bets on all events of all pairs, after any number of blocks of draws.
 
-    The evidence contains the whole state of the audit, so that a later audit can continue it.
+    The evidence contains the complete state of the audit, from which a later audit can continue.
 
     Attributes:
         wealth: State of the bets.
         look: Planned exact bound from one event, or None.
-        error: Joint error probability of the bets and of the planned exact bound.
-        shown: Counts of the witness's event at the database and at its neighbor, and the number of
-            draws per side.
-        larger: Side at which the event is likelier: 0 for the database, 1 for the neighbor.
-        path: One entry for each block of draws: draws per side so far (summed over all pairs), the
-            bound, and the log wealth at the claim.
-        laid: Digest of the draws from which the cells were made. A later audit that continues this
-            audit checks the digest.
-        laid_by: int64 [pairs], draws per side from which the cells of each pair were made.
-        before: State before the last block, if the limit on draws cut the block short. An audit
-            that continues draws the block again in full. The value is None if the last block was
-            complete.
-        held: First outputs of each side, stored if it would take too long to draw them again, or
-            None.
+        error: Joint error probability of the bets and the planned exact bound.
+        shown: Three integers: the counts of the displayed event in draws from the database and from
+            its neighbor, and the number of draws per side.
+        larger: Side on which the displayed event is more probable: 0 for the database, 1 for the
+            neighbor.
+        path: One entry per block of draws: the number of draws per side so far, summed over all
+            pairs; the bound; and the log wealth at the claim.
+        laid: Digest of the draws from which the cells were constructed. A later audit that
+            continues this audit checks the digest.
+        laid_by: int64 [pairs], number of draws per side from which each pair's cells were
+            constructed.
+        before: State before the last block, if the limit on draws cut the block short, or None if
+            the last block was complete. A later audit that continues this audit draws the block
+            again in full.
+        held: First outputs of each side, or None if they were not stored. They are stored if
+            drawing them again would take too long.
     """
 
     wealth: Wealth
@@ -69,14 +71,16 @@ class BetWealth(Evidence):
     )
 
     def bound(self, confidence: float) -> float:
-        """Return the larger of the bound from bets and the planned exact bound, if it is known.
+        """Return the larger of the bound from bets and the planned exact bound.
 
-        The bound from bets is the next float above the largest refuted level.
+        The bound from bets is the smallest float above the largest refuted level. The planned exact
+        bound is ignored until it has been computed.
         """
         share = (1 - confidence) / self.error
         refuted = self.wealth.is_refuted
         if abs(share - 1) > _NEARLY:
-            # The wealth at a refuted level has not changed since its refutation.
+            # The wealth at a level is frozen when the level is refuted, so the wealth can be
+            # compared with another threshold now.
             refuted = self.wealth.log_mean >= -math.log(self.wealth.error * min(share, 1.0))
         place = int(np.logical_and.accumulate(refuted).sum())
         won = float(np.nextafter(self.wealth.grid[place - 1], np.inf)) if place else 0.0
@@ -88,7 +92,11 @@ class BetWealth(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`. The answer is only for the notion of the bets."""
+        """See `Evidence`.
+
+        Raises:
+            ValueError: If the bets were made for another notion.
+        """
         if notion.hypothesis(distance) != self.wealth.hypothesis:
             of = "another notion" if named in (None, notion) else named.symbol
             raise ValueError(
@@ -106,7 +114,7 @@ class BetWealth(Evidence):
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """See `Evidence`. The number is the boundary of a normal mixture, which holds at any time.
+        """See `Evidence`. The number is a normal-mixture boundary, which is valid at any time.
 
         References:
             Robbins (1970), eq. (8).
@@ -120,10 +128,10 @@ class BetWealth(Evidence):
         return History(self.path, self.wealth.claim, -math.log(self.wealth.error))
 
     def parts(self) -> list[Part]:
-        """See `Evidence`. The section shows some of the blocks, including the last block."""
+        """See `Evidence`. The section shows up to twelve blocks, including the last block."""
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
-        text = "A bound was computed after each block; all of them hold jointly."
+        text = "A bound was computed after each block of draws, and all bounds hold jointly."
         return [Part("Bound after each number of draws per side", rows, text)]
 
     def to_plain(self) -> JsonObject:
@@ -155,7 +163,7 @@ class BetWealth(Evidence):
 
 
 def bets_of(evidence: Evidence) -> BetWealth | None:
-    """Return the bets from which a sequential audit continues, or None for other evidence."""
+    """Return the evidence if it comes from a sequential audit, and None otherwise."""
     return evidence if isinstance(evidence, BetWealth) else None
 
 
@@ -166,6 +174,6 @@ def _plain(wealth: Wealth) -> JsonObject:
 
 
 def _wealth(plain: JsonObject) -> Wealth:
-    """Restore the state that `_plain` wrote."""
+    """Restore the state from the JSON values that `_plain` returned."""
     claim = math.nan if plain["claim"] is None else plain["claim"]
     return Wealth.from_plain({**plain, "claim": claim})

@@ -1,4 +1,4 @@
-"""Checks of files for which no column was chosen, whose rows are read as vectors."""
+"""Checks for files whose rows are read as vectors, because no column was chosen."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,7 +7,7 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Number of first rows that show whether a column contains row numbers."""
+"""Number of rows, from the first on, in which a column is examined for row numbers."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
@@ -18,7 +18,7 @@ _PERHAPS_INDEX_NAMES = {"index", "id"}
 def refuse_index(
     names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
 ) -> None:
-    """Raise an error if one of several columns seems to contain row numbers.
+    """Raise an error if a column of a file with multiple columns seems to contain row numbers.
 
     Row numbers in the outputs could distinguish the two sides of any mechanism.
 
@@ -28,8 +28,8 @@ def refuse_index(
         header: Whether the names come from the file.
 
     Raises:
-        ValueError: When a column has a usual name of row numbers, or when its entries are integers
-            that increase by a constant step.
+        ValueError: If a column's name is usual for row numbers, or if its entries are integers that
+            increase by a constant step.
     """
     for name, column in zip(names, columns, strict=True):
         named = name.strip().lower() if header else "some column"
@@ -53,7 +53,7 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
         rows: First rows of a file whose entries are separated by commas.
 
     Raises:
-        ValueError: When the rows look like split decimal numbers.
+        ValueError: If the rows look like split decimal numbers.
     """
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return

@@ -1,4 +1,4 @@
-"""Conversion of entries of text files and of program outputs to numbers or labels."""
+"""Conversion of text-file entries and program outputs to numbers or labels."""
 
 import re
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
-    """Convert strings to numbers of one type, or return None if no type can represent them.
+    """Convert strings to numbers of one type, or return None if no type can represent all entries.
 
     Args:
         entries: Strings.
 
     Returns:
-        int64 or uint64 [n] if all entries are integers, and float64 [n] if some are not. The result
-        is None if an entry is not a number, or if an integer is too large for the type.
+        int64 or uint64 [n] if all entries are integers, and float64 [n] otherwise. The result is
+        None if an entry is not a number, or if an integer is too large for the type.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -35,7 +35,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
         values = np.array([float(entry) for entry in entries], np.float64)
     except ValueError:
         return None
-    # Numbers that are written as integers remain integers, since integers are outcomes and not
+    # Numbers that are written as integers remain integers, since integers are usually outcomes, not
     # reals. Besides, adjacent integers above 2^53 would be equal as floats.
     if not (np.all(values == np.floor(values)) and all(map(is_integer, entries))):
         return values if first_inexact(values, entries) is None else None
@@ -68,7 +68,7 @@ def is_integer(entry: str) -> bool:
 def too_large(entries: Sequence[str]) -> int | None:
     """Return the index of the first integer that is too large for the common type, or None.
 
-    The common type is int64 if any integer is negative, and uint64 if none is.
+    The common type is int64 if any integer is negative, and uint64 otherwise.
     """
     # Use Decimal, since Python refuses to convert very long strings of digits to int.
     integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]
@@ -104,7 +104,7 @@ def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.nd
     """Convert strings to an array of labels.
 
     Raises:
-        ValueError: When a label is longer than the limit.
+        ValueError: If a label is longer than the limit.
     """
     longest = max(map(len, entries), default=0)
     validate.within_limit("label_length", longest, "has a label of too many characters")
@@ -112,18 +112,18 @@ def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.nd
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
-    """Convert the lines of a program's output to outputs.
+    """Convert the lines that a program printed to outputs.
 
     Args:
         lines: Lines without their ends.
 
     Returns:
-        An array if all lines are numbers. If not, a list with an entry for each line: a number, a
+        An array if all lines are numbers. Otherwise, a list with one entry per line: a number, a
         tuple of the numbers in a comma-separated vector, or a label. A label is the whole line,
         including white space.
 
     Raises:
-        ValueError: When a label is longer than the limit.
+        ValueError: If a label is longer than the limit.
     """
     numbers = as_numbers(lines)
     return list(map(_output, lines)) if numbers is None else numbers

@@ -16,7 +16,7 @@ _CHUNK = 2**25
 """Maximum size of a chunk in bytes. If rows are long, chunks have fewer rows."""
 
 _LAST_CHARACTER = 0x10FFFF
-_MORE = "it holds more than the one array that its header speaks of"
+_MORE = "it holds more than the one array that its header describes"
 
 
 class _Header(NamedTuple):
@@ -47,10 +47,10 @@ class _Header(NamedTuple):
 
 
 def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield the outputs in an npy file in chunks; see `dpjax.Recording`.
+    """Yield chunks of the outputs in an npy file; see `dpjax.Recording`.
 
     Raises:
-        ValueError: When the file is not an npy file, when it is cut short, or when it contains
+        ValueError: If the file is not an npy file, if it is cut short, or if it contains
             objects.
     """
     with path.open("rb") as file:
@@ -69,14 +69,14 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         return
     order, shape = "F" if header.fortran else "C", tuple(header.shape)
     for start in range(0, header.shape[0], rows):
-        # Create a new mapping for each chunk, since a mapping keeps all pages that were read in
-        # memory.
+        # Create a new mapping for each chunk, since a mapping keeps every page in memory that was
+        # read.
         mapped = np.memmap(path, header.dtype, "r", offset, shape, order)
         yield pick(_checked(np.array(mapped[start : start + rows])))
 
 
 def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield the outputs in one array of an npz file in chunks.
+    """Yield chunks of the outputs in one array of an npz file.
 
     Args:
         path: Path of the file.
@@ -84,8 +84,8 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         rows: Maximum number of rows per chunk.
 
     Raises:
-        ValueError: When the file is not an npz file, when it contains objects, or when it contains
-            several arrays and `column` is None.
+        ValueError: If the file is not an npz file, if it contains objects, or if it contains
+            multiple arrays and `column` names none of them.
     """
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
@@ -93,7 +93,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             names, column = [str(column)], None
         if len(names) != 1:
             raise ValueError(
-                f"it must hold one array, or the one to use must be named by column, but holds "
+                f"it must hold one array; otherwise, column must name the array to use: it holds "
                 f"{names}"
             )
         with _member(archive, path, names[0]) as file:
@@ -102,7 +102,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             if header.size == 0:
                 return
             if header.fortran and len(header.shape) > 1:
-                # In this order, columns are stored one after the other, so a compressed array
+                # In Fortran order, columns are stored one after the other, so a compressed array
                 # cannot be read in chunks of rows.
                 whole = header.array(_read_exactly(file, header.size), header.shape)
                 _refuse_more(file)
@@ -120,8 +120,8 @@ def npz_array(path: Path, name: str) -> np.ndarray:
     """Read an array of numbers or strings, of any shape, from an npz file.
 
     Raises:
-        ValueError: When the file is not an npz file, when it lacks the array, when it is cut short,
-            or when it contains objects.
+        ValueError: If the file is not an npz file, if it lacks the array, if it is cut short,
+            or if it contains objects.
     """
     with zipfile.ZipFile(path) as archive, _member(archive, path, name) as file:
         header = _header(file, most_axes=None)
@@ -131,11 +131,12 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Open an array's file in an archive, unless it is far larger than the archive."""
+    """Open an array's file in an archive, unless the file is far larger than the archive."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
-    # The compressed size in the archive may be wrong, but it cannot exceed the archive's own size.
+    # The archive may state a wrong compressed size, but the true size cannot exceed the archive's
+    # size.
     refuse_bomb(entry.file_size, min(entry.compress_size, path.stat().st_size))
     return archive.open(entry)
 
@@ -145,19 +146,19 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
         (1, 0): npy.read_array_header_1_0,
         (2, 0): npy.read_array_header_2_0,
     }
-    # Replace NumPy's errors. For unknown magic bytes, its message recommends unpickling, which can
-    # run code from the file; and its reader of headers may raise any error of Python's parser.
+    # Replace NumPy's errors. For unknown magic bytes, NumPy recommends unpickling, which can run
+    # code from the file. For a damaged header, NumPy may raise any error of Python's parser.
     try:
         version = npy.read_magic(file)
         header = _Header(*read[version](file)) if version in read else None
     except Exception:
-        raise ValueError("it is no npy file, or its header is damaged") from None
+        raise ValueError("it is not an npy file, or its header is damaged") from None
     if header is None:
         raise ValueError("its npy version is not known")
     shape, dtype = header.shape, header.dtype
     if dtype.hasobject:
         raise ValueError(
-            "it holds pickled Python objects, which are never loaded: save numbers or texts"
+            "it holds pickled Python objects, which are never loaded: save numbers or strings"
         )
     axes = f"[n] or [n, d], but holds {dtype} of the shape {list(shape)}"
     if dtype.kind not in "biufUS" or (most_axes and not 1 <= len(shape) <= most_axes):
@@ -172,7 +173,7 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
-    """Convert values of a file to booleans, numbers and strings that are valid in NumPy."""
+    """Convert the values in a file to booleans, numbers and strings that are valid in NumPy."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind not in "US" or values.size == 0:
@@ -182,7 +183,7 @@ def _checked(values: np.ndarray) -> np.ndarray:
         values = np.ascontiguousarray(values)
         codes = values.view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
         if codes.max() > _LAST_CHARACTER:
-            raise ValueError("it holds texts with characters that do not exist")
+            raise ValueError("it holds strings with characters that do not exist")
     longest = int(np.char.str_len(values).max())
     validate.within_limit("label_length", longest, "it holds labels of too many characters")
     return values.astype(f"{values.dtype.kind}{max(longest, 1)}")

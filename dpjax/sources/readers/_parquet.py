@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield one column of a Parquet file in chunks, or all columns if they are all numeric.
+    """Yield chunks of one column of a Parquet file, or of all columns if all are numeric.
 
     Raises:
-        ValueError: When the column does not exist, when it has missing values, when it contains
-            neither numbers nor strings, or when no column was chosen and a column seems to contain
+        ValueError: If the column does not exist, if it has missing values, if it contains
+            neither numbers nor strings, or if no column was chosen and a column seems to contain
             row numbers.
     """
     import pyarrow as pa

@@ -1,7 +1,7 @@
 """Fast reader of text files that contain only plain numbers, which needs pyarrow.
 
-From the first block that may not contain only plain numbers, the slower reader in `_text` reads the
-rest of the file and reports errors. Both readers return equal chunks.
+When a block may contain anything else, the slower reader in `_text` reads the rest of the file,
+starting with this block, and reports errors. Both readers return equal chunks.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
 def plain_chunks(
     path: Path, offset: int, delimiter: str | None, width: int, place: int | None, rows: int
 ) -> Iterator[tuple[np.ndarray, int, bool]]:
-    """Yield chunks of numbers, up to the first chunk that may not contain only plain numbers.
+    """Yield chunks of numbers, up to the first chunk that may contain something else.
 
     Args:
         path: Path of a text file.
@@ -47,8 +47,8 @@ def plain_chunks(
         rows: Number of lines per chunk.
 
     Yields:
-        Arrays int64 or float64 [n] or [n, width], the number of bytes of their lines, and whether
-        the file ends after the lines.
+        Tuples of an int64 or float64 array, [n] or [n, width]; the number of bytes in the lines of
+        the array; and whether the file ends after these lines.
     """
     # Read the content instead of relying on the file size, since a packed file may hold many lines
     # in a few bytes.
@@ -79,9 +79,9 @@ def plain_chunks(
 
 
 def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool]]:
-    """Yield blocks of up to `rows` lines, with the ends of the lines.
+    """Yield tuples of a block of up to `rows` lines, the ends of the lines, and a flag.
 
-    The third value of a tuple tells whether the file ends after the block.
+    The flag tells whether the file ends after the block.
     """
     rest, found = b"", np.zeros(0, np.intp)
     while True:
@@ -102,7 +102,8 @@ def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool
         end = int(ends[-1])
         rest, found = data[end:], newlines[rows:] - end
         if not rest:
-            # Look ahead: to find out later, one would unpack a packed file a second time.
+            # Read ahead to see whether the file ends here; otherwise, a packed file would have to
+            # be unpacked a second time.
             rest = file.read(_READ)
             found = _newlines(rest)
         yield data[:end], np.concatenate([[0], ends]), not rest
@@ -119,8 +120,8 @@ def _entries(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Entries are not split if there is one per line. Trimming them would remove a delimiter that is
-    # a tab, so leave such lines to `_text`.
+    # A line with a single entry is not split. Trimming the entry would remove a tab that is a
+    # delimiter, so leave lines with a delimiter to `_text`.
     if width == 1 and delimiter is not None and delimiter.encode() in block:
         return None
     bounds, content = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(block)
@@ -140,7 +141,7 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Return the result of `as_numbers`, or None if the fast conversion may differ from it."""
+    """Return the result of `as_numbers`, or None if the fast conversion may give another result."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -151,7 +152,7 @@ def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
         texts = entries.take(pa.array(strange)).to_pylist()
         if any(map(is_integer, texts)):
             return None
-        # Convert non-finite values by Python, since Arrow also accepts strings such as nan(1).
+        # Convert non-finite values with Python, since Arrow also accepts strings such as nan(1).
         values[strange] = [float(text) for text in texts]
         if len(strange) or np.any(values != np.floor(values)):
             return _exact(values, entries)
@@ -161,7 +162,8 @@ def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
         )
         if reals.to_numpy(zero_copy_only=False).any():
             return _exact(values, entries)
-        # Integers that are too large raise an error, so `_text` reads them.
+        # The cast raises ValueError for integers that are too large, so that `_text` reads the
+        # block.
         return entries.cast(pa.int64()).to_numpy().copy()
     except ValueError:
         return None

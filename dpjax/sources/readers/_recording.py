@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
 }
 
 _SHOWN = 1000
-"""Maximum number of characters of an error message about a file."""
+"""Maximum length of an error message about a file, in characters."""
 
 _COLUMNS = {
     kind: parquet_columns if kind == ".parquet" else text_columns
@@ -45,20 +45,20 @@ class Recording:
     """Outputs recorded in files, which may be larger than memory.
 
     Attributes:
-        where: A file, several files separated by commas, a pattern with * or ?, or a list of files.
-            The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .parquet, .csv.gz, .tsv.gz
-            or .txt.gz. Text files have one output per line: a number, several numbers that form a
-            vector, or a label.
+        where: A file, multiple files separated by commas, a pattern with * or ?, or a list of
+            files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .parquet, .csv.gz,
+            .tsv.gz or .txt.gz. Text files have one output per line: a number, multiple numbers that
+            form a vector, or a label.
         column: Column of the outputs, by name or by index from 0, or a list of columns, whose
             numbers form a vector per row. In an npz file, `column` may be the name of an array. If
             `column` is None, all columns are read.
         paths: Paths of the files, in the given order.
 
     Raises:
-        FileNotFoundError: When a file does not exist.
-        ModuleNotFoundError: When a file needs a package that is not installed.
-        ValueError: When a file is a folder or has an unknown suffix, when no file matches the
-            pattern, or when a column or a file is named twice.
+        FileNotFoundError: If a file does not exist.
+        ModuleNotFoundError: If a file needs a package that is not installed.
+        ValueError: If a file is a folder or has an unknown suffix, if no file matches the
+            pattern, or if a column or a file is named twice.
     """
 
     where: str | Path | Sequence[str | Path]
@@ -101,7 +101,7 @@ class Recording:
 
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
-        """Path of each file, by its device, its inode and the column."""
+        """Path of each file, by (device, inode, column)."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
         found = [(self._at(path).stat(), path) for path in self.paths]
@@ -125,7 +125,7 @@ class Recording:
         """Yield all outputs in order, as arrays [n] or [n, d].
 
         Raises:
-            ValueError: When a file cannot be read, or when its outputs differ from the outputs of
+            ValueError: If a file cannot be read, or if its outputs differ from the outputs of
                 the first file in kind or dimension.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
@@ -168,7 +168,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
     """Join columns that are read separately into rows.
 
     Raises:
-        ValueError: When a column does not contain one number per row, or when columns differ in
+        ValueError: If a column does not contain one number per row, or if columns differ in
             length.
     """
     held: list[np.ndarray | None] = [None] * len(parts)
@@ -195,7 +195,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Return a context that adds the name of a file to the message of every exception."""
+    """Return a context manager that adds the name of a file to every exception's message."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -227,9 +227,9 @@ def read_samples(
         Numbers of shape [n] or [n, d], or labels of shape [n].
 
     Raises:
-        FileNotFoundError: When the file does not exist.
-        ValueError: When the file is a folder, when it is empty or damaged, when it has an unknown
-            suffix or rows of different lengths, or when no 64-bit type can represent all of its
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is a folder, if it is empty or damaged, if it has an unknown
+            suffix or rows of different lengths, or if no 64-bit type can represent all of its
             integers.
     """
     chunks = list(Recording(path, column).chunks())
@@ -263,7 +263,7 @@ def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
         if not where:
             raise BadValue("samples must name at least one file, but was an empty list.")
         return [Path(path) for path in where]
-    # Accept the name of an existing file first, since it may contain a comma or a star.
+    # Look for an existing file of this name first, since a name may contain a comma or a star.
     if Path(where).exists():
         return [Path(where)]
     return [path for part in where.split(",") for path in _expanded(part.strip())]
@@ -274,7 +274,7 @@ def _expanded(part: str) -> list[Path]:
         return [Path(part)]
     found = sorted(glob.glob(part))
     if not found:
-        raise FileNotFoundError(f"samples file {part}: no file fits this pattern.")
+        raise FileNotFoundError(f"samples file {part}: no file matches this pattern.")
     return [Path(path) for path in found]
 
 

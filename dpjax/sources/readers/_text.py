@@ -1,4 +1,4 @@
-"""Reader of text files (csv, tsv and txt) with one output per line, in chunks."""
+"""Reader of text files (csv, tsv and txt) with one output per line, which yields chunks."""
 
 import csv
 import re
@@ -30,11 +30,10 @@ from dpjax.sources.readers._plain import plain_chunks
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
-"""Maximum number of characters of a chunk. A chunk has at most a sixteenth of this number of
-entries."""
+"""Maximum number of characters in a chunk. A chunk has at most _PART / 16 entries."""
 
 _DIGITS = 60
-"""Maximum number of digits of a number in an error message."""
+"""Maximum length of a quoted number in an error message, in digits."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
@@ -45,15 +44,15 @@ def _kind_of(path: Path) -> str:
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
-    """Yield the outputs in a text file in chunks; see `dpjax.Recording`.
+    """Yield chunks of the outputs in a text file; see `dpjax.Recording`.
 
     The first line is a header if it contains the name of the column. The first line is also a
     header if the column's entry is not a number in the first line, but a number in the second line.
 
     Raises:
-        ValueError: When lines have different numbers of entries, when there is a blank line before
-            the last output, when numbers and other entries are mixed, when the column does not
-            exist, or when no column was chosen and a column seems to contain row numbers.
+        ValueError: If lines have different numbers of entries, if there is a blank line before
+            the last output, if numbers and other entries are mixed, if the column does not
+            exist, or if no column was chosen and a column seems to contain row numbers.
     """
     layout = _layout(path, column)
     if layout is None:
@@ -162,7 +161,7 @@ def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int,
     """Return the first two rows, and the start, end and number of lines of the first row."""
     with opened(path) as file:
         start = 0
-        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the mark twice.
+        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the BOM twice.
             start += len(BOM_UTF8)
     seen: list[str] = []
     with _opened(path, start) as file:
@@ -204,7 +203,7 @@ def _lines(file: TextIOWrapper) -> Iterator[str]:
 
 
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the last line and the entries of each row."""
+    """Yield, for each row, the number of the row's last line and the row's entries."""
     if delimiter is None:
         yield from enumerate(map(_ENTRY.findall, lines), start=1)
         return
@@ -276,7 +275,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if all(map(has_decimal_comma, entries)):
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
-        raise ValueError("must have one label a line, or the column to use must be named")
+        raise ValueError("must have one label per line; otherwise, name the column to use")
     return as_labels([entry.strip(SPACE) for entry in entries])
 
 

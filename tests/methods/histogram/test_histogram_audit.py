@@ -41,12 +41,18 @@ def test_standard_pair_of_a_built_in_mechanism(standard):
     assert "NOT REFUTED" in text and "safety check" in text and assumed.assumed in text
 
 
+def test_a_plan_covers_as_many_inputs_as_are_given():
+    found = audited(TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, inputs=[0.0, 0.5, 1.0])
+    assert found.evidence.counted.plan["num_inputs"] == 3
+    assert found.evidence.counted.num_pairs == 3
+
+
 def test_confidence_is_of_the_plan():
     both = audited(
         TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000
     )
     assert 0.8 < both.evidence.counted.plan["confidence"] < 1
-    with pytest.raises(ValueError, match=r"give the precision 0\.5 only with confidence .*, below"):
+    with pytest.raises(ValueError, match=r"the precision 0\.5 only with confidence .*, below"):
         audited(
             TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000,
             confidence=1 - 1e-9,
@@ -157,7 +163,7 @@ def test_refusals(mechanism, given, message):
 def test_what_it_is_not_for():
     method = dpjax.Histogram(lipschitz=1.0)
     with pytest.raises(
-        TypeError, match=r"Histogram audits only JAX mechanisms, .* recorded outputs is"
+        TypeError, match=r"Histogram audits only JAX mechanisms .* recorded outputs is"
     ):
         dpjax.audit(dpjax.Recorded([1.0] * 50, [2.0] * 50), method=method)
     with pytest.raises(TypeError, match="Histogram audits only JAX mechanisms"):

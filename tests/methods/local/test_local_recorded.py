@@ -88,7 +88,7 @@ def test_the_longer_side_is_cut_and_said():
     assert (
         "x has 1001 outputs and y has 900; 900 random outputs of each were used." in prepared.notes
     )
-    said = "270 outputs per side form the search set, the other 630 the confirmation set."
+    said = "270 outputs per side form the search set, and the other 630 form the confirmation set."
     assert said in prepared.notes
 
 
@@ -162,7 +162,7 @@ def test_integers_are_smoothed_where_the_bandwidth_spans_several(factor, bandwid
     prepared = prepare(x, y, smooth=Fixed(bandwidth))
     distinct = len(set(x) | set(y))
     assert prepared.space == (space or FiniteSpace(distinct))
-    said = any("method=Events() compares sets of them" in note for note in prepared.notes)
+    said = any("method=Events() compares sets of outcomes" in note for note in prepared.notes)
     assert said == (space is None)
 
 

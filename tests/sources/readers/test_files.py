@@ -168,7 +168,7 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
             "'-1,05' in row 2, but decimal commas .* write -1.05 ",
         ),
         ("semicolons.csv", "1;2\n3;4\n5\n", "semicolons.csv mixes numbers and other entries"),
-        ("words.csv", "a,b\nc,d\n", "words.csv must have one label a line"),
+        ("words.csv", "a,b\nc,d\n", "words.csv must have one label per line"),
         ("x.parquet", "1\n", "x.parquet cannot be read: it is not a Parquet file"),
         ("x.feather", "1\n", r"must end in \.npy, .* but ends in '\.feather'"),
         ("x", "1\n", r"must end in \.npy, .* but ends in ''"),

@@ -98,7 +98,7 @@ def test_heads(tmp_path, text, column, expected):
         ("a\nb\n1\n", "'1' in row 3 is a number"),
         ("a,1\nb,2\n", "name the column to use"),
         ("1,a\n2,b\n", "name the column to use"),
-        ("a,x\nb,y\n", "one label a line, or the column to use must be named"),
+        ("a,x\nb,y\n", "one label per line; otherwise, name the column to use"),
         ("1\n99999999999999999999\n", r"64-bit type .* 99999999999999999999 in row 2:"),
         ("1.5\n9007199254740993\n", r"64-bit type .* 9007199254740993 in row 2:"),
         ("\"1,5\"\n\"2,5\"\n", r"'1,5' in row 1, but decimal commas are not supported: write 1\.5"),

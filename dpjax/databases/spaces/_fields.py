@@ -1,0 +1,254 @@
+"""The fields of a record, and the values that tend to break libraries in each of them."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax.core import validate
+from dpjax.core.wording import BadValue
+from dpjax.databases.spaces._domain import Domain, of_one_kind
+
+_WHOLE = (0, 1, -1, 2**31 - 1, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63))
+_TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
+_MOMENTS = (
+    datetime(1970, 1, 1),
+    datetime(2000, 2, 29),
+    datetime(2038, 1, 19, 3, 14, 8),
+    datetime(1900, 1, 1),
+    datetime(2262, 4, 11),
+    datetime(1, 1, 1),
+    datetime(9999, 12, 31),
+)
+_SPANS = (timedelta(0), timedelta(microseconds=1), timedelta(-1), timedelta(days=36_500))
+"""Values that tend to break samplers, casts, sums, parsers and calendars."""
+
+_KINDS = (bool, int, float, str, datetime, date, timedelta)
+_MOST_SEEN = 20
+"""Maximum number of values of a field in the example database that are tried in new records."""
+
+_DOUBLE = np.dtype(np.float64)
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+class Column(NamedTuple):
+    """What the form of a database says about one field of its records.
+
+    Attributes:
+        name: Name of the column, or None.
+        kind: Type of the values, or None if the values of the example database show the type.
+        dtype: NumPy type that stores the numbers, or None for Python's numbers.
+        categories: Values that the type of the column lists.
+        missing: The missing value that the column can store, in a tuple; () if there is none.
+        stored: Function that converts a value to the value that the column stores in its place. The
+            function raises TypeError, ValueError or OverflowError if there is no such value.
+    """
+
+    name: Hashable = None
+    kind: type | None = None
+    dtype: np.dtype | None = None
+    categories: tuple[Any, ...] = ()
+    missing: tuple[Any, ...] = ()
+    stored: Callable[[Any], Any] = _unchanged
+
+
+ANY_COLUMN = Column()
+"""A column that stores any values."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of the records: its domain, whose bounds are a single pair, and its column."""
+
+    domain: Domain
+    column: Column = ANY_COLUMN
+
+    @classmethod
+    def of(cls, domain: Domain, place: int, column: Column) -> "Field":
+        """Create the field at an index of the records."""
+        bounds = domain.bounds_of(place)
+        if bounds is not None and column.kind in (datetime, timedelta):
+            times = not isinstance(bounds[0], int | float | np.number)
+            bounds = (column.stored(bounds[0]), column.stored(bounds[1])) if times else None
+        return cls(replace(domain, bounds=bounds, size=None, member=None, columns=None), column)
+
+    @property
+    def bounds(self) -> tuple[Any, Any] | None:
+        """Bounds (low, high) of the numbers, dates or times, or None."""
+        return self.domain.bounds_of(0)
+
+    def has(self, value: Any) -> bool:
+        """Return whether the field may hold a value."""
+        if self.column.missing and _is_missing(value):
+            return self.domain.nan
+        return self.domain.has(value)
+
+    def values(self, seen: Sequence[Any]) -> list[Any]:
+        """Return distinct values that are tried in the field of new records.
+
+        Args:
+            seen: Values of the field in the example database. Their type decides which other values
+                are tried, unless the column has a type.
+        """
+        domain, column = self.domain, self.column
+        kind = column.kind or _kind_of(seen)
+        found = [] if self._bounds_for(kind) else list(domain.categories or ())
+        found += [*column.categories, *self._values_of(kind)]
+        found += column.missing if domain.nan else ()
+        found += seen[:_MOST_SEEN]
+        distinct: dict[object, object] = {}
+        for value in found:
+            try:
+                value = column.stored(value)
+            except (TypeError, ValueError, OverflowError):
+                continue  # The column cannot store the value.
+            if self.has(value):
+                distinct.setdefault((type(value), repr(value)), value)
+        return list(distinct.values())
+
+    def near(self, value: Any, rng: np.random.Generator) -> Any:
+        """Return a value unchanged; or a number redrawn, or scaled by a power of two."""
+        if not is_number(value) or not math.isfinite(value) or not rng.integers(2):
+            return value
+        bounds = self._bounds_for(float)
+        moved = rng.uniform(*bounds) if bounds else value * 2.0 ** int(rng.integers(-8, 9))
+        if isinstance(value, int):
+            moved = int(moved) if math.isfinite(moved) else value
+        try:
+            with np.errstate(over="ignore"):
+                return self.column.stored(moved)
+        except (TypeError, ValueError, OverflowError):
+            return value
+
+    def _bounds_for(self, kind: type | None) -> tuple[Any, Any] | None:
+        """Return the bounds if they apply to values of a type."""
+        bounds = self.bounds
+        if bounds is None or kind not in (int, float, datetime, date, timedelta):
+            return None
+        numbers = isinstance(bounds[0], int | float | np.number)
+        return bounds if numbers == (kind in (int, float)) else None
+
+    def _values_of(self, kind: type | None) -> list[Any]:
+        bounds, domain = self._bounds_for(kind), self.domain
+        if kind is bool:
+            return [False, True]
+        if kind is float:
+            wild = [math.nan] * domain.nan + [math.inf, -math.inf] * domain.infinite
+            return _reals(bounds, self.column.dtype or _DOUBLE) + wild
+        if kind is int:
+            return _integers(bounds, self.column.dtype)
+        if kind is str:
+            return list(_TEXTS)
+        if kind in (datetime, date):
+            step = timedelta(days=1) if kind is date else timedelta(microseconds=1)
+            moments = _between(bounds, step) if bounds else list(_MOMENTS)
+            return moments if bounds or kind is datetime else [each.date() for each in moments]
+        if kind is timedelta:
+            return _between(bounds, timedelta(microseconds=1)) if bounds else list(_SPANS)
+        return []
+
+
+def fields_of_columns(
+    columns: Sequence[Column], domain: Domain | Mapping[Hashable, Domain] | None, seen: list
+) -> list[Field]:
+    """Return the fields of the records.
+
+    Args:
+        columns: Columns of the form, or [] if the form does not know them.
+        domain: Domain of all fields; domains of columns, by name; or None. A column without a
+            domain may hold any finite value, and missing or infinite values if the example has
+            them.
+        seen: The fields of each record of the example.
+
+    Raises:
+        ValueError: When `domain` names a column that the example does not have.
+    """
+    own = domain.columns if isinstance(domain, Domain) else domain
+    names = [column.name for column in columns]
+    if own and all(name is None for name in names):
+        raise BadValue(
+            "domain must not name columns unless the example is a data frame, a dict of columns, "
+            "or a list of dicts."
+        )
+    for name in own or {}:
+        if name not in names:
+            validate.one_of(list(map(str, names)), **{"domain's column": str(name)})
+            raise BadValue(f"domain's column {name!r} is not in {names}.")
+    each = list(zip(*seen, strict=True)) or [()] * len(columns)
+    whole = [value for values in each for value in values]
+    found = []
+    for place, values in enumerate(each):
+        column = columns[place] if place < len(columns) else ANY_COLUMN
+        named = (own or {}).get(column.name)
+        if named is not None:
+            found.append(Field.of(named, 0, column))
+        elif isinstance(domain, Domain):
+            found.append(Field.of(domain, place, column))
+        else:
+            like = domain_like(whole if column.name is None else values, column)
+            found.append(Field(like, column))
+    return found
+
+
+def domain_like(values: Sequence[Any], column: Column = ANY_COLUMN) -> Domain:
+    """Return the domain of all finite values, with missing or infinite values if one is given."""
+    floats = [value for value in values if isinstance(value, float)]
+    missing = map(_is_missing, values if column.missing else floats)
+    return Domain(nan=any(missing), infinite=any(map(math.isinf, floats)))
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number to which bounds of numbers apply."""
+    return of_one_kind(0, value)
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, NaT or NA."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _kind_of(seen: Sequence[object]) -> type | None:
+    """Return the common type of a field's values, or None if types are mixed or none is known."""
+    present = [value for value in seen if not _is_missing(value)]
+    present = present or [value for value in seen if isinstance(value, float)]
+    kinds = {bool if isinstance(value, np.bool_) else type(value) for value in present}
+    if kinds == {int, float}:
+        return float
+    kind = kinds.pop() if len(kinds) == 1 else type(None)
+    return next((parent for parent in _KINDS if issubclass(kind, parent)), None)
+
+
+def _reals(bounds: tuple[float, float] | None, dtype: np.dtype) -> list[float]:
+    number, most = dtype.type, float(np.finfo(dtype).max)
+    tiny = float(np.nextafter(number(0), number(1)))
+    wild = [0.0, -0.0, 1.0, -1.0, tiny, 1e-9, most, -most]
+    if bounds is None:
+        return wild
+    with np.errstate(over="ignore"):
+        low, high = map(number, bounds)
+    # A bound that the type cannot store is rounded into the interval.
+    low = np.nextafter(low, number(math.inf)) if float(low) < bounds[0] else low
+    high = np.nextafter(high, number(-math.inf)) if float(high) > bounds[1] else high
+    beside = [float(np.nextafter(low, high)), float(np.nextafter(high, low))]
+    return [float(low), float(high), *beside, float(low) / 2 + float(high) / 2, *wild]
+
+
+def _integers(bounds: tuple[float, float] | None, dtype: np.dtype | None) -> list[int]:
+    limits = [] if dtype is None else [int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)]
+    if bounds is None:
+        return [*_WHOLE, *limits]
+    low, high = math.ceil(bounds[0]), math.floor(bounds[1])
+    return [low, high, low + 1, high - 1, (low + high) // 2, *_WHOLE, *limits]
+
+
+def _between(bounds: tuple[Any, Any], step: timedelta) -> list[Any]:
+    low, high = bounds
+    return [low, high, low + step, high - step, low + (high - low) / 2]

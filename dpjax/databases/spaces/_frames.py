@@ -1,0 +1,159 @@
+"""Data frames of pandas as lists of records, which pandas must have made: it is never imported."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import count, islice
+from typing import Any
+
+import numpy as np
+
+from dpjax.databases.spaces._fields import Column
+from dpjax.databases.spaces._records import Form, Record, Row
+
+_STEPS: dict[str, tuple[Any, Any]] = {
+    "integer": (0, 1),
+    "floating": (0.0, 1.0),
+    "datetime64": (datetime(2000, 1, 1), timedelta(days=1)),
+    "timedelta64": (timedelta(0), timedelta(days=1)),
+}
+"""First label, and distance of labels, in indexes of a type that pandas infers."""
+
+
+def is_frame(value: object) -> bool:
+    """Return whether a value is a data frame of pandas."""
+    pandas = sys.modules.get("pandas")
+    return isinstance(value, getattr(pandas, "DataFrame", ()))
+
+
+def frame_form(like: Any) -> Form:
+    """Return the form of data frames that have the columns, types and kind of index of an example.
+
+    A record is a row. If the index of the example is not 0, 1, ..., its labels belong to the
+    records, and if they are distinct, they are distinct in all databases: a row whose label is
+    taken gets a new one.
+    """
+    pandas, dtypes, types = sys.modules["pandas"], list(like.dtypes), type(like)
+    labelled = not like.index.equals(pandas.RangeIndex(len(like))) or like.index.nlevels > 1
+
+    def records(given: Any) -> list[Record]:
+        columns = [_values(given.iloc[:, place]) for place in range(given.shape[1])]
+        rows = list(zip(*columns, strict=True)) if columns else [()] * len(given)
+        return list(map(Row, rows, given.index.tolist())) if labelled else rows
+
+    def database(rows: Sequence[Record]) -> Any:
+        rows = settled(list(rows))
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(dtypes)
+        parts = {
+            place: pandas.Series(list(values), dtype=dtype)
+            for place, (values, dtype) in enumerate(zip(columns, dtypes, strict=True))
+        }
+        frame = pandas.DataFrame(parts, index=pandas.RangeIndex(len(rows), name=like.index.name))
+        frame.columns = like.columns
+        if labelled:
+            frame.index = _index_like(like.index, [row.label for row in rows])
+        frame = frame if types is pandas.DataFrame else types(frame)
+        frame.attrs = dict(like.attrs)
+        return frame
+
+    def settled(rows: list[Record]) -> list[Record]:
+        return _labelled(rows, like.index) if labelled else rows
+
+    columns = tuple(
+        _column(pandas, name, dtype, like.iloc[:, place])
+        for place, (name, dtype) in enumerate(zip(like.columns, dtypes, strict=True))
+    )
+    return Form(
+        "a data frame", records, database, columns=columns, settled=settled, exact=True, blank=()
+    )
+
+
+def _values(column: Any) -> list[Any]:
+    values = column.tolist()
+    if column.dtype.kind == "O":
+        return [value.item() if isinstance(value, np.generic) else value for value in values]
+    return values
+
+
+def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
+    """Return the column of a frame."""
+    kind, types = None, pandas.api.types
+    tests: list[tuple[type, Callable[[Any], bool]]] = [
+        (bool, types.is_bool_dtype),
+        (int, types.is_integer_dtype),
+        (float, types.is_float_dtype),
+        (datetime, types.is_datetime64_any_dtype),
+        (timedelta, types.is_timedelta64_dtype),
+        (str, types.is_string_dtype),
+    ]
+    categories: tuple[Any, ...] = ()
+    if isinstance(dtype, pandas.CategoricalDtype):
+        categories = tuple(dtype.categories.tolist())
+    elif not types.is_object_dtype(dtype) or not len(like):
+        kind = next((kind for kind, fits in tests if fits(dtype)), None)
+    # The value that pandas itself writes into a new row, if the column keeps its type.
+    longer = like.iloc[:0].reset_index(drop=True).reindex(range(1))
+    missing = tuple(longer.tolist()) if longer.dtype == dtype else ()
+
+    def stored(value: Any) -> Any:
+        if isinstance(dtype, pandas.CategoricalDtype):
+            if not pandas.isna(value) and value not in categories:
+                raise ValueError(f"{value!r} is not a category")
+        return _values(pandas.Series([value], dtype=dtype))[0]
+
+    number = getattr(dtype, "numpy_dtype", dtype) if kind in (int, float) else None
+    return Column(name, kind, number, categories, missing, stored)
+
+
+def _index_like(index: Any, labels: list[Any]) -> Any:
+    """Return an index of the same type and names as another."""
+    pandas = sys.modules["pandas"]
+    if index.nlevels == 1:
+        return pandas.Index(labels, dtype=index.dtype, name=index.name)
+    levels = [
+        pandas.Index([label[place] for label in labels], dtype=level.dtype)
+        for place, level in enumerate(index.levels)
+    ]
+    return pandas.MultiIndex.from_arrays(levels, names=index.names)
+
+
+def _labelled(rows: list[Record], index: Any) -> list[Record]:
+    """Return rows with labels, which are distinct if those of an index are."""
+    labels = [row.label for row in rows if isinstance(row, Row)]
+    distinct = set(labels)
+    if len(labels) == len(rows) and (len(distinct) == len(rows) or not index.is_unique):
+        return rows
+    distinct.update(index.tolist())
+    new = (label for label in _new_labels(index) if label not in distinct)
+    missing = len(rows) - len(set(labels))
+    # The index decides how it stores its labels.
+    stored = iter(_index_like(index, list(islice(new, missing))).tolist())
+    used: set[object] = set()
+    found = []
+    for row in rows:
+        if not isinstance(row, Row) or row.label in used:
+            row = Row(row, next(stored))
+        used.add(row.label)
+        found.append(row)
+    return found
+
+
+def _new_labels(index: Any) -> Iterator[Any]:
+    """Yield labels that an index does not have.
+
+    Raises:
+        ValueError: When no label of the index's type is known to be new.
+    """
+    if index.nlevels > 1:
+        front = index[0][:-1] if len(index) else None
+        if front is None:
+            raise ValueError("an empty index of several levels has no labels to vary.")
+        yield from ((*front, label) for label in _new_labels(index.levels[-1]))
+    elif index.inferred_type in _STEPS:
+        first, step = _STEPS[index.inferred_type]
+        first = max(index.tolist()) + step if len(index) else first
+        yield from (first + number * step for number in count())
+    elif index.inferred_type in ("string", "empty"):
+        yield from (f"new {number}" for number in count())
+    else:
+        raise ValueError(f"labels of the type {index.inferred_type} have no new ones.")

@@ -1,0 +1,160 @@
+"""Pairs of databases that consist of records."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dpjax.databases.spaces._bases import bases_of, records_worth_trying
+from dpjax.databases.spaces._changes import Change, changes_of
+from dpjax.databases.spaces._domain import Domain
+from dpjax.databases.spaces._fields import ANY_COLUMN, Field, fields_of_columns
+from dpjax.databases.spaces._forms import form_of
+from dpjax.databases.spaces._records import Record, fields_of, key_of, key_of_fields, with_fields
+from dpjax.databases.spaces._relations import AddRemove, Relation
+from dpjax.databases.spaces._space import Made, Proposed
+
+
+class RecordPairs:
+    """Pairs of neighboring databases of records, made from an example database.
+
+    Args:
+        like: Example database.
+        relation: Relation of the databases, record by record.
+        domain: Domain of the databases, domains of columns by name, or None for all finite values.
+        rng: Generator that chooses records to try.
+    """
+
+    def __init__(
+        self,
+        like: object,
+        relation: Relation,
+        domain: Domain | Mapping[Hashable, Domain] | None,
+        rng: np.random.Generator,
+    ):
+        self._form = form_of(like)
+        self._relation = relation
+        self._whole = domain if isinstance(domain, Domain) else Domain()
+        self._seen = self._form.records(like)
+        rows = [] if self._form.alphabet is not None else list(map(fields_of, self._seen))
+        self._fields = fields_of_columns(self._form.columns, domain, rows)
+        self._rng = rng
+        self._known: dict[str, bool] = {}
+
+    @property
+    def num_records(self) -> int:
+        """Number of records of the example database."""
+        return len(self._seen)
+
+    @cached_property
+    def tried(self) -> list[Record]:
+        """Records that are added to a database, or that replace others."""
+        if self._form.alphabet is not None:
+            return list(self._form.alphabet)
+        return records_worth_trying(self._seen, self._form, self._fields, self._rng)
+
+    def candidates(self) -> list[Change]:
+        """Return candidate pairs, one for each change of each base database."""
+        grows = isinstance(self._relation, AddRemove)
+        # If the size is fixed, records can only be replaced.
+        fixed = self._whole.size is not None or not grows
+        count = getattr(self._relation, "distance", 1)
+        count = count // 2 if grows and fixed else count
+        bases = bases_of(self._seen, self.tried, self._fields, self._whole.size, fixed)
+        return changes_of(bases, self.tried, count, fixed)
+
+    def made(self, rows: Sequence[Record], others: Sequence[Record], label: str) -> Made | None:
+        """Return the pair of databases of two lists of records; None if it is not in the space."""
+        form = self._form
+        try:
+            one, other = form.settled(list(rows)), form.settled(list(others))
+            if form.exact and not self._holds(one, other):
+                return None
+            sides = form.database(one), form.database(other)
+            if not form.exact:
+                one, other = map(form.records, sides)
+                if not self._holds(one, other):
+                    return None
+        except (TypeError, ValueError, OverflowError):
+            return None  # A value does not fit the type of the array or the frame.
+        key = self._key(one), self._key(other)
+        # The user's function comes last, because OpenDP needs 14 ms to reject a database.
+        if key[0] == key[1] or not all(map(self._whole.holds, sides)):
+            return None
+        return Made(key, Proposed(*sides, label))
+
+    def allows(self, database: object, neighbor: object) -> bool:
+        """Return whether two databases are neighbors and lie in the domain."""
+        sides = (database, neighbor)
+        return self._holds(*map(self._form.records, sides)) and all(map(self._whole.holds, sides))
+
+    def size(self, pair: Proposed) -> int | None:
+        """Return the number of records of both databases of a pair."""
+        return self._form.size(pair.database) + self._form.size(pair.neighbor)
+
+    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Vary common records on both sides, or replace the record in which the sides differ."""
+        sides = [self._form.records(side) for side in (pair.database, pair.neighbor)]
+        tried = self.tried
+        record = self._near(tried[rng.integers(len(tried))], rng)
+        start = 0
+        while start < min(map(len, sides)) and key_of(sides[0][start]) == key_of(sides[1][start]):
+            start += 1
+        common, ends = sides[0][:start], [side[start:] for side in sides]
+        what = rng.integers(4)
+        if what == 0 and ends[1]:
+            ends[1] = [record, *ends[1][1:]]
+        elif what == 1 and common:
+            common = [*common]
+            for _ in range(int(rng.integers(1, 1 + max(len(common) // 2, 1)))):
+                common[rng.integers(len(common))] = record
+        elif what == 2:
+            common = [*common, *[record] * int(2 ** rng.integers(0, 6))]
+        elif common:
+            common = common[: int(rng.integers(len(common)))]
+        return common + ends[0], common + ends[1]
+
+    def _near(self, record: Record, rng: np.random.Generator) -> Record:
+        """Return a record unchanged, or with one number redrawn or scaled by a power of two."""
+        fields = fields_of(record)
+        if self._form.alphabet is not None or not fields:
+            return record
+        place = int(rng.integers(len(fields)))
+        return with_fields(
+            record,
+            [*fields[:place], self._field(place).near(fields[place], rng), *fields[place + 1 :]],
+        )
+
+    @cached_property
+    def _keys(self) -> dict[int, str]:
+        """Key of every record that is often used, by its identity."""
+        return {id(record): key_of(record) for record in (*self._seen, *self.tried)}
+
+    def _key(self, rows: Sequence[Record]) -> tuple[str, ...]:
+        keys = self._keys
+        return tuple(keys[id(row)] if id(row) in keys else key_of(row) for row in rows)
+
+    def _field(self, place: int) -> Field:
+        if place < len(self._fields):
+            return self._fields[place]
+        return Field.of(self._whole, place, ANY_COLUMN)
+
+    def _inside(self, rows: Sequence[Record]) -> bool:
+        """Return whether the domain has all fields of all records."""
+        known = self._known
+        for record in {id(record): record for record in rows}.values():
+            key = key_of_fields(record)
+            if key not in known:
+                values = enumerate(fields_of(record))
+                known[key] = all(self._field(i).has(value) for i, value in values)
+            if not known[key]:
+                return False
+        return True
+
+    def _holds(self, rows: Sequence[Record], others: Sequence[Record]) -> bool:
+        """Return whether two lists of records are neighbors and their records are in the domain."""
+        size = self._whole.size
+        if size is not None and not len(rows) == len(others) == size:
+            return False
+        return self._inside([*rows, *others]) and self._relation.holds(rows, others)

@@ -1,0 +1,145 @@
+"""Pairs of databases that are numbers, vectors, or other values without records."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpjax.core.wording import BadValue
+from dpjax.databases.spaces._bases import short
+from dpjax.databases.spaces._domain import Domain
+from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like
+from dpjax.databases.spaces._records import key_of
+from dpjax.databases.spaces._relations import Relation, Within
+from dpjax.databases.spaces._space import Made, Proposed
+
+_VECTORS = (list, tuple, np.ndarray)
+
+
+class ValuePair(NamedTuple):
+    """Two values that may be neighbors."""
+
+    database: Any
+    neighbor: Any
+
+    size = 0
+    """Values have no records."""
+
+    @property
+    def label(self) -> str:
+        """Description of the pair."""
+        return f"{short(self.database)} and {short(self.neighbor)}"
+
+    def sides(self) -> tuple[Any, Any]:
+        """Return the two values."""
+        return self.database, self.neighbor
+
+
+class ValuePairs:
+    """Pairs of neighboring values, made from an example value.
+
+    Args:
+        like: Example value.
+        relation: Relation of two values.
+        domain: Domain of the entries, or None for all finite values.
+    """
+
+    num_records = 0
+
+    def __init__(self, like: object, relation: Relation, domain: object):
+        domain = domain_like(_entries(like)) if domain is None else domain
+        if not isinstance(domain, Domain) or domain.columns is not None:
+            raise BadValue(f"domain must not name columns if relation is {relation!r}.")
+        self._like, self._relation, self._domain = like, relation, domain
+
+    def candidates(self) -> list[ValuePair]:
+        """Return candidate pairs."""
+        values = self._values()
+        if isinstance(self._relation, Within):
+            return [ValuePair(x, y) for x in values for y in _moved(x, self._relation)]
+        return [ValuePair(x, y) for i, x in enumerate(values) for y in values[i + 1 :]]
+
+    def made(self, database: Any, neighbor: Any, label: str) -> Made | None:
+        """Return the pair of two values; None if it is not in the space."""
+        key = tuple(tuple(map(key_of, _entries(side))) for side in (database, neighbor))
+        if key[0] == key[1] or not self.allows(database, neighbor):
+            return None
+        return Made(key, Proposed(database, neighbor, label))
+
+    def allows(self, database: object, neighbor: object) -> bool:
+        """Return whether two values are neighbors and lie in the domain."""
+        sides = (database, neighbor)
+        inside = all(self._domain.has(v, i) for side in sides for i, v in enumerate(_entries(side)))
+        near = inside and self._relation.holds(database, neighbor)
+        return near and all(map(self._domain.holds, sides))
+
+    def size(self, pair: Proposed) -> int | None:
+        """Return None, as values have no records."""
+        return None
+
+    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return a value near the database of a pair, and a neighbor of this value."""
+        entries = [self._field(i).near(v, rng) for i, v in enumerate(_entries(pair.database))]
+        value = _vector(self._like, entries) if isinstance(self._like, _VECTORS) else entries[0]
+        others = self._values()
+        if isinstance(self._relation, Within):
+            others = _moved(value, self._relation)
+        return (value, others[rng.integers(len(others))]) if others else (value, value)
+
+    def _field(self, place: int) -> Field:
+        return Field.of(self._domain, place, ANY_COLUMN)
+
+    def _values(self) -> list[object]:
+        like = self._like
+        if not isinstance(like, _VECTORS):
+            return self._field(0).values([like])
+        entries = _entries(like)
+        each = [self._field(place).values(entries) for place in range(len(entries))]
+        rows = [entries]
+        for place in range(max(map(len, each), default=0)):
+            rows.append([options[place % len(options)] for options in each])
+            rows.append([options[(place + i) % len(options)] for i, options in enumerate(each)])
+        return [_vector(like, row) for row in rows]
+
+
+def _entries(value: object) -> list[Any]:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, _VECTORS) else [value]
+
+
+def _vector(like: Any, entries: Sequence[Any]) -> Any:
+    return np.array(entries, like.dtype) if isinstance(like, np.ndarray) else type(like)(entries)
+
+
+def _moved(value: object, relation: Within) -> list[Any]:
+    """Return values at the maximum distance from a value, in one entry or in all entries."""
+    entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
+    whole = all(isinstance(v, int) for v in entries)
+    size, distance = len(entries), relation.distance
+    spread = {"l1": distance / size, "l2": distance / math.sqrt(size)}.get(relation.norm, distance)
+    steps = []
+    for sign in (1, -1):
+        for place in range(min(size, 8)):
+            steps.append([sign * distance * (i == place) for i in range(size)])
+        if size > 1:
+            steps.append([sign * spread] * size)
+            steps.append([sign * spread * (-1) ** i for i in range(size)])
+    found = []
+    for step in steps:
+        moved = [_added(v, d, whole) for v, d in zip(entries, step, strict=True)]
+        found.append(_vector(value, moved) if isinstance(value, _VECTORS) else moved[0])
+    return found
+
+
+def _added(value: float, step: float, whole: bool) -> float:
+    """Return value + step, rounded toward `value` if the sum is not a floating-point number."""
+    if whole:
+        return value + int(step)
+    moved = value + step
+    exact = Fraction(step)
+    if math.isfinite(moved) and abs(Fraction(moved) - Fraction(value)) > abs(exact):
+        moved = math.nextafter(moved, value)
+    return moved
