@@ -130,6 +130,25 @@ def test_series_are_made_of_lists_and_lists_of_series(monkeypatch):
     assert made == [([1.0, 2.5], np.float64)]
 
 
+def test_frames_have_the_columns_of_their_domain():
+    pandas = pytest.importorskip("pandas")
+
+    def columns(**atoms):
+        schema = {key: named("Column", element_domain=atom) for key, atom in atoms.items()}
+        return named("PandasDataFrameDomain", schema=schema)
+
+    integers, metric = named("NumpyIntegerDomain"), named("SymmetricDifference")
+    subject = stating(columns(a=FLOATS, b=integers, c=named("NumpyStringDomain")), metric)
+    pairs = list(as_source(subject).usual_pairs)
+    assert {len(x) - len(y) for x, y in pairs} == {-1, 1}
+    assert all(list(side.columns) == ["a", "b", "c"] for pair in pairs for side in pair)
+    largest = max(int(side.b.abs().max()) for pair in pairs for side in pair if len(side))
+    assert 2**50 < largest <= 2**52
+    frame = pandas.DataFrame({"a": [0.5], "b": [7], "c": ["x"]})
+    assert read(subject, None).call(frame) == {"a": [0.5], "b": [7], "c": ["x"]}
+    assert as_source(stating(columns(a=named("Other")), metric)).usual_pairs is None
+
+
 def test_a_right_measurement_is_not_refuted_and_a_wrong_one_is():
     """Two-sided geometric noise at distance 1 has the level 1 / alpha."""
     right = dpjax.audit(

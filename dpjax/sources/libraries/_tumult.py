@@ -55,7 +55,9 @@ class _Measurement:
 
             database = pandas.Series(database, dtype=domain.element_domain.carrier_type)
         output = self._measurement(database)
-        # The output of a measurement of a series may be a series.
+        # The output of a measurement of a series or a frame may be a series or a frame.
+        if hasattr(output, "to_dict") and hasattr(output, "columns"):
+            return output.to_dict("list")
         return output.tolist() if hasattr(output, "tolist") else output
 
 
@@ -121,23 +123,50 @@ def _rounded_up(exact: Any) -> float:
 
 def _pairs_of(measurement: Any, d_in: Any) -> Neighbors | None:
     """Return the space of neighbors, or None if the domain or the metric is unknown."""
-    domain, size = measurement.input_domain, None
-    relation, atom = _relation_of(measurement.input_metric, d_in), domain
+    domain, relation = measurement.input_domain, _relation_of(measurement.input_metric, d_in)
+    if relation is None:
+        return None
+    if type(domain).__name__ == "PandasDataFrameDomain":
+        return _frames(domain, relation)
     is_list = type(domain).__name__ in ("ListDomain", "PandasSeriesDomain")
+    atom, size = domain, None
     if is_list:
         atom, size = domain.element_domain, getattr(domain, "length", None)
     values = _EXAMPLES.get(type(atom).__name__)
-    if relation is None or values is None:
+    if values is None:
         return None
     whole = _INT64 if type(measurement).__name__ in _NOISE else _EXACT
-    made_of = Domain(
+    made_of = _domain_of(atom, whole, size if relation.of_records else None)
+    like = [values[i % len(values)] for i in range(len(values) if size is None else size)]
+    return neighbors(like if is_list else values[0], relation, made_of)
+
+
+def _frames(domain: Any, relation: Relation) -> Neighbors | None:
+    """Return the space of neighboring data frames, or None if the domain of a column is unknown."""
+    import pandas
+
+    atoms = {name: column.element_domain for name, column in domain.schema.items()}
+    if not {type(atom).__name__ for atom in atoms.values()} <= set(_EXAMPLES):
+        return None
+    like = pandas.DataFrame({name: _EXAMPLES[type(atom).__name__] for name, atom in atoms.items()})
+    columns = {name: _domain_of(atom, _EXACT) for name, atom in atoms.items()}
+    return neighbors(like, relation, Domain(columns=columns))
+
+
+def _domain_of(atom: Any, whole: tuple[int, int], size: int | None = None) -> Domain:
+    """Return the domain of databases of values of a domain.
+
+    Args:
+        atom: Domain of the values.
+        whole: Bounds of integers.
+        size: Number of values of a database, or None if it is not fixed.
+    """
+    return Domain(
         bounds=whole if type(atom).__name__ == "NumpyIntegerDomain" else None,
         nan=getattr(atom, "allow_nan", False),
         infinite=getattr(atom, "allow_inf", False),
-        size=size if relation.of_records else None,
+        size=size,
     )
-    like = [values[i % len(values)] for i in range(len(values) if size is None else size)]
-    return neighbors(like if is_list else values[0], relation, made_of)
 
 
 def _relation_of(metric: Any, d_in: Any) -> Relation | None:
