@@ -14,6 +14,9 @@ MASSES = np.geomspace(1e-5, 0.99, 56)
 _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells; such tables fit in the CPU cache."""
 
+_TOGETHER = 16
+"""Number of runs whose cells without draws are left out together."""
+
 
 class Sets(NamedTuple):
     """Candidate sets of all runs, except sets with the same counts as the next smaller set.
@@ -83,9 +86,29 @@ def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArr
     Returns:
         Sums of the counts of both halves, int64 [side, runs, orders, sizes].
     """
-    rows = max(_MOST_ENTRIES // (4 * len(ways) * halves.shape[-1]), 1)
-    parts = [_judged(halves[i : i + rows], ways) for i in range(0, len(halves), rows)]
-    return np.concatenate(parts, axis=1)
+    found, cells = [], halves.shape[-1]
+    for start in range(0, len(halves), _TOGETHER):
+        part, of_part = halves[start : start + _TOGETHER], ways
+        needed = _needed(part, ways)
+        if 2 * np.count_nonzero(needed) <= cells:
+            part, of_part = part[..., needed], [way.only(needed) for way in ways]
+        rows = max(_MOST_ENTRIES // (4 * len(ways) * part.shape[-1]), 1)
+        found += [_judged(part[i : i + rows], of_part) for i in range(0, len(part), rows)]
+    return np.concatenate(found, axis=1)
+
+
+def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.bool_]:
+    """Return whether each cell may affect the counts of a set, bool [cells].
+
+    A cell without draws matters only if it is the first or the last cell of an order, since a set
+    contains at least one cell, but never all cells.
+    """
+    seen = halves.any(axis=(0, 1, 2))
+    needed, unseen = seen.copy(), np.flatnonzero(~seen)
+    needed[0] = True
+    for way in ways:
+        needed[way.ends_of(unseen)] = True
+    return needed
 
 
 def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:

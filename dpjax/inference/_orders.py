@@ -47,6 +47,8 @@ class ByRatio(NamedTuple):
         starts: int64 [groups], position in `order` at which each group begins.
         ordered: Whether ties are broken by cell index. If False, a set contains either all or none
             of a group of tied cells.
+        numbers: int64 [cells], the index of each cell in the whole partition, increasing.
+        num_cells: Number of cells in the whole partition.
     """
 
     allowed: NDArray[np.bool_]
@@ -54,16 +56,34 @@ class ByRatio(NamedTuple):
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
     ordered: bool
+    numbers: NDArray[np.int64]
+    num_cells: int
 
     @classmethod
     def of(cls, allowed: NDArray[np.bool_], labels: ArrayLike | None, ordered: bool) -> "ByRatio":
+        numbers = np.arange(len(allowed))
         if labels is None:
-            return cls(allowed, None, np.arange(0), np.arange(0), ordered)
+            return cls(allowed, None, numbers[:0], numbers[:0], ordered, numbers, len(numbers))
         # Renumber the groups with consecutive integers.
         labels = np.unique(np.asarray(labels), return_inverse=True)[1]
         order = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
-        return cls(allowed, labels, order, starts, ordered)
+        return cls(allowed, labels, order, starts, ordered, numbers, len(numbers))
+
+    def only(self, needed: NDArray[np.bool_]) -> "ByRatio":
+        """Return the same orders of some of the cells, given as bool [cells]."""
+        labels = None if self.labels is None else self.labels[needed]
+        found = ByRatio.of(self.allowed[needed], labels, self.ordered)
+        return found._replace(numbers=np.flatnonzero(needed), num_cells=self.num_cells)
+
+    def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cells among `unseen`, and others, that may be last in an order.
+
+        These are the last cell of each group, and the last cell that is not allowed.
+        """
+        labels = np.zeros(len(unseen)) if self.labels is None else self.labels[unseen]
+        last = len(unseen) - 1 - np.unique(labels[::-1], return_index=True)[1]
+        return np.concatenate([unseen[last], np.flatnonzero(~self.allowed)[-1:]])
 
     def orders(self, counts: NDArray) -> Orders:
         """Return the orders of cells for counts [..., 2, cells], the largest ratios first."""
@@ -81,12 +101,12 @@ class ByRatio(NamedTuple):
         score *= self.allowed
         # The bits of positive floats, read as integers, have the same order as the floats. Replace
         # the last bits by the cell's index, so that ties have the same order on every machine.
-        number = np.arange(counts.shape[-1])
-        last = np.int64((1 << int(number[-1]).bit_length()) - 1)
+        last = np.int64((1 << (self.num_cells - 1).bit_length()) - 1)
         order = ~score.view(np.int64)
         order &= ~last
-        order |= number
+        order |= self.numbers
         order.sort(axis=-1)
+        number = np.arange(counts.shape[-1])
         ends = np.broadcast_to(number, order.shape)
         if not self.ordered:
             equal = order[..., 1:] ^ order[..., :-1] <= last
@@ -94,6 +114,10 @@ class ByRatio(NamedTuple):
             ends[..., :-1][equal] = number[-1]
             ends = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
         order &= last
+        if len(number) < self.num_cells:
+            place = np.zeros(self.num_cells, np.int64)
+            place[self.numbers] = number
+            order = place[order]
         return Orders(order, np.count_nonzero(score, axis=-1), ends)
 
 
@@ -116,6 +140,18 @@ class ByPosition(NamedTuple):
         # The sort puts NaN last.
         order = np.argsort(np.stack([line, -line]), axis=-1, kind="stable")
         return cls(order, np.full(2, np.isfinite(line).sum()))
+
+    def only(self, needed: NDArray[np.bool_]) -> "ByPosition":
+        """Return the same orders of some of the cells, given as bool [cells]."""
+        is_kept = needed[self.order]
+        place = np.cumsum(needed) - 1
+        order = place[self.order[is_kept]].reshape(2, -1)
+        most = [np.count_nonzero(row[:most]) for row, most in zip(is_kept, self.most, strict=True)]
+        return ByPosition(order, np.array(most))
+
+    def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first and the last cell of both orders; see `ByRatio`."""
+        return self.order[:, [0, -1]].ravel()
 
     def orders(self, counts: NDArray) -> Orders:
         """Return the orders of cells from both ends of the line."""

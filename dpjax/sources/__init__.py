@@ -54,4 +54,4 @@ SOURCES = {
         Member,
     )
 }
-"""Source classes, by the kind that a recipe states."""
+"""Map from the kind in a recipe to the source class of this kind."""

@@ -1,4 +1,4 @@
-"""Chunks of outputs that arrive over time, and the outputs that a sequential audit keeps."""
+"""Outputs that arrive over time in chunks, and the part that a sequential audit keeps."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,13 +23,13 @@ class Chunk(NamedTuple):
     """A chunk of outputs that arrived together.
 
     Attributes:
-        name: Name for display. The names of chunks sort in the order of arrival.
-        sides: Outputs from the database and from its neighbor, [n] or [n, d]. The sides may differ
-            in n.
+        name: Name for display. Sorting chunks by name gives the order in which the chunks arrived.
+        sides: Outputs from the database and from its neighbor, [n] or [n, d]. The two sides may
+            have different numbers of outputs n.
         hashes: Hashes of the outputs of each side, uint64 [n].
         digests: Digest of the outputs of each side, or "" for an empty side.
-        telling: For each side, whether the sequence of outputs is too long to occur twice by
-            chance.
+        telling: For each side, whether its sequence of outputs is so long that the same sequence
+            cannot occur twice by chance.
     """
 
     name: str
@@ -73,17 +73,17 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
     if all(isinstance(output, str) and not output.endswith("\0") for output in array):
         return array.astype(np.str_)
     raise BadType(
-        f"chunks must hold only numbers, only vectors of numbers or only strings as labels, but "
-        f"{side} of {name} held other outputs, or a mixture of these."
+        f"each chunk must hold only numbers, only vectors of numbers, or only strings as labels, "
+        f"but {side} of {name} held outputs of another kind or of several kinds."
     )
 
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """Outputs of a running system that the audit of the system still needs.
+    """The outputs of a running system that its audit has not dropped.
 
     Attributes:
-        gone: Number of outputs of each side that were counted and dropped. The first
+        gone: Number of outputs that were counted and then dropped, on each side. The first
             `dpjax.inference.LAYING` outputs, which define the partition, are never dropped.
     """
 
@@ -105,5 +105,5 @@ class Arriving(Recorded):
         yield OpenedInOrder(self, request, self.gone)
 
     def to_plain(self) -> JsonObject | None:
-        """Return None, because recipes cannot name outputs that only a `dpjax.Watch` stores."""
+        """Return None, because a recipe cannot refer to outputs that a `dpjax.Watch` holds."""
         return None

@@ -29,16 +29,17 @@ def draw_batch(
     num_samples: int,
     seed: Seeds,
 ) -> Raw:
-    """Draw one batch of raw outputs, and validate its length.
+    """Draw one batch of raw outputs, and check that the batch has the requested length.
 
     Args:
         function: The user's function.
-        catch: Whether exceptions and timeouts are outcomes instead of errors.
+        catch: Whether exceptions and timeouts count as outcomes rather than raise an error.
         deadline: Deadline for each call, or None.
-        saw: None, or a function that is called with 1 after each output that is drawn one by one.
+        saw: Function to call with the argument 1 after each output if outputs are drawn one by one;
+            None to call nothing.
         database: Database from which to draw.
         num_samples: Number of outputs.
-        seed: Seed for the batch, or one seed per output if outputs are drawn one by one.
+        seed: Seed for the batch. If outputs are drawn one by one, one seed per output.
 
     Raises:
         ValueError: If the function raises an exception, takes too long, or does not return
@@ -53,7 +54,7 @@ def draw_batch(
             if saw is not None:
                 saw(1)
         return single
-    asked = f"{num_samples} outputs at the database {preview_database(database)}"
+    asked = f"{num_samples} outputs from the database {preview_database(database)}"
     given = fresh()
     try:
         batch = _called(deadline, function, given, num_samples, **_seed_given(kind, seed))
@@ -76,8 +77,8 @@ def draw_batch(
             batch = rows_of(batch)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"the function {name} was asked for {asked} but returned a dict whose values do "
-                f"not each hold {num_samples} entries: {error}."
+                f"the function {name} was asked for {asked} but returned a dict in which not "
+                f"every value has {num_samples} entries: {error}."
             ) from None
     if not isinstance(batch, np.ndarray | list | tuple):
         # Convert arrays of other libraries (JAX, PyTorch, pandas) to NumPy arrays.
@@ -116,11 +117,11 @@ def _draw_one(
         raise
     except TookTooLong:
         assert deadline is not None
-        where = f"the function {name} at the database {preview_database(fresh())}"
+        where = f"the function {name}, called with the database {preview_database(fresh())},"
         if deadline.passed:
             raise BadValue(
                 f"{where} was still running at the end of the time limit: set a timeout (seconds "
-                "per call), which ends such calls and counts them as an outcome."
+                "per call), so that such calls are ended and count as an outcome."
             ) from None
         if catch:
             return Raised("error: timeout")
@@ -133,8 +134,8 @@ def _draw_one(
             # Keep only the exception's type. Its message may be confidential, or not picklable.
             return Raised(f"error: {type(error).__name__}")
         raise BadValue(
-            f"the function {name} raised {type(error).__name__} at the database "
-            f"{preview_database(fresh())}: {error}. With {OUTCOMES}, an exception "
+            f"the function {name}, called with the database {preview_database(fresh())}, "
+            f"raised {type(error).__name__}: {error}. With {OUTCOMES}, an exception "
             "counts as an outcome."
         ) from error
 
@@ -145,7 +146,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function, and end every forked process that returns from the call."""
+    """Call a function, and end forked copies of this process when they return from the call."""
     process = os.getpid()
     try:
         with callers_floats():

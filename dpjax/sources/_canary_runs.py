@@ -1,4 +1,4 @@
-"""A function that scores canaries, as a source of one-run audits that can be repeated."""
+"""Source for repeatable one-run audits: a function that includes canaries and scores them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ from dpjax.sources._plain import WHERE
 from dpjax.sources._source import Trust
 
 _COINS = 3
-"""Index of the random stream for coins and seeds."""
+"""Index of the random stream that supplies the coins and the seeds of runs."""
 
 
 @dataclass(frozen=True, eq=False)
 class CanaryRuns(GuessedCanaries):
-    """A function that scores canaries, for one-run audits that can be repeated in a sweep.
+    """A function that includes canaries and scores them, for one-run audits in a sweep.
 
-    Each run draws a fair coin for every canary and calls the function once. A sweep with
-    `Guesses()` shows how large one-run bounds are, and how often bounds exceed a known level. To
-    audit a run that already exists, use `OneRun`.
+    Each run tosses a fair coin for every canary, and then calls the function once. A sweep with
+    `Guesses()` shows how large the bounds from single runs are, and how often a bound exceeds a
+    known privacy level. To audit a run that already exists, use `OneRun`.
 
     Attributes:
-        function: Function that maps (included, seed) to the scores of all canaries, [num_canaries].
-            A higher score means that the canary is more likely to have been included. The array
-            `included` has one boolean per canary, which decides whether the canary takes part.
+        function: Function (included, seed) -> scores of all canaries, [num_canaries]. A higher
+            score means that the canary is more likely to have been included. Each entry of the
+            boolean array `included` says whether to include that canary in the run.
         num_canaries: Number of canaries, at least 20.
 
     Raises:
@@ -66,7 +66,7 @@ class CanaryRuns(GuessedCanaries):
     def canaries(
         self, words: Sequence[int], run: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Draw the coins of a run and score its canaries; see `Source`.
+        """Toss the coins for one run, and return the canaries' scores; see `Source`.
 
         Raises:
             TypeError: If the scores are not numbers of shape [n].

@@ -29,29 +29,31 @@ from dpjax.sources._source import Trust
 from dpjax.sources.readers._entries import as_outputs
 
 Run = Callable[[str, int, int], Ended]
-"""Function that runs a program once, given a database, a number of outputs and a seed."""
+"""Function that, given a database, a number of outputs and a seed, runs a program once."""
 
 
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
     """A program that serves as a mechanism and prints one output per line.
 
-    Each line is a number, a vector of numbers separated by commas, or a label. Labels are compared
-    byte by byte, and an empty line is a separate outcome. The program runs without a shell.
+    Each line is a number, a vector of numbers separated by commas, or a label. Labels are equal if
+    all their bytes are equal. An empty line counts as an outcome of its own. The program runs
+    without a shell.
 
     Attributes:
-        command: Command line, in which {database} stands for the database (unchanged if it is a
-            string, otherwise as JSON) and {num_samples} for the number of outputs to print. Without
-            {num_samples}, the program runs once per output, and an exit code other than 0, a
-            timeout and an empty output are separate outcomes. With {seed}, the program receives an
+        command: Command line. In each run, {database} is replaced by the database, and
+            {num_samples} by the number of outputs to print. A database that is a string is inserted
+            unchanged, and every other database is inserted as JSON. Without {num_samples}, the
+            program runs once per output; then an exit code other than 0, a timeout and an empty
+            output each count as an outcome of their own. With {seed}, the program receives an
             integer seed, and the audit can be replayed. Without {seed}, the program must draw fresh
             randomness in every run.
         workers: Number of simultaneous runs.
-        batch_size: Number of outputs per run, or the number of outputs that are counted together if
-            the program runs once per output.
-        timeout: Maximum duration of one run and its children, in seconds, or None for no limit. A
-            run that takes longer than `timeout` is killed. If a run is still in progress when the
-            audit's time limit expires, the run is killed and the audit ends with an error.
+        batch_size: Number of outputs per run. If the program runs once per output, the number of
+            runs whose outputs are counted together.
+        timeout: Maximum duration of one run, in seconds, including child processes; or None for no
+            limit. A run that takes longer than `timeout` is killed. If a run is still in progress
+            when the audit's time limit expires, the run is killed and the audit ends with an error.
         special: As in `HostMechanism`.
         bits: As in `HostMechanism`.
         time_limit: As in `HostMechanism`.
@@ -70,8 +72,8 @@ class CommandMechanism(OnHost):
     time_limit: float | None = option("", default=None)
     kind: ClassVar[str] = "command"
     asked: ClassVar[tuple[str, str]] = (
-        "Any program that prints outputs, one per line, such as 'prog {database} {num_samples}'; "
-        "without {num_samples}, the program is run once per output.",
+        "Any program that prints outputs, one per line, as in 'prog {database} {num_samples}'; a "
+        "command without {num_samples} is run once per output.",
         "",
     )
 
@@ -84,8 +86,8 @@ class CommandMechanism(OnHost):
             raise BadValue("command must name a program, but was empty.")
         if not any("{database}" in word for word in words):
             raise BadValue(
-                f"command must have {{database}} in it, but was {self.command!r}: a program that "
-                "does not receive the database reveals nothing about it."
+                f"command must contain {{database}}, but was {self.command!r}: a program that does "
+                "not receive the database reveals nothing about the database."
             )
         validate.positive_int(workers=self.workers, batch_size=self.batch_size)
         validate.one_of(("outcomes", "error"), special=self.special)
@@ -101,7 +103,7 @@ class CommandMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether the command contains {seed}, so that dpjax provides the seeds."""
+        """Whether the command contains {seed}. If True, dpjax provides the seeds."""
         return "{seed}" in self.command
 
     @property
@@ -174,7 +176,7 @@ class CommandMechanism(OnHost):
 
     def _run_batch(self, run: Run, text: str, num_samples: int, seed: int) -> Raw:
         lines, code, last = run(text, num_samples, seed)
-        what = f"{self._program!r}, asked for {num_samples} outputs at the database " + (
+        what = f"{self._program!r}, asked for {num_samples} outputs from the database " + (
             preview_database(text)
         )
         if code is None:
@@ -200,14 +202,14 @@ class CommandMechanism(OnHost):
         if strange:
             if self.special == "error":
                 raise ValueError(
-                    f"the command {self._program!r} gave {strange!r} at the database "
-                    f"{preview_database(text)}{_saying(last)}"
+                    f"the command {self._program!r}, run with the database "
+                    f"{preview_database(text)}, ended with {strange!r}{_saying(last)}"
                 )
             return Raised(strange)
         if len(lines) > 1:
             raise ValueError(
                 f"the command {self._program!r} has no {{num_samples}}, so it must print one line "
-                f"per run, but printed more at the database {preview_database(text)}."
+                f"per run, but printed more lines for the database {preview_database(text)}."
             )
         return lines[0] if lines else ""
 
@@ -235,9 +237,10 @@ class CommandMechanism(OnHost):
             raise TookTooLong
         except TookTooLong:
             raise BadValue(
-                f"the command {self._program!r} at the database {preview_database(text)} was still "
-                "running when the time limit was over: set a timeout (seconds per run), which "
-                "kills such runs; without {num_samples}, each killed run counts as an outcome."
+                f"the command {self._program!r}, run with the database {preview_database(text)}, "
+                "was still running at the end of the time limit: set a timeout (seconds per run), "
+                "after which a run is killed; without {num_samples}, each killed run counts as an "
+                "outcome."
             ) from None
         except OSError as error:
             raise ValueError(
@@ -261,7 +264,7 @@ def _saying(last: str) -> str:
 
 
 def _argument(text: str) -> str:
-    """Return a string, or raise an error if the system cannot pass it to a program."""
+    """Return a string unchanged after checking that the system can pass the string to a program."""
     try:
         taken = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:

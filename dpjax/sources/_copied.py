@@ -1,23 +1,25 @@
-"""Detection of copies within one side: repeated files, doubled rows, or resamples.
+"""Detection of outputs that were copied within one side, as in repeated files or resamples.
 
-Bounds assume that the outputs of a side are independent. If outputs have copies, the confirmation
-set may repeat chance patterns of the search set. Copies are detected in four ways.
+Bounds assume that the outputs of a side are independent. If some outputs are copies of others,
+random patterns of the search set can recur in the confirmation set, and then the bound does not
+hold. Copies are detected in four ways.
 
-Counts: if a value occurs, its count is divisible by d >= 2 with a probability of at most 1/2,
-whatever the distribution is. Proof: counts are nearly Poisson with some mean a, so P(even | not 0)
-is at most (cosh a - 1) / (e^a - 1) <= 1/2, and P(divisible by d | not 0) is smaller for d > 2. The
-evidence from many values is combined as in `_shared_draws`. For example, a recording is refused if
-each of its values occurs d times.
+Counts: let N be the number of times that a value occurs, and d >= 2 an integer. For every
+distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: N is nearly
+Poisson with some mean a, so P(2 divides N | N > 0) is at most (cosh a - 1) / (e^a - 1) <= 1/2, and
+the probability is smaller for d > 2. The evidence from many values is combined as in
+`_shared_draws`. For example, a recording in which each value occurs exactly twice is refused.
 
-Order: a long sequence of outcomes does not occur twice by chance.
+Order: if the same long sequence of outcomes occurs twice, the sequence was almost certainly copied.
 
-Spacings: copies with a little noise lie close to each other; see `_spacings`.
+Spacings: copies to which a little noise was added lie close to each other; see `_spacings`.
 
-Sides: resamples (draws from recorded outputs) have values that repeat on one side only. A value
-that repeats because of a large probability usually occurs on the other side, too, unless the two
-distributions are far apart. If many repeated values occur on one side only, the result has a note.
-If the spacings of the repeated values are as irregular as spacings of draws from a density, the
-note is a `Doubt`, which changes the verdict.
+Sides: if outputs are resampled, that is, drawn from recorded outputs, many values occur repeatedly
+on one side and never on the other. In contrast, a value that repeats because its probability is
+large usually occurs on both sides, unless the two distributions are far apart. If many of the
+repeated values occur on one side only, the result contains a note. If, in addition, the spacings
+between values are as irregular as those of draws from a density, the note is a `Doubt`, which
+changes the verdict.
 """
 
 import numpy as np
@@ -26,36 +28,36 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""For independent outputs, the maximum probability of a refusal (_CHANCE) and of a note
-(_NOTE_CHANCE). The probability of a note is valid if no value is more than _RATIO times as likely
-on one side as on the other.
+"""Maximum probability that independent outputs are refused (_CHANCE), and that independent outputs
+get a note (_NOTE_CHANCE). The second maximum assumes that no value is more than _RATIO times as
+likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
 """Divisors d for which counts are tested."""
 
 _RATIO = 5.0
-"""Largest ratio of a value's probabilities on the two sides that the probability of a note assumes.
-"""
+"""Largest assumed ratio of a value's probabilities on the two sides; see _NOTE_CHANCE."""
 
 _ONCE = "Give every output once."
 
 
 def refuse_copies(name: str, side: SideValues) -> None:
-    """Raise an error if a side contains copies or a repeated sequence.
+    """Raise an error if the outputs of a side contain copies or a repeated sequence.
 
     Args:
         name: Name of the recording.
-        side: Values of the side.
+        side: Values of the side's outputs.
 
     Raises:
-        ValueError: If the side contains copies or repeats a sequence. If outputs are independent,
-            the probability of an error is below 1e-9.
+        ValueError: If the side contains copies or repeats a sequence. For independent outputs, the
+            probability of this error is below 1e-9.
     """
     if side.again is not None:
         raise ValueError(
-            f"{name} must hold independent outputs, but repeats itself: a sequence that starts at "
-            f"output {side.again[0] + 1} starts again at output {side.again[1] + 1}. {_ONCE}"
+            f"{name} must hold independent outputs, but repeats itself: the sequence of outputs "
+            f"from output {side.again[0] + 1} on is the same as from output "
+            f"{side.again[1] + 1} on. {_ONCE}"
         )
     half = np.full(side.counts.size, 0.5)
     needed = np.log((side.total + 1) * len(_DIVISORS) / _CHANCE)
@@ -64,8 +66,8 @@ def refuse_copies(name: str, side: SideValues) -> None:
         if log_evidence(half, divisible) > needed:
             raise ValueError(
                 f"{name} must hold independent outputs, but holds copies: of {divisible.size} "
-                f"values that were compared, {divisible.sum()} occur a multiple of {divisor} "
-                f"times; independent outputs do so with a probability below {_CHANCE:g}. {_ONCE}"
+                f"values that were compared, {divisible.sum()} have counts that {divisor} divides, "
+                f"which has a probability below {_CHANCE:g} if outputs are independent. {_ONCE}"
             )
 
 
@@ -83,10 +85,10 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
         Doubt(
             f"Of {found.pairs} pairs of adjacent spacings between sorted outputs, {found.close} "
             "have one spacing that is over a thousand times the other; in "
-            f"{found.alone} of these pairs, both close outputs are from one side. Independent "
-            f"outputs show this with a probability below {_CHANCE:g}. If outputs were copied or "
-            "resampled and a little noise was added, the bound does not hold, because it treats "
-            "every output as an independent draw."
+            f"{found.alone} of these pairs, both close outputs are from one side. If outputs are "
+            f"independent, such counts have a probability below {_CHANCE:g}. If outputs were "
+            "copied or resampled and then changed by a little noise, the bound does not hold, "
+            "because it treats every output as an independent draw."
         )
     ]
 
@@ -116,8 +118,8 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     irregular = x.spacings.irregular or y.spacings.irregular
     return [
         (Doubt if many and irregular else Sentence)(
-            f"{apart.sum()} of {apart.size} values that repeat occur on one side only. If outputs "
-            "were copied or resampled (a bootstrap), or rows doubled, the bound does not hold, "
-            "because it treats every output as an independent draw."
+            f"{apart.sum()} of {apart.size} repeated values occur on one side only. If outputs "
+            "were copied or resampled (a bootstrap), the bound does not hold, because it treats "
+            "every output as an independent draw."
         )
     ]

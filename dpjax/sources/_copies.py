@@ -1,4 +1,4 @@
-"""Copies of databases for functions that may change their argument."""
+"""Copies of databases, which protect a database from functions that modify their argument."""
 
 import copy
 import pickle
@@ -15,9 +15,9 @@ _CONTAINERS = frozenset((list, dict, tuple, set))
 def copier(database: object) -> Callable[[], object]:
     """Return a function that returns a fresh copy of the database on each call.
 
-    Copies protect the database from functions that change their argument. Containers, arrays and
-    objects that define how they are copied (such as pandas tables) are copied. All other objects,
-    such as strings and connections, are passed without a copy.
+    The copies protect the database from functions that modify their argument. Containers, arrays,
+    and objects with a copy method of their own (such as pandas tables) are copied. All other
+    objects, such as strings and connections, are passed without a copy.
 
     Args:
         database: Database of any kind.

@@ -10,9 +10,9 @@ from dpjax.partitions._scored import fold_of
 
 
 def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArray[np.int64]:
-    """Count the outputs of both halves of the search set in each cell.
+    """Count, in each cell, the outputs of both halves of the search set.
 
-    The halves are the even-numbered and the odd-numbered outputs.
+    One half consists of the even-numbered outputs, and the other half of the odd-numbered outputs.
 
     Args:
         cells: Partition of the outputs.
@@ -34,11 +34,11 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 def halves_of(
     cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count the even-numbered and the odd-numbered outputs of one side, int64 [2 halves, cells].
+    """Count one side's even-numbered and odd-numbered outputs by cell, int64 [2 halves, cells].
 
     Args:
-        cells: Partition of the outputs. If the partition uses a cross-fitted score, the cell of an
-            output is determined by the fit without the output's fold.
+        cells: Partition of the outputs. If the partition uses a cross-fitted score, each output's
+            cell is determined by the score that was fitted without the output's fold.
         outputs: Outputs [n] of one side.
         fold: Fold of each output, int [n].
         numbers: Index of each output in its stream, int [n].
@@ -50,7 +50,7 @@ def halves_of(
 def marks_counter(
     cells: Partition, marks: NDArray[np.int64], num_marks: int
 ) -> Callable[[Outputs], NDArray[np.int64]]:
-    """Return a function that counts outputs by the mark of their cell, int64 [num_marks].
+    """Return a function that counts outputs by their cell's mark, and returns int64 [num_marks].
 
     Args:
         cells: Partition of the outputs.
@@ -62,16 +62,16 @@ def marks_counter(
 
 
 class Tally:
-    """Counts and progress of an audit so far, which are available after an interrupt.
+    """Counts and progress of an unfinished audit, which remain available after an interrupt.
 
     Args:
-        progress: None, or a function that is called with (number of outputs so far, expected
-            number).
+        progress: Function to call with (number of outputs so far, expected total number); None to
+            report no progress.
 
     Attributes:
-        searched: Number of outputs of the search set so far, on both sides of all pairs.
-        confirmed: Counts of the confirmation set so far, int64 [2 sides, marks], or None if no
-            output of the confirmation set has been counted.
+        searched: Number of search outputs so far, summed over both sides and all pairs.
+        confirmed: Counts of the confirmation outputs so far, int64 [2 sides, marks]; None until the
+            first of these outputs is counted.
     """
 
     def __init__(self, progress: Callable[[int, int], None] | None = None):
@@ -80,11 +80,11 @@ class Tally:
         self._tell, self._seen, self._total = progress, 0, 0
 
     def confirm(self, counts: NDArray[np.int64]) -> None:
-        """Add counts of further outputs of the confirmation set, int64 [2 sides, marks]."""
+        """Add the counts of more confirmation outputs, int64 [2 sides, marks]."""
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """Set the expected number of further outputs, or 0 if the number is unknown."""
+        """Set how many more outputs are expected, or 0 if the number is unknown."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 

@@ -1,4 +1,4 @@
-"""Deadlines for programs, which are killed, and for function calls, which an alarm signal ends.
+"""Deadlines, at which a program is killed, and at which an alarm signal ends a function call.
 
 Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
 C code that never returns to Python.
@@ -14,29 +14,30 @@ from typing import NoReturn
 from dpjax.core.wording import BadValue
 
 _AGAIN = 0.1
-"""Number of seconds after which the alarm is repeated, in case a callback suppressed the
-exception."""
+"""Number of seconds until the alarm is repeated, in case a callback suppressed the first
+exception.
+"""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Constants that determine when calls are ended because of a time limit.
+"""Constants that determine when an audit with a time limit ends its calls.
 
-Calls are ended when _OVER times the time limit has passed. Calls that start later may take the
-fraction _LEAST_SHARE of the time limit in total, and at least _LEAST seconds, so that an audit that
-is slightly late can return a result.
+All calls end _OVER * time_limit seconds after the audit's start. Calls that start later may take
+max(_LEAST_SHARE * time_limit, _LEAST) seconds in total, so that an audit that is slightly late can
+still return a result.
 """
 
 
 class TookTooLong(BaseException):
-    """Exception that ends a call at its deadline, and that `except Exception` does not catch."""
+    """Exception that ends a call at its deadline; `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """Deadlines for each call, and for all calls of an audit together.
+    """A deadline for each call, and a deadline for all calls of an audit together.
 
     Attributes:
         timeout: Maximum duration of one call, in seconds, or None.
-        end: Value of `time.monotonic` at which all calls end, or None.
+        end: Time at which all calls end, as a value of `time.monotonic`, or None.
         least: Total number of seconds that calls after `end` may take.
     """
 
@@ -49,32 +50,35 @@ class Deadline:
         """Return the deadline for an audit that starts now, or None if nothing limits the audit.
 
         Raises:
-            ValueError: If a timeout is set, but the system or the thread has no alarms.
+            ValueError: If a timeout is set, but alarms are not available on this system or in this
+                thread.
         """
         here = threading.current_thread() is threading.main_thread()
         if not here and timeout is not None:
             raise BadValue(
-                "timeout needs the main thread, where alarms arrive: leave it out, or use workers, "
-                "whose processes have main threads of their own."
+                "timeout cannot be used in this thread, because only the main thread receives "
+                "alarms: leave it out, or use workers, whose processes have main threads."
             )
         return cls.of_workers(timeout, time_limit) if here else None
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline for calls in worker processes, which share the clock of this process.
+        """Return the deadline for calls in worker processes, which share the system clock.
 
         Raises:
-            ValueError: If a timeout is set, but the system has no alarms.
+            ValueError: If a timeout is set, but alarms are not available on this system.
         """
         if not hasattr(signal, "setitimer"):
             if timeout is not None:
-                raise BadValue("timeout needs the alarms of a Unix system: leave it out.")
+                raise BadValue(
+                    "timeout cannot be used on this system, which has no Unix alarms: leave it out."
+                )
             return None
         return cls.of_programs(timeout, time_limit)
 
     @classmethod
     def of_programs(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline for programs, which are killed and need no alarm."""
+        """Return the deadline for programs, which need no alarm because they are killed."""
         if timeout is None and time_limit is None:
             return None
         if time_limit is None:

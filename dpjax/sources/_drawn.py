@@ -47,7 +47,7 @@ class Drawn(Source):
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters of the mechanism, as plain numbers and lists."""
+        """Parameters of the mechanism, as Python numbers and lists."""
         return parameters_of(self.mechanism)
 
     @property
@@ -56,7 +56,7 @@ class Drawn(Source):
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """Return the mechanism, and the pairs as arrays in a form that the mechanism accepts.
+        """Return the mechanism, together with the pairs as arrays that the mechanism accepts.
 
         If the mechanism is not built in, its outputs for the first database are validated.
 
@@ -71,13 +71,13 @@ class Drawn(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedDrawn"]:
-        """Open the source for the given pairs, by default a built-in mechanism's standard pairs."""
+        """Open the source for the given pairs, or for a built-in mechanism's standard pairs."""
         yield OpenedDrawn(*self.at(pairs), request)
 
     def arrays(
         self, pairs: object, region: RegionLike | None, key: Array, smoothing: Smoothing | None
     ) -> DrawnArrays:
-        """Return the draws as streams for compiled kernels; see `Source`."""
+        """Return the mechanism's draws as streams for compiled kernels; see `Source`."""
         return DrawnArrays(*self.at(pairs), region, key)
 
     def to_plain(self) -> JsonObject | None:
@@ -86,7 +86,7 @@ class Drawn(Source):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Create a built-in mechanism, or a mechanism of a permitted module; see `Source`."""
+        """Create a mechanism that is built in or defined in a permitted module; see `Source`."""
         check_names("the recipe's subject", content, ("name", "parameters"))
         name, parameters = content.get("name"), content.get("parameters", {})
         return cls(mechanism_from_plain(name, parameters, database, trust.imports))

@@ -1,4 +1,4 @@
-"""Draws as streams for compiled kernels, with the region in which densities are estimated."""
+"""Draws as streams for compiled kernels, and the region in which densities are estimated."""
 
 import numpy as np
 from jax import Array
@@ -13,10 +13,12 @@ from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._subject import inner_range, pilot_outputs
 from dpjax.sources.streams import DrawnStreams
 
-PILOT_NOTE = "The region was set from the range of a pilot's outputs."
+PILOT_NOTE = "The region is the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Largest share of outputs outside of the finite space that may be a rounding error."""
+"""Largest share of a pilot's outputs that may lie outside the finite space, as a tolerance for
+rounding errors.
+"""
 
 
 class DrawnArrays:
@@ -25,14 +27,13 @@ class DrawnArrays:
     Args:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
-        region: Region in the caller's form. If `region` is None, the region is the standard region
-            of a built-in mechanism, the whole of a finite space, or otherwise the range of a
-            pilot's outputs.
+        region: Region in the caller's form. If None, a built-in mechanism's standard region is
+            used, or a finite space as a whole, or otherwise the range of a pilot's outputs.
         key: Typed key for all runs.
 
     Raises:
-        ValueError: If the outputs have no density, if they are constant or not finite, or if
-            they are integers outside of the finite space.
+        ValueError: If the outputs have no density, if they are constant or not finite, or if they
+            are integers outside the finite space.
     """
 
     sizes = None
@@ -59,11 +60,11 @@ class DrawnArrays:
             _refuse_lost_outcomes(pilot_outputs(mechanism, pairs, key), space.size)
 
     def relabel(self, output: object) -> object:
-        """Return the output unchanged, because drawn outputs already have the caller's form."""
+        """Return the output unchanged, because drawn outputs are already in the caller's form."""
         return output
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return a note on the share of outputs outside of the finite space, or an empty list."""
+        """Return a note if a notable share of the outputs is outside the finite space."""
         space, region = self._space, self.region
         if not isinstance(space, FiniteSpace) or not isinstance(region, Outcomes):
             return []
@@ -75,18 +76,18 @@ class DrawnArrays:
         return [
             Sentence(
                 f"{lost:.2%} of the outputs on one side of the chosen pair were integers outside "
-                f"of 0 .. {space.size - 1} ({term('num_outcomes')}), which belong to no event; "
-                f"{EVENTS} counts them, too."
+                f"0 .. {space.size - 1} ({term('num_outcomes')}). These outputs belong to no "
+                f"event; {EVENTS} counts them, too."
             )
         ]
 
 
 def _refuse_lost_outcomes(outputs: np.ndarray, size: int) -> None:
-    """Raise an error if there are integers outside of 0, ..., size - 1."""
+    """Raise an error if any output is an integer outside 0, ..., size - 1."""
     outside = outputs[(outputs < 0) | (outputs >= size)]
     if outside.size:
         raise BadValue(
-            f"num_outcomes is {size}, but {int(outside[0])} and other integers outside of 0 .. "
+            f"num_outcomes is {size}, but {int(outside[0])} and other integers outside 0 .. "
             f"{size - 1} make up {outside.size / outputs.size:.2%} of a pilot's outputs: "
             f"pass a larger {term('num_outcomes')} (or FiniteSpace), or use {EVENTS}, which counts "
             "all smaller integers as one outcome, and all larger ones as another."

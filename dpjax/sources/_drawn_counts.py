@@ -47,7 +47,9 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Minimum number of draws for which the streamed layout is faster in spite of its compilation."""
+"""Minimum number of draws for which the streamed layout, compilation included, is the faster
+one.
+"""
 
 _FIRST_RUN = 0
 """Index of the run whose first draws determine the cells of all runs."""
@@ -56,20 +58,22 @@ _BATCH = 2**22
 """Number of values (draws times dimension) in a batch that NumPy counts."""
 
 _BATCH_SECONDS = 0.5
-"""Target duration of a batch in seconds. Signals and progress are handled between batches."""
+"""Target duration of a batch, in seconds. Signals are handled, and progress is shown, between
+batches.
+"""
 
 _STREAMED_PAIRS = 2**12
-"""Maximum number of pairs per compiled search, which limits the memory of the search."""
+"""Maximum number of pairs per compiled search. This maximum limits the memory of the search."""
 
 _SLOW_BLOCK = 0.01
-"""Duration of a block, in seconds, above which threads on all cores draw the blocks."""
+"""Time to draw a block, in seconds, above which threads on all cores draw blocks in parallel."""
 
 
 class OpenedDrawn:
-    """Draws for a batch of runs, which are counted in cells; see `dpjax.sources.Opened`.
+    """An open source that draws outputs and counts them; see `dpjax.sources.Opened`.
 
-    The first draws of run 0 determine the cells of a pair for all runs, so that one compiled
-    program can count all runs.
+    For each pair, the first draws of run 0 determine the cells for all runs, so that one compiled
+    program can count the draws of all runs.
     """
 
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
@@ -141,7 +145,7 @@ class OpenedDrawn:
     held = None
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine cells from all draws of the run so far; see `dpjax.sources.OpenedInTurn`."""
+        """Determine a pair's cells from all draws so far; see `dpjax.sources.OpenedInTurn`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
@@ -177,7 +181,7 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> Laid:
-        """Return the cells of a pair; the first call determines them from draws of run 0."""
+        """Return the cells of a pair, which the first call determines from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
         # The pilot consists of whole blocks, or of all draws, so that the next draws begin with a
@@ -239,7 +243,7 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count a search round for some pairs of each run with one compiled program.
+        """Count one search round in a compiled program, for the pairs that each run searches.
 
         The result is int64 [runs, searched, 2 halves, 2 sides, cells].
         """
@@ -302,7 +306,7 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Count streams of up to `num_draws` draws in parts, and yield the counts of each part."""
+        """Count up to `num_draws` draws per stream in parts, and yield the counts of each part."""
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
             yield fetched(launch(blocks)).as_int()
@@ -315,7 +319,7 @@ class OpenedDrawn:
         return self._request.promise(cells, halves, self._rounds.num_confirm, compared)
 
     def _refuse_repeated(self, pair: int) -> None:
-        """Raise an error if the search set and the confirmation set begin with equal outputs."""
+        """Raise an error if the confirmation set begins with the same outputs as the search set."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
         began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
@@ -328,7 +332,7 @@ class OpenedDrawn:
     def _draw(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> np.ndarray:
-        """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`."""
+        """Draw `num_draws` outputs of a stream on the host, starting with block number `first`."""
         place = run, int(pair), side, stage
         if run not in self._streams_by_run:
             self._streams_by_run[run] = stream_words(self._words, run, len(self.pairs))
@@ -361,15 +365,15 @@ class OpenedDrawn:
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[Outputs]:
-        """Yield the draws `first`, ..., `num_draws` - 1 of a stream, in constant memory.
+        """Yield the draws numbered `first`, ..., `num_draws` - 1 of a stream, in constant memory.
 
         Args:
             run: Index of the run.
             pair: Index of the pair.
             side: 0 for the database, 1 for its neighbor.
             stage: Stage of the run.
-            num_draws: Index of the last draw, plus 1.
-            first: Index of the first draw.
+            num_draws: Index of the last draw to yield, plus 1.
+            first: Index of the first draw to yield.
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:

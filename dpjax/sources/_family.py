@@ -1,4 +1,4 @@
-"""Families of mechanisms: functions that return a mechanism for given parameters."""
+"""Families of mechanisms, in which a function returns the member with given parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Maximum number of family members to try before parameters are varied at random."""
+"""Maximum number of family members to try first, before parameters are varied at random."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -42,7 +42,7 @@ class _Interval(NamedTuple):
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> float:
-        """Return the value at a fraction `share` of the way from the lower to the upper end.
+        """Return the value at the fraction `share` of the way from the lower to the upper end.
 
         The scale is logarithmic if both ends are positive. If both ends are integers, the value is
         an integer.
@@ -56,17 +56,18 @@ class _Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Family(Source):
-    """A function from parameters to mechanisms, which an audit searches for the worst member.
+    """A family of mechanisms, in which an audit searches for the least private member.
 
-    `dpjax.audit` draws a few outputs from many members for many pairs, continues with the members
-    whose expected bounds exceed their claims by the most, and audits the best member with fresh
-    draws. The choice of a member does not lower the confidence. Combinations of parameters for
-    which the function raises an exception are skipped.
+    `dpjax.audit` first draws a few outputs from many members for many pairs. Then it continues with
+    the members whose expected bounds exceed their claims the most, and finally audits one member
+    with fresh draws. The confidence level holds although the member is chosen, because the final
+    draws are fresh. If the function raises an exception for some parameters, these parameters are
+    skipped.
 
     Attributes:
         make: Function that accepts the parameters as keyword arguments, and returns an OpenDP,
             diffprivlib or PyDP object, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
-        ranges: Map from the name of each parameter to its values: a list, or an interval (low,
+        ranges: Map from the name of each parameter to a list of its values, or to an interval (low,
             high) of numbers. If both ends are integers, the interval contains only integers.
 
     Raises:
@@ -94,14 +95,14 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return the reason why no method can audit a whole family."""
+        """Return the reason why a family cannot be audited as a whole, whatever the method is."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."
         )
 
     def tried(self, rng: np.random.Generator) -> list[dict[str, object]]:
-        """Return the combinations of parameter values to try first.
+        """Return the combinations of parameter values that an audit tries first.
 
         Args:
             rng: Random generator that selects some of the combinations if there are too many.
@@ -165,7 +166,7 @@ class Member(OnHost):
 
     @property
     def parameters(self) -> JsonObject:
-        """Parameters of the member, as strings where JSON cannot represent a value."""
+        """Parameters of the member; a value that JSON cannot represent is converted to a string."""
         return {
             name: value if isinstance(value, _PLAIN) else text_of(value)
             for name, value in self.chosen.items()
@@ -173,7 +174,7 @@ class Member(OnHost):
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """Notion and claim that the mechanism states."""
+        """Privacy notion and claim that the mechanism itself states."""
         return self.source.stated
 
     @property
@@ -219,7 +220,7 @@ class Member(OnHost):
 
 
 def family_of(subject: object) -> Family | None:
-    """Return the subject if the subject is a family, and None otherwise."""
+    """Return the subject if it is a family, and None otherwise."""
     return subject if isinstance(subject, Family) else None
 
 

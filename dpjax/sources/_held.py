@@ -1,4 +1,4 @@
-"""Outputs in memory, which are validated and read in chunks like recordings."""
+"""Outputs in memory, which are validated, and then read in chunks as recordings are."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ _ROWS = 2**18
 _EXACT = 2**53
 
 _SPARE = 8
-"""Maximum size of a label array in memory, as a multiple of the total length of its labels."""
+"""Maximum size of an array of labels, as a multiple of the total length of these labels."""
 
 _OF_PANDAS = ("CategoricalDtype", "StringDtype")
-"""Names of the pandas dtypes whose columns may contain only strings."""
+"""Names of the pandas dtypes of columns that may consist of strings only."""
 
 _TEXTS = ("string", "large_string")
-"""Prefixes of the names of Arrow's string types."""
+"""Prefixes of the type names that Arrow gives to strings."""
 
 
 @runtime_checkable
@@ -38,7 +38,7 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Names of the origins of the outputs, such as files, by identifier.
+        """Map from the identifier of each origin of the outputs, such as a file, to its name.
 
         The recordings of the two sides must not share an origin.
         """
@@ -50,7 +50,7 @@ class Chunked(Protocol):
 
 
 class Sides(Protocol):
-    """Recorded outputs of both sides, with options; see `dpjax.Recorded`."""
+    """Recorded outputs of both sides, together with options; see `dpjax.Recorded`."""
 
     @property
     def x(self) -> object: ...
@@ -138,7 +138,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
 
 def _rows_of_mixed(outputs: object) -> object:
-    """Return the rows of a data frame with labels as dicts, and other outputs unchanged."""
+    """Return the rows of a data frame as dicts if any column has labels, else the outputs."""
     names, kinds = getattr(outputs, "columns", None), getattr(outputs, "dtypes", None)
     if names is None or kinds is None or len(names) < 2:
         return outputs
@@ -148,7 +148,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Convert outputs to an array in which different outputs remain different."""
+    """Convert outputs to an array without making different outputs equal."""
     if not isinstance(outputs, list | tuple):
         if (labels := _by_codes(outputs)) is not None:
             return labels
@@ -169,10 +169,10 @@ def _array(outputs: object) -> np.ndarray:
 
 
 def _by_codes(outputs: Any) -> np.ndarray | None:
-    """Convert an Arrow or pandas column of strings to labels, using its dictionary encoding.
+    """Convert an Arrow or pandas column of strings to labels by way of a dictionary encoding.
 
     Returns:
-        Labels [n], or None if the outputs are not a column of strings or if any are missing.
+        Labels [n], or None if the outputs are not a column of strings or if an entry is missing.
     """
     if (encode := getattr(outputs, "dictionary_encode", None)) is not None:
         if not str(outputs.type).removeprefix("dictionary<values=").startswith(_TEXTS):
@@ -199,17 +199,17 @@ def _is_masked(output: object) -> bool:
 
 
 def _unmasked(output: object) -> object:
-    """Replace the masked entries of an output by `MASKED`, and vectors by tuples."""
+    """Replace masked entries of an output by `MASKED`, and convert vectors to tuples."""
     if isinstance(output, list | tuple):
         return tuple(map(_unmasked, output))
     return _unmasked(entries(output)) if isinstance(output, np.ndarray) else output
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
-    """Return whether NumPy may have made different outputs equal when it converted a list.
+    """Return whether different outputs may have become equal when NumPy converted a list.
 
-    NumPy drops NUL characters at the end of strings, and rounds integers above 2^53 in lists with
-    floats.
+    NumPy drops NUL characters at the end of strings. In a list that also contains floats, NumPy
+    rounds integers above 2^53.
     """
     if array.ndim != 1:
         return False

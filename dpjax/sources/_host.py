@@ -28,61 +28,62 @@ from dpjax.sources._workers import Workers
 
 @dataclass(frozen=True)
 class HostMechanism(OnHost):
-    """A Python function that serves as a mechanism, and may use a library or a remote service.
+    """A Python function that serves as a mechanism; it may use a library or a remote service.
 
     Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
-    and labels. The numbers in a nested output form a vector, in the order of keys and positions.
-    All other content of a nested output forms a label in addition to the vector. NaN, infinities
-    and missing values (None, "", masked entries) are separate outcomes. If each call returns one
-    output, exceptions are separate outcomes, too.
+    and labels. The numbers in a nested output form a vector, sorted by their keys and positions.
+    Everything else in a nested output forms a label, which is observed in addition to the vector.
+    NaN, each infinity and each kind of missing value (None, "", a masked entry) are outcomes of
+    their own. If each call returns one output, each type of exception is an outcome, too.
 
     Attributes:
-        function: Function (database, num_samples) -> outputs, as an array, a list, or a dict of
-            columns; with `batched=False`, a function (database) -> one output. If the function has
-            a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`), dpjax provides
-            the argument, and the audit can be replayed. Without such a parameter, the function must
-            draw fresh randomness on every call. Every call gets its own copy of the database, so
-            the function may change the database.
+        function: Function (database, num_samples) -> outputs that returns an array, a list, or a
+            dict of columns. With `batched=False`, function (database) -> one output. If the
+            function has a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`),
+            dpjax provides the argument, and the audit can be replayed. Without such a parameter,
+            the function must draw fresh randomness on every call. Every call gets its own copy of
+            the database, so the function may modify the copy.
         batched: Whether one call returns many outputs.
         workers: Number of worker processes that call the function, or 0 to call the function in
             this process. Workers need a picklable function, such as a function at the top level of
             a module.
         batch_size: Number of outputs per call, or per task of a worker. The batch size affects the
             seeds and therefore the outputs.
-        special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
-            "error" to raise an error for them.
-        bits: "lowest" to observe the position of the lowest set bit of each float in addition to
-            its value, or a number k <= 8 to observe the k lowest mantissa bits. If a mechanism adds
-            floating-point noise, low bits can reveal data. With "lowest" or a number, -0.0 differs
-            from 0.0.
+        special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes;
+            "error" to raise an error if any of these occurs.
+        bits: "lowest" to observe, in addition to each float's value, the position of its lowest set
+            bit; or a number k <= 8 to observe its k lowest mantissa bits. If a mechanism adds
+            floating-point noise, the low bits of an output can reveal the data. With "lowest" or a
+            number, -0.0 differs from 0.0.
         time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
-            The audit measures the time per output with draws that it discards, and reduces its
-            numbers of draws if necessary.
-        timeout: Maximum duration of one call, in seconds, or None for no limit. A call that takes
-            longer than `timeout` is ended. If each call returns one output, a timeout is a separate
-            outcome. Without a timeout, a call that is still running when the time limit expires
-            raises an error. C code that never returns to Python cannot be ended.
-        restart: Whether to compare outputs from two new processes for the chosen pair. If both
-            processes have the same noise, for example because a module sets a fixed seed on import,
-            the verdict says so. The comparison needs a picklable function. A function with a
-            parameter `seed` or `rng` is not compared.
+            The audit first measures the time per output, with draws that are discarded. If the time
+            limit is too short for all draws, the audit draws fewer outputs.
+        timeout: Maximum duration of one call, in seconds, or None for no limit. A call is ended
+            once it has taken `timeout` seconds. If each call returns one output, a timeout counts
+            as an outcome of its own. Without a timeout, an error is raised if a call is still
+            running when the time limit expires. A call to C code that never returns to Python
+            cannot be ended.
+        restart: Whether to draw outputs for the chosen pair in two new processes, and compare them.
+            If both processes draw the same noise, for example because a module sets a fixed seed on
+            import, the verdict says so. This comparison requires a picklable function. There is no
+            comparison for a function that has a parameter `seed` or `rng`.
 
     Raises:
-        TypeError: If the function is not callable, if it requires other arguments, or if it cannot
-            be sent to workers.
+        TypeError: If the function is not callable, requires other arguments, or cannot be sent to
+            workers.
         ValueError: If an option is out of range.
     """
 
     function: Callable[..., object]
     batched: bool = option(
-        "The function is (database) -> one output; an exception is then an outcome.",
+        "The function has the form (database) -> one output; an exception counts as an outcome.",
         default=True,
         flag="/--one-by-one",
     )
-    workers: int = option("Processes that draw at the same time.", default=0)
+    workers: int = option("Number of processes that draw at the same time.", default=0)
     batch_size: int = 10_000
     special: str = option(
-        "How to treat NaN, infinities, missing values and exceptions: outcomes or error.",
+        "Whether NaN, infinities, missing values and exceptions are outcomes or an error.",
         default="outcomes",
         choices=("outcomes", "error"),
     )
@@ -93,15 +94,15 @@ class HostMechanism(OnHost):
         only=("events",),
     )
     time_limit: float | None = option(
-        "Maximum total time of drawing, in seconds; the number of draws is reduced to fit.",
+        "Maximum total drawing time, in seconds; the number of draws is reduced if necessary.",
         default=None,
     )
     timeout: float | None = option(
-        "Maximum seconds for one call or one run of a program; a timeout is an outcome.",
+        "Maximum duration of a call or of a program's run, in seconds; a timeout is an outcome.",
         default=None,
     )
     restart: bool = option(
-        "Also draw in two new processes; if both have the same noise, the verdict says so.",
+        "Also draw in two new processes; if both draw the same noise, the verdict says so.",
         default=False,
         flag="--restart",
     )

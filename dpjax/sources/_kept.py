@@ -1,4 +1,4 @@
-"""First outputs of a sequential audit, which are drawn once and counted repeatedly."""
+"""The first outputs of a sequential audit. They are drawn once and counted repeatedly."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from dpjax.partitions import Encoder, Outputs, part_of
 
 
 class _Stream(NamedTuple):
-    """Kept batches of one side of a pair, with their total number of outputs."""
+    """The kept batches of one side of a pair, and the total number of their outputs."""
 
     batches: list[Outputs]
     number: int
 
 
 class Kept:
-    """The first outputs of each side of each pair, up to a maximum number.
+    """The first outputs on each side of each pair, up to a maximum number per side.
 
     Args:
         encoder: Encoder that numbers the labels of the outputs.
@@ -34,7 +34,7 @@ class Kept:
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep a batch that starts with output number `first`, if no earlier output is missing."""
+        """Keep a batch that starts with output number `first` if all earlier outputs are kept."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return
@@ -49,7 +49,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return the kept outputs among start, ..., stop - 1, or None if there are none."""
+        """Return the kept ones of the outputs start, ..., stop - 1, or None if there are none."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
@@ -61,7 +61,7 @@ class Kept:
         return part._replace(values=widened(part.values, width))
 
     def to_plain(self) -> JsonObject | None:
-        """Return the exact outputs as JSON values, or None if JSON cannot represent the labels."""
+        """Return the outputs as exact JSON values, or None if JSON cannot represent the labels."""
         encoder = self._encoder.to_plain()
         if encoder is None or not self._streams:
             return None
@@ -72,7 +72,7 @@ class Kept:
         return {"encoder": encoder, "streams": streams}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the outputs from the values that `to_plain` returned, before any draw.
+        """Restore the outputs, before any draw, from the values that `to_plain` returned.
 
         Raises:
             ValueError: If the values are damaged.
@@ -102,5 +102,5 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return `values`, or zeros [n, width] if the outputs are labels without numbers."""
+    """Return `values`, or zeros [n, width] if the outputs are labels and have no numbers."""
     return values if values.shape[1] == width else np.zeros((len(values), width))

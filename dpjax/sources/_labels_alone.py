@@ -1,4 +1,4 @@
-"""Refusal of outputs whose labels hardly ever repeat."""
+"""Check that refuses outputs in which hardly any label occurs twice."""
 
 from collections.abc import Sequence
 
@@ -7,24 +7,24 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Labels are refused if the labels of at least the fraction `_ALONE_SHARE` of all outputs occur
-only once, unless one label occurs at least `_RARE` times.
+"""Outputs are refused if at least the fraction `_ALONE_SHARE` of them have a label that occurs only
+once, and if no label occurs `_RARE` times or more.
 """
 
 _LEAST_LOOKED_AT = 200
-"""Minimum number of outputs for which labels that occur only once are refused."""
+"""Minimum number of outputs for a refusal; fewer outputs are always accepted."""
 
 
 def refuse_labels_alone(
     pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
 ) -> None:
-    """Raise an error if all outputs are labels and hardly any label repeats.
+    """Raise an error if all outputs are labels and hardly any label occurs twice.
 
     Args:
-        pilots: Pilots of both sides.
-        encoder: Encoder of the pilots.
+        pilots: Pilot outputs of both sides.
+        encoder: Encoder that numbered the labels of the pilots.
         names: Plural noun for the outputs, for messages.
-        num_outputs: Total number of outputs, if the pilots contain only a part of the outputs.
+        num_outputs: Total number of outputs; None if the pilots contain all outputs.
 
     Raises:
         ValueError: If hardly any label occurs twice.
@@ -38,7 +38,8 @@ def refuse_labels_alone(
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
     """Raise an error if hardly any outcome occurs twice.
 
-    Outputs are accepted if one outcome repeats often, such as an error among unique identifiers.
+    Outputs are accepted if some outcome occurs often, such as one error message among unique
+    identifiers.
 
     Args:
         counts: Count of each outcome on both sides together, [k].

@@ -1,9 +1,10 @@
 """Counts of drawn outputs, in two layouts.
 
-The streamed layout draws and counts in one kernel, which takes seconds to compile and is then the
-fastest. The gathered layout compiles only the sampler, gathers the draws on the host, and counts
-the draws with NumPy. Both layouts draw the same blocks from the same keys, folded from
-(run, pair, side, stage, block), so their counts are equal.
+The streamed layout draws and counts in one kernel. The kernel takes seconds to compile, but then
+runs faster than the gathered layout. The gathered layout compiles only the sampler, gathers the
+draws on the host, and counts the draws with NumPy. Both layouts draw the same blocks from the same
+keys, which are folded from (run, pair, side, stage, block). Therefore both layouts return the same
+counts.
 """
 
 from collections.abc import Sequence
@@ -32,26 +33,27 @@ from dpjax.sources.streams import CONFIRM, NUM_STAGES, DrawnStreams
 
 _SMALLEST_BLOCK = 128
 _GATHERED_BLOCK = 4096
-"""Maximum number of draws per block, unless a side has more than _MANY draws."""
+"""Maximum number of draws per block in an audit that has at most _MANY draws per side."""
 
 _CALL = 2**16
 """Number of values (draws times dimension) that one compiled call draws in the gathered layout."""
 
 _MANY = 2**20
-"""If a side has more draws than this, a block has MAX_BLOCK draws, unless most draws of a block
-would be unused in a search over many pairs.
+"""Number of draws per side above which a block has MAX_BLOCK draws. There is one exception, for
+searches in which most draws of a large block would be unused; see _FEW.
 """
 
 _FEW, _MANY_KEPT = 1024, 250
-"""Most draws of a large block would be unused if a pair has at most _FEW search draws per side. The
-waste matters if the second search round has more than _MANY_KEPT pairs.
+"""Blocks stay small if the first search round has at most _FEW draws per side, and if the second
+search round has more than _MANY_KEPT pairs. Otherwise most draws of each block would be unused, and
+drawing them for many pairs would take a long time.
 """
 
 
 def block_size(rounds: Rounds) -> int:
-    """Return the number of draws in each block of an audit, a power of 2.
+    """Return the number of draws per block for an audit; the number is a power of 2.
 
-    The block size depends only on the audit's numbers of draws.
+    The block size depends only on how many samples the audit draws in each of its rounds.
     """
     sizes = [rounds.num_samples, rounds.num_confirm]
     sizes += [rounds.num_again] if rounds.num_kept else []
@@ -63,10 +65,10 @@ def block_size(rounds: Rounds) -> int:
 
 
 def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
-    """Return the number of blocks of each stream, and the number of draws in the last block.
+    """Return, for each stream, the number of its blocks and the number of draws in its last block.
 
     Args:
-        stops: Number of draws of each stream, at least 1.
+        stops: Number of draws in each stream, at least 1.
         size: Number of draws in a block.
     """
     number = -(-stops // size)
@@ -106,7 +108,7 @@ def first_draws(
     first: int,
     threads: bool,
 ) -> np.ndarray:
-    """Draw `num_draws` outputs of a stream on the host, beginning at block number `first`.
+    """Draw `num_draws` outputs of a stream onto the host, starting with block number `first`.
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
@@ -143,7 +145,7 @@ def sample_blocks(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key words of each block, uint32 [most, 2].
-        number: Number of blocks to draw, int32. All other blocks of the result are zeros.
+        number: Number of blocks to draw, int32. All further blocks of the result are zeros.
         database: A single database.
         size: Number of draws in a block.
     """
@@ -169,7 +171,7 @@ def draws_of_pairs(
         words: Key words of each block, uint32 [pairs, blocks, 2].
         databases: Stacked databases, [pairs, ...].
         size: Number of draws in a block.
-        at_once: Maximum number of pairs; calls with the same maximum share a compiled program.
+        at_once: Maximum number of pairs. Calls with the same maximum share one compiled program.
 
     Returns:
         The draws [pairs, blocks * size] or [pairs, blocks * size, d].
@@ -194,7 +196,7 @@ def sample_pairs(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key words of each block, uint32 [most, blocks, 2].
-        number: Number of pairs to draw for, int32. All other blocks of the result are zeros.
+        number: Number of pairs to draw for, int32. All further blocks of the result are zeros.
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.
     """
@@ -223,16 +225,17 @@ def search_counts_runs(
     *,
     execution: Execution,
 ) -> WideCount:
-    """Count the draws in each cell, on both sides of the searched pairs, in one search round.
+    """Count, for one search round, the draws in each cell on both sides of the searched pairs.
 
     Args:
         streams: Streams of all runs.
-        cells: Partitions as a lookup table, stacked over the pairs.
+        cells: Lookup table of the partitions, stacked over the pairs.
         stage: Stage of the round, int32.
         num_samples: Number of draws per side of each pair, as `Blocks`.
-        runs: Two arrays: the index of each run, int32 [runs], which is folded into the run's key,
-            and the indices of the pairs that the run searches, int32 [runs, searched].
-        execution: Execution options, which never change the counts.
+        runs: Two arrays. The first array contains the index of each run, int32 [runs], which is
+            folded into the run's key. The second array contains the indices of the pairs that each
+            run searches, int32 [runs, searched].
+        execution: Execution options; these never change the counts.
 
     Returns:
         Counts [runs, searched, 2 sides, 2 * cells]. The last axis contains the counts of
@@ -262,17 +265,18 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """Count the fresh draws by the mark of their cell, for one pair per run.
+    """Count the confirmation draws of one pair per run by the mark of each draw's cell.
 
     Args:
         streams: Streams of all runs.
-        cells: Partitions as a lookup table, stacked over the pairs.
-        num_confirm: Number of draws of the longest stream, as `Blocks`.
-        runs: Four arrays: the index of each run, int32 [runs]; the pair of each run, int32 [runs];
-            the ends of each run's two streams, from `ends_of`, int32 [runs, 2 sides, 2]; and the
-            mark of each cell, int32 [runs, cells]. Cells with the same mark are counted together.
+        cells: Lookup table of the partitions, stacked over the pairs.
+        num_confirm: Number of draws in the longest stream, as `Blocks`.
+        runs: Four arrays: each run's index, int32 [runs]; the index of each run's pair, int32
+            [runs]; the result of `ends_of` for each run's two streams, int32 [runs, 2 sides, 2];
+            and the mark of each cell, int32 [runs, cells]. Cells with the same mark are counted
+            together.
         num_marks: Number of marks.
-        execution: Execution options, which never change the counts.
+        execution: Execution options; these never change the counts.
 
     Returns:
         Counts [runs, 2 sides, num_marks].
@@ -306,15 +310,15 @@ def _counts(
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Count the draws of both sides by mark, or by half and cell, [2 sides, categories].
+    """Count each side's draws, either by mark or by half and cell, [2 sides, categories].
 
     Args:
         streams: Streams of one run.
         pair: Index of the pair.
         stage: Stage of the run.
-        num_draws: Number of draws of each side, as `Blocks`.
+        num_draws: Number of draws per side, as `Blocks`.
         cells: Partitions, stacked over the pairs.
-        marked: Mark of each cell and number of marks, for counts by mark. If `marked` is None,
+        marked: Mark of each cell, and number of marks, if draws are to be counted by mark. If None,
             draws are counted by half and cell.
     """
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)

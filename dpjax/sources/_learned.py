@@ -1,4 +1,4 @@
-"""Choice of a pair's partition; for vectors, choice of the score with the best expected bound."""
+"""Choice of a pair's partition. Vectors are divided by the score with the best expected bound."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,14 +12,17 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""A simpler score is chosen if its expected bound is at least this share of the largest one."""
+"""Fraction of the largest expected bound that a simpler score must reach to be preferred."""
 
 _MOST_BOXES = 3
 """Maximum dimension of vectors that are divided into boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int], float]
-"""Function that returns the expected bound, given a partition, counts [2 halves, 2 sides, cells],
-and the number of partitions that are compared."""
+"""Function (partition, counts, num_partitions) -> expected bound.
+
+The counts have shape [2 halves, 2 sides, cells]. The last argument is the number of partitions
+among which the best one is chosen.
+"""
 
 
 def lay_best(
@@ -32,20 +35,20 @@ def lay_best(
 ) -> Partition:
     """Return a partition of a pair's outputs whose expected bound is close to the largest one.
 
-    Vectors are divided by a score, or into boxes if boxes have a larger expected bound. With a
-    region, vectors are always divided into boxes.
+    Vectors are divided by a score, or into boxes if boxes have a larger expected bound. If
+    `options` contain a region, vectors are always divided into boxes.
 
     Args:
         pilots: First outputs of the search set, from the database and from its neighbor.
-        folds: Fold of each output of the two pilots, int [n] each.
-        names: Names of all labels in the pilots.
+        folds: Fold of each output, as one array int [n] per pilot.
+        names: Names of all labels that occur in the pilots.
         promise: See `Promise`.
         parts: Path of each number within a nested output. Descriptions of events contain these
             paths.
         options: Options of `dpjax.partitions.lay`.
 
     Raises:
-        ValueError: If `lay` refuses the outputs, or if their dimension is too large to fit a
+        ValueError: If `lay` refuses the outputs, or if they have too many dimensions to fit a
             score.
     """
     dimension = pilots[0].values.shape[1]

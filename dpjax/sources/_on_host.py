@@ -37,19 +37,18 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""For the comparison of two new runs of a mechanism, each run draws at most _RESTARTED and at least
-_FEWEST_RESTARTED outputs per side. The comparison may take the fraction _RESTART_SHARE of the time
-limit.
+"""Limits on the comparison of two new runs of a mechanism: maximum and minimum number of outputs
+per side of each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Time limit, in seconds, that remains even if earlier steps have used up the whole limit."""
+"""Minimum remaining time, in seconds, even if earlier steps have used up the whole time limit."""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
 
 _EVERY = 2**31 - 1
-"""Maximum number of outputs to keep if every output is kept, which no audit reaches."""
+"""Value for the maximum number of kept outputs that means no maximum; no audit draws as many."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
@@ -85,13 +84,13 @@ class OnHost(Source):
         raise NotImplementedError
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw outputs in two new runs of a mechanism that draws its own randomness.
+        """Draw outputs in two new runs of a mechanism that has its own source of randomness.
 
-        A run is a newly created object or a new process. Each run draws from the database first,
-        and then from its neighbor.
+        A new run is a newly created object or a new process. Each run draws outputs first from the
+        database, and then from its neighbor.
 
         Args:
-            sides: Databases of a pair.
+            sides: The two databases of a pair.
             count: Maximum number of outputs per database.
 
         Returns:
@@ -118,7 +117,7 @@ class OnHost(Source):
 
 
 class _OpenedOnHost:
-    """A host mechanism that is open during one audit; see `dpjax.sources.Opened`."""
+    """A host mechanism that is open for one audit; see `dpjax.sources.Opened`."""
 
     lays_once = False
 
@@ -158,12 +157,12 @@ class _OpenedOnHost:
 
     @property
     def notes(self) -> list[str]:
-        """Notes for the result, so far."""
+        """Notes that the audit has collected so far for its result."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draw the first search round, within the round's share of a time limit."""
+        """Draw and count the first search round; see `dpjax.sources.Opened`."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -208,9 +207,9 @@ class _OpenedOnHost:
 
         Args:
             num_pairs: Number of pairs that the round searches.
-            wanted: Number of samples per side of each pair, if time allows.
-            later: Number of samples per side of the next search round, summed over its pairs, or 0
-                if there is no next round.
+            wanted: Number of samples per side of each pair that the round draws if time allows.
+            later: Number of samples per side in the next search round, summed over all pairs of
+                that round, or 0 if there is no next round.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
         if (seconds is not None or self._request.each) and not self._source.batched:
@@ -226,7 +225,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Plan the largest confirmation set that the remaining time allows."""
+        """Plan a confirmation set that is as large as requested or as the time limit allows."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -281,7 +280,7 @@ class _OpenedOnHost:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: If both runs have the same outputs.
+            Repeats: If both runs return the same outputs.
         """
         count, limit = _RESTARTED, self._source.time_limit
         if limit is not None:
@@ -298,8 +297,7 @@ class _OpenedOnHost:
         """Determine the cells of a pair from the kept outputs; see `dpjax.sources.OpenedInTurn`.
 
         Raises:
-            ValueError: If an earlier audit drew the outputs, but its file does not contain the
-                outputs.
+            ValueError: If an earlier audit drew the outputs but did not store them in its file.
         """
         stop = self._rounds.num_samples + size
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
@@ -318,10 +316,10 @@ class _OpenedOnHost:
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Yield outputs start, ..., stop - 1 of one side, counted from the first search output.
+        """Yield one side's outputs start, ..., stop - 1, where number 0 is the first search output.
 
-        Kept outputs are not drawn again. All requested outputs must belong to one set, the search
-        set or the confirmation set.
+        Kept outputs are not drawn again. The requested outputs must all belong to the search set,
+        or all to the confirmation set.
         """
         known = self._kept.first(pair, side, start, stop)
         done = 0 if known is None else len(known.labels)
@@ -366,7 +364,7 @@ class _OpenedOnHost:
 
 
 def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """Split batches into one batch of the first `count` outputs, and batches of all others."""
+    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
     taken, size = [], 0
     for batch in batches:
         taken.append(batch)

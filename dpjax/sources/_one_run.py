@@ -19,8 +19,8 @@ FEWEST = 20
 """Minimum number of canaries in a run."""
 
 _DEVIATIONS = 5.2
-"""Largest accepted deviation of the number of included canaries, in standard deviations. With fair
-coins, the deviation is larger once in five million runs.
+"""Largest accepted deviation of the number of included canaries from its mean, in standard
+deviations. If the coins are fair, one run in five million exceeds this maximum.
 """
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
@@ -34,7 +34,7 @@ class GuessedCanaries(Source):
     usual_method: ClassVar[str] = "guesses"
 
     def refuses(self, method: str) -> str | None:
-        """Refuse methods that need outputs at two databases; see `Source`."""
+        """Refuse all methods that need outputs from two databases; see `Source`."""
         if method == self.usual_method:
             return None
         return Sentence(
@@ -48,16 +48,17 @@ class GuessedCanaries(Source):
 class OneRun(GuessedCanaries):
     """Scores of canaries from one run, in which fair coins decided which canaries were included.
 
-    Every canary must have had its own coin, independent of everything else. The scores may be
-    computed from the output in any way that does not use the coins, and may depend on each other.
+    A separate fair coin must have been tossed for every canary, independently of everything else.
+    The scores may be computed from the run's output in any way that does not use the coins. The
+    scores may depend on each other.
 
     Attributes:
-        scores: Score of each canary, [n], or a `dpjax.Recording` of one column of a file. Scores
-            should be higher for included canaries.
+        scores: Score of each canary, [n], or a `dpjax.Recording` of one column of a file. A higher
+            score should mean that the canary is more likely to have been included.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
-        fair_coins: Whether the caller knows that every canary had its own coin. The value must be
-            True if exactly half of the canaries were included.
+        fair_coins: Set to True to state that a separate coin was tossed for every canary. This
+            statement is required if exactly half of the canaries were included.
         name: Name of the run in the result.
 
     Raises:
@@ -120,13 +121,13 @@ class OneRun(GuessedCanaries):
         return found
 
     def to_plain(self) -> JsonObject | None:
-        """Return the files and columns of scores and coins, and the options; see `Source`."""
+        """Return the files and columns of the scores and coins, and the options; see `Source`."""
         sides = {name: files_of(getattr(self, name)) for name in ("scores", "included")}
         return None if None in sides.values() else {**sides, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Open the files of the run; see `Source`."""
+        """Create the source from files of scores and coins; see `Source`."""
         scores, included = (
             Recording(*place_of(content.pop(name, None))) for name in ("scores", "included")
         )
@@ -166,11 +167,11 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
 
 
 def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Raise an error if `included` does not look like fair coins, one per canary.
+    """Raise an error if `included` does not look like the results of one fair coin per canary.
 
     Raises:
-        ValueError: If too many or too few canaries are included, or if exactly half of the
-            canaries are included and `known` is False.
+        ValueError: If the number of included canaries is too far from one half of all canaries, or
+            if it is exactly one half and `known` is False.
     """
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:

@@ -1,4 +1,4 @@
-"""Decision whether recorded outputs are discrete outcomes or reals, and numbering of outcomes."""
+"""Numbering of recorded outcomes, and the decision whether outputs are outcomes or reals."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from dpjax.sources._labels_alone import refuse_alone
 from dpjax.sources._source import Smoothing
 
 MIN_REAL = 200
-"""Minimum number of samples per side for an estimate of densities."""
+"""Minimum number of samples per side for a density estimate."""
 
 _ATOM_SHARE = 0.05
-"""A value is an atom if at least this share of a side's outputs has the value."""
+"""Share of a side's outputs that must have a value for the value to be an atom."""
 
 _SEEN = 20
-"""Minimum count in the search set for a reliable ratio of an outcome's probabilities."""
+"""Minimum count of an outcome in the search set for a reliable ratio of its two probabilities."""
 
 _STEPS = 3
-"""Minimum bandwidth with which integers are smoothed, in multiples of their spacing."""
+"""Minimum bandwidth for which integers are smoothed, in multiples of the integers' spacing."""
 
 _EXACT = 2**53
 _MAX_DISTINCT = 1000
@@ -30,12 +30,12 @@ def looks_discrete(
     """Decide whether outputs are discrete outcomes or reals.
 
     Args:
-        x: Numbers or labels of the search set, from the database, [n] or [n, d].
-        y: Numbers or labels of the search set, from the neighbor, [m] or [m, d].
+        x: Numbers or labels in the search set of the database, [n] or [n, d].
+        y: Numbers or labels in the search set of the neighbor, [m] or [m, d].
         size: Total number of samples per side.
         smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
             bandwidth for integer outputs with a wide range.
-        notes: Notes for the result. The function appends a note on the decision.
+        notes: List of notes for the result, to which a note on the decision is appended.
     """
     if x.dtype.kind in "USO":
         return True
@@ -83,13 +83,14 @@ def looks_discrete(
 def _may_be_smoothed(
     x: np.ndarray, y: np.ndarray, values: np.ndarray, size: int, smoothing: Smoothing
 ) -> bool:
-    """Return whether integers may be smoothed to a density with the bandwidth of the confirmation.
+    """Return whether integers may be smoothed with the bandwidth that the confirmation would use.
 
-    Smoothing adds noise with the density of the kernel. Added noise is post-processing, so the
-    ratio of the smoothed densities is at most e^epsilon. If the bandwidth spans several integers,
-    and no integer is frequent, kernel sums over integers are as close to normal as kernel sums over
-    reals. Integers are not smoothed if smoothing would hide a difference, such as a single frequent
-    value (an error code), or a side whose values are all multiples of a larger step.
+    Smoothing adds noise whose density is the kernel. Adding noise is post-processing, so the ratio
+    of the smoothed densities is at most e^epsilon if the mechanism is epsilon-DP. If the bandwidth
+    spans several integers and no integer is frequent, the distribution of kernel sums over integers
+    is as close to normal as for reals. Integers are not smoothed if smoothing would hide a
+    difference, such as a single frequent value (an error code), or a side whose values are all
+    multiples of a larger step.
     """
     count = len(x)
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:
@@ -109,13 +110,13 @@ def _step(values: np.ndarray) -> int:
 
 
 def most_often(num_outputs: int) -> float:
-    """Return the count above which a value is an atom, with an allowance for random variation."""
+    """Return the count above which a value is an atom; the count allows for random variation."""
     usual = _ATOM_SHARE * num_outputs
     return usual + 3 * np.sqrt(usual)
 
 
 def _stands_out(side: np.ndarray, step: int) -> bool:
-    """Return whether some value is far more frequent than the three values below and above it."""
+    """Return whether some value is far more frequent than its three neighbors on either side."""
     values, counts = np.unique(side.astype(float), return_counts=True)
     if counts.max() > most_often(len(side)):
         return True
@@ -128,10 +129,10 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert signed and unsigned integers of the two sides to one type; keep other outputs.
+    """Convert signed and unsigned integers to one dtype for both sides; keep all other outputs.
 
     Raises:
-        ValueError: If no 64-bit type can represent all integers.
+        ValueError: If no 64-bit dtype can represent all integers.
     """
     if {x.dtype.kind, y.dtype.kind} != {"i", "u"}:
         return x, y
@@ -154,12 +155,12 @@ def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
         y: Numbers or labels [m], of the same kind.
 
     Returns:
-        The number of each output's outcome, int32 [n] and int32 [m], and all outcomes in the order
-        of their numbers.
+        For each output of `x` and `y`, the number of its outcome, int32 [n] and int32 [m]; and all
+        outcomes, sorted by number.
 
     Raises:
-        ValueError: If there is only one outcome, if there are too many outcomes, if hardly
-            any outcome repeats, or if outputs are vectors.
+        ValueError: If there are fewer than two outcomes or too many outcomes, if hardly any outcome
+            occurs twice, or if outputs are vectors.
     """
     if x.ndim == 2:
         raise ValueError("discrete outputs must be a vector: encode each row as one outcome.")

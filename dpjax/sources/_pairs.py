@@ -18,7 +18,8 @@ class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.
 
     Attributes:
-        sides: Two sequences: the database of each pair, and the neighbor of each pair.
+        sides: Two sequences of equal length, which contain the database and the neighbor of each
+            pair.
         labels: Name of each pair, for display.
     """
 
@@ -71,7 +72,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Return notes on pairs of equal databases, which no output can tell apart."""
+        """Return a note for each pair of equal databases, because no output can tell them apart."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)
@@ -80,7 +81,7 @@ class AnyPairs(NamedTuple):
 
 
 def _is_equal(database: object, neighbor: object) -> bool:
-    """Return whether two databases are equal. Numbers of different types may be equal."""
+    """Return whether two databases are equal; 1 and 1.0, for example, are equal."""
     try:
         return _holds_same(database, neighbor)
     except Exception:

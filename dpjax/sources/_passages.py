@@ -1,10 +1,10 @@
-"""Detection of passages of outputs that have arrived before, possibly in other chunks.
+"""Detection of passages, that is, sequences of outputs, that have already arrived before.
 
-A window is any sequence of `WINDOW` consecutive outputs of a side. The hash of a window is kept if
-the hash is a multiple of `_EVERY`, which holds for one in `_EVERY` windows on average. A passage
-that arrives again, in one or more chunks, has the same windows, so the same hashes are kept. Only
-windows that cannot occur twice by chance are used. The last outputs of each side are kept, so that
-windows may span chunks.
+A window is any sequence of `WINDOW` consecutive outputs on one side. A window's hash is kept if the
+hash is a multiple of `_EVERY`. On average, one in `_EVERY` windows has such a hash. If a passage
+arrives again, in the same or in other chunks, it consists of the same windows, so the same hashes
+are kept again. A window is ignored if it may occur twice by chance. The last outputs of each side
+are kept, so that windows may span chunks.
 
 References:
     Manber, "Finding similar files in a large file system", USENIX Winter 1994 (for keeping hashes
@@ -32,12 +32,12 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Passages:
-    """The kept hashes of windows in all chunks so far, and the last outputs of both sides.
+    """The kept hashes of all windows so far, and the hashes of the last outputs on each side.
 
     Attributes:
         words: Hash of each kept window, uint64 [k], ascending.
-        chunks: Index of the chunk in which each window ended, int32 [k].
-        tails: Hashes of the last outputs of each side, at most `WINDOW` - 1 per side.
+        chunks: For each kept window, index of the chunk that contains its last output, int32 [k].
+        tails: Hashes of the last outputs on each side, at most `WINDOW` - 1 per side.
     """
 
     words: Words
@@ -46,12 +46,12 @@ class Passages:
 
     @classmethod
     def none(cls) -> Self:
-        """Return the state before the first chunk, without any passages."""
+        """Return the state before the first chunk, which contains no hashes."""
         nothing = np.empty(0, np.uint64)
         return cls(nothing, np.empty(0, np.int32), (nothing, nothing))
 
     def after(self, number: int, sides: tuple[Words, Words]) -> tuple[Self, int | None]:
-        """Add a chunk, and search for its passages in earlier outputs.
+        """Add a chunk, and check whether the chunk repeats a passage of earlier outputs.
 
         Args:
             number: Index of the chunk.
@@ -59,8 +59,8 @@ class Passages:
 
         Returns:
             The new state, and the index of the earliest chunk that contains a passage of the new
-            chunk. The index is None if all passages are new, and may be `number` if the chunk
-            repeats one of its own passages.
+            chunk. The index is None if all passages are new. If the chunk only repeats one of its
+            own passages, the index is `number`.
         """
         known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
         new = np.sort(np.concatenate([_kept(side) for side in known]))
@@ -76,15 +76,15 @@ class Passages:
         return replace(self, words=words[order], chunks=chunks[order], tails=tails), None
 
     def to_plain(self) -> list[JsonObject]:
-        """Return the passages as JSON values, from which `from_plain` restores them."""
+        """Return the state as JSON values, from which `from_plain` restores the state."""
         return [packed(array) for array in (self.words, self.chunks, *self.tails)]
 
     @classmethod
     def from_plain(cls, plain: list[JsonObject]) -> Self:
-        """Restore passages from JSON values.
+        """Restore the state from JSON values.
 
         Raises:
-            KeyError, TypeError, ValueError: If the values do not describe passages.
+            KeyError, TypeError, ValueError: If the values do not describe a state.
         """
         words, chunks, first, second = (unpacked(array, "ui") for array in plain)
         hashes = (words, first, second)
@@ -96,7 +96,7 @@ class Passages:
 
 
 def _kept(outputs: Words) -> Words:
-    """Return the ascending hashes of the windows that are kept for a sequence of outputs.
+    """Return the kept window hashes for a sequence of outputs, in ascending order.
 
     Args:
         outputs: Hashes of the outputs, uint64 [n].

@@ -1,6 +1,6 @@
-"""First draws for each pair, and the cells that these draws determine.
+"""First draws for each pair of databases, and the cells that these draws determine.
 
-If there are many pairs, one compiled call draws for multiple pairs.
+If there are many pairs, each compiled call draws for several pairs at once.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from dpjax.sources._learned import Promise, lay_best
 from dpjax.sources.streams import SEARCH
 
 MANY_PAIRS = 512
-"""Minimum number of pairs at which multiple pairs share a compiled call, at the cost of one more
-compilation.
+"""Minimum number of pairs for which several pairs share each compiled call. With fewer pairs, the
+additional compilation would take longer than it saves.
 """
 
 
 _COMPARED, _LEAST_COMPARED = 2**22, 128
-"""Number of first draws that are kept for `refuse_repeated`: _COMPARED for all pairs together, but
-at least _LEAST_COMPARED for each pair.
+"""Number of first draws to keep for `refuse_repeated`: _COMPARED in total, divided among all pairs,
+but at least _LEAST_COMPARED for each pair.
 """
 
 
@@ -40,7 +40,7 @@ def kept_draws(num_pairs: int) -> int:
 
 @dataclass
 class Laid:
-    """The cells of one pair, with the draws that determined them.
+    """The cells of one pair, and the draws that determined the cells.
 
     Attributes:
         encoder: Encoder whose label numbers agree with the partition.
@@ -63,7 +63,7 @@ class Laid:
         num_kept: int,
         options: JsonObject,
     ) -> Self:
-        """Determine the cells from raw draws of both sides.
+        """Determine the cells of a pair from raw draws on both sides.
 
         Args:
             raw: Raw draws from the database and from its neighbor.
@@ -81,7 +81,7 @@ class Laid:
 
 
 class Pilots:
-    """First search draws for each pair; one call draws for as many pairs as possible.
+    """First search draws for each pair, where one call draws for as many pairs as possible.
 
     Args:
         mechanism: Mechanism that draws.

@@ -1,4 +1,4 @@
-"""Conversion of a source's options to recipes and back."""
+"""Conversion of a source's options to their form in recipes, and back."""
 
 from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -9,10 +9,10 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Name of the table of options, in error messages about an unknown option."""
+"""Name by which error messages about unknown options refer to the table of options."""
 
 _OF_MACHINE = "workers"
-"""Option that recipes omit, because the option only affects the speed of a source."""
+"""Name of the option that recipes omit because it only affects a source's speed."""
 
 
 def stated_options(source: object) -> JsonObject:
@@ -25,7 +25,7 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Return a recipe's options, after checking that the source class has these options.
+    """Return a recipe's options after checking that each is an option of the source class.
 
     Raises:
         ValueError: If a name is not an option of the class.
@@ -35,7 +35,7 @@ def known_options(kind: type, options: JsonObject) -> JsonObject:
 
 
 def _options_of(kind: type) -> JsonObject:
-    """Return the defaults of a class's options; the options are the fields with a default."""
+    """Return the defaults of a class's options, where each field with a default is an option."""
     assert is_dataclass(kind)
     return {
         f.name: f.default
@@ -52,7 +52,7 @@ def files_of(side: object) -> list[object] | None:
 
 
 def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | int] | None]:
-    """Convert a value that `files_of` returned to the files and the column of a recording."""
+    """Convert a value that `files_of` returned back to a recording's files and column."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")

@@ -1,4 +1,4 @@
-"""Processes that end when their parent ends: workers, and programs with their children."""
+"""Worker processes and programs that end when their parent process ends."""
 
 import ctypes
 import multiprocessing
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""The prctl option that sets the signal which a process receives when its parent ends."""
+"""Number of the prctl option for the signal that a process receives when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
-"""Maximum number of seconds to wait for a pipe to close after its writers were killed."""
+"""Maximum time, in seconds, to wait for a pipe to close after its writers were killed."""
 
 
 _GUARD = """
@@ -33,17 +33,19 @@ for number in running:
     except OSError:
         pass
 """
-"""Source code of the guard, a process that kills the registered programs when this process ends."""
+"""Source code of the guard, which is a process that kills the registered programs when this process
+ends.
+"""
 
 _ANNOUNCED = ["/bin/sh", "-c", 'echo "+$$" >&0; exec "$@" </dev/null', "sh"]
 """Shell command that sends its own process ID to the guard, and then becomes the program."""
 
 
 def end_with_parent() -> None:
-    """Let this worker process end as soon as its parent ends, for whatever reason.
+    """Make this worker process end as soon as its parent process ends for any reason.
 
-    The worker ignores interrupts from the terminal, because the parent ends its workers after an
-    interrupt.
+    The worker ignores interrupts from the terminal, because after an interrupt the parent itself
+    ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -66,9 +68,9 @@ class Ended(NamedTuple):
     """Output and exit code of a program that has ended.
 
     Attributes:
-        lines: Lines of the standard output, at most one more line than requested.
+        lines: Lines of standard output, at most one more than requested.
         code: Exit code, or None after a timeout.
-        last: Last lines of the standard error.
+        last: Last lines of standard error.
     """
 
     lines: list[str]
@@ -77,11 +79,12 @@ class Ended(NamedTuple):
 
 
 class Programs:
-    """Programs that run simultaneously, and that are killed when this process ends.
+    """Programs that run simultaneously and are killed when this process ends.
 
-    Signals from the terminal do not reach the programs, because each program has a session of its
-    own. Programs are therefore registered with a guard. When this process ends, the pipe to the
-    guard closes, and the guard kills all registered programs that have not ended.
+    Each program runs in a session of its own, so signals from the terminal do not reach it.
+    Therefore each program is registered with the guard, a separate process. When this process ends,
+    the pipe to the guard closes, and then the guard kills all registered programs that are still
+    running.
     """
 
     def __init__(self):
@@ -128,11 +131,11 @@ class Programs:
             self._guard.stdin.flush()
 
     def run(self, words: Sequence[str], num_lines: int, timeout: float | None) -> Ended:
-        """Run a program to its end, or until it prints too much or takes too long.
+        """Run a program until it ends, prints too much, or takes too long.
 
         Args:
             words: Program and its arguments.
-            num_lines: Expected number of lines. A program that prints more lines is killed.
+            num_lines: Expected number of lines. The program is killed if it prints more lines.
             timeout: Maximum duration, in seconds, or None.
 
         Raises:
@@ -158,7 +161,7 @@ class Programs:
 
 
 class _Tail:
-    """Reader of a program's standard error that keeps only the last lines."""
+    """Reader that keeps only the last lines of a program's standard error."""
 
     def __init__(self):
         self._kept = b""
@@ -177,7 +180,7 @@ class _Tail:
         return self._write
 
     def lines(self) -> list[str]:
-        """Return the last lines of a program that has ended."""
+        """Return the last lines of standard error after the program has ended."""
         self._close()
         self._reader.join(_GRACE)
         last = self._kept.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
@@ -238,7 +241,7 @@ def _read(
 
 
 def _kill(process: subprocess.Popen) -> None:
-    """Kill a program, and also its children unless the system is Windows."""
+    """Kill a program and, except on Windows, its child processes."""
     if not hasattr(os, "killpg"):
         process.kill()
         return

@@ -1,4 +1,4 @@
-"""Recorded outputs as sources: arrays, or files that are read in chunks."""
+"""Sources whose outputs were recorded in arrays, or in files that are read in chunks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,26 +27,26 @@ from dpjax.sources.readers._recording import Recording
 class Recorded(Source):
     """Outputs that were recorded for two neighboring databases.
 
-    The outputs may be larger than memory: one pass determines the cells, and another pass counts
-    the outputs in the cells.
+    The outputs may be larger than memory, because they are read in chunks. One pass determines the
+    cells, and another pass counts the outputs in each cell.
 
     Attributes:
-        x: Independent outputs from the database: numbers of shape [n] or [n, d] (which may include
-            NaN and infinities), labels [n], both numbers and labels, or a `dpjax.Recording` of
+        x: Independent outputs from the database: numbers [n] or [n, d] (which may include NaN and
+            infinities), labels [n], a mixture of numbers and labels [n], or a `dpjax.Recording` of
             files.
-        y: Independent outputs from the neighbor, in the same form as `x` and drawn separately.
-        discrete: Whether every number is a separate outcome. If None, only frequent numbers are
-            outcomes.
-        bits: "lowest" or a number of bits, to observe bits of floats in addition to their values,
-            as in `dpjax.HostMechanism`.
-        search_fraction: Share of the outputs that form the search set, below one half.
+        y: Independent outputs from the neighbor, in the same form as `x`. They must have been drawn
+            independently of `x`.
+        discrete: Whether to treat every number as an outcome of its own. If None, only frequent
+            numbers are outcomes.
+        bits: "lowest" or a number k of bits, to observe low bits of floats in addition to their
+            values, as in `dpjax.HostMechanism`.
+        search_fraction: Share of the outputs, below one half, that form the search set.
         blocks: Length of a block of successive outputs of a Markov chain, or None for independent
-            outputs. Outputs within a block may depend on each other, but blocks must be so long
-            that random outputs of different blocks are independent. The audit counts one random
-            output from each block of the confirmation set.
-        independent: Whether the caller knows that the outputs are independent draws, even if they
-            look dependent. If True, doubts about independence become notes, which do not change the
-            verdict.
+            outputs. Outputs within a block may depend on each other. Blocks must be so long that
+            outputs chosen at random from different blocks are independent. The audit counts one
+            random output from each block of the confirmation set.
+        independent: Set to True to state that the outputs are independent draws even if they look
+            dependent. Then doubts about independence become notes, which do not change the verdict.
         name: Name of the outputs in the result.
 
     Raises:
@@ -65,7 +65,7 @@ class Recorded(Source):
     bits: int | str | None = option("", default=None)
     search_fraction: float = option("Share of the outputs in the search set.", default=0.3)
     blocks: int | None = option(
-        "Length of blocks of dependent outputs, such as those of a Markov chain.",
+        "Length of the blocks within which outputs are dependent, as in a Markov chain.",
         default=None,
         only=("events",),
     )
@@ -100,18 +100,18 @@ class Recorded(Source):
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
-        """Open the outputs for one audit, in which `pairs` must be None.
+        """Open the outputs for one audit; the argument `pairs` must be None.
 
         Raises:
-            ValueError: If pairs were given, if there are too few outputs, or if both sides
-                share draws.
+            ValueError: If pairs were passed, if there are too few outputs, or if both sides share
+                draws.
             TypeError: If the sides differ in the kind or the dimension of their outputs.
         """
         self.refuse_pairs(pairs)
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
     def refuse_pairs(self, pairs: object) -> None:
-        """Raise ValueError if pairs are given, because recorded outputs have their own pair."""
+        """Raise ValueError if pairs are passed, because recorded outputs have their own pair."""
         if pairs is not None:
             raise BadValue(
                 "pairs must be left out for recorded outputs: x was recorded for the database and "
@@ -124,9 +124,9 @@ class Recorded(Source):
         """Return the outputs as arrays, split into search and confirmation sets; see `Source`.
 
         Raises:
-            ValueError: If pairs were given, or if the outputs have no density, are too few, or
-                are copies.
-            TypeError: If the outputs are in files, or of multiple kinds.
+            ValueError: If pairs were passed, or if the outputs have no density, are too few, or are
+                copies.
+            TypeError: If the outputs are in files, or if they are of multiple kinds.
         """
         self.refuse_pairs(pairs)
         for name, given in (("bits", self.bits), ("blocks", self.blocks)):
@@ -157,7 +157,7 @@ class Recorded(Source):
 
 
 def _told(side: object) -> str:
-    """Describe the outputs of one side in words."""
+    """Describe one side's outputs in words."""
     if isinstance(side, Recording):
         column = "" if side.column is None else f", column {side.column}"
         return f"file {side.name}{column}"

@@ -38,9 +38,8 @@ class RecordedArrays:
 
     Attributes:
         space: Space of the outputs.
-        labels: Outcomes in the caller's form, in the order of their numbers, or None for reals.
-        origin: Median of the outputs, [d], which is subtracted from reals before rounding to
-            float32.
+        labels: Outcomes in the caller's form, sorted by number; or None if the outputs are reals.
+        origin: Median of the outputs, [d], which is subtracted before reals are rounded to float32.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class RecordedArrays:
         self.region_text = self.text_of(self.region)
 
     def region_of(self, region: Any) -> Region:
-        """Convert the caller's region to the kernels' coordinates."""
+        """Convert a region from the caller's coordinates to the kernels' coordinates."""
         if self.labels is not None:
             if region is None:
                 return as_region(None, self.space)
@@ -82,7 +81,7 @@ class RecordedArrays:
         return as_region(self._shifted(region), self.space)
 
     def _shifted(self, region: Any) -> RegionLike:
-        """Subtract the origin from a box or (low, high), and return other regions unchanged."""
+        """Subtract the origin from a region that is a box or (low, high); keep other regions."""
         ends, num_points = region, 0
         if isinstance(region, Box):
             ends, num_points = (region.low, region.high), region.num_points
@@ -109,7 +108,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """Convert the number of an outcome, or a point, to an output in the caller's form."""
+        """Convert an outcome's number or a point to an output in the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):
@@ -126,7 +125,7 @@ def recorded_arrays(
 ) -> RecordedArrays:
     """Validate recorded outputs, and split each side at random into search and confirmation sets.
 
-    Reals must have densities. Atoms, NaN and infinities raise an error.
+    Reals must have densities. Atoms, NaN and infinities are refused with an error.
 
     Args:
         recorded: Outputs in memory.
@@ -136,9 +135,9 @@ def recorded_arrays(
             bandwidth for integer outputs with a wide range.
 
     Raises:
-        ValueError: If the outputs are too few, if they are constant or copies of each other, or
-            if they have atoms.
-        TypeError: If the outputs are in files, or of multiple kinds or dimensions.
+        ValueError: If there are too few outputs, if the outputs are constant or copies of each
+            other, or if some outputs are atoms, NaN or infinite.
+        TypeError: If the outputs are in files, or if they are of multiple kinds or dimensions.
     """
     x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
@@ -199,8 +198,8 @@ def recorded_arrays(
     search = jax.device_put((x[:count], y[:count]))
     confirm = jax.device_put((x[count:], y[count:]))
     notes.append(
-        f"{count} outputs per side form the search set, the other {size - count} the confirmation "
-        "set."
+        f"{count} outputs per side form the search set, and the other {size - count} form the "
+        "confirmation set."
     )
     found = RecordedArrays(StoredStreams(search, confirm), space, labels, origin, notes, region)
     found.settings = {
@@ -212,7 +211,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Shuffle outputs by sorting random words."""
+    """Shuffle outputs into the order that sorts one random word per output."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 
@@ -266,6 +265,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """Format an interval; rounding moves its ends by less than a hundredth of its width."""
+    """Format an interval, with ends that are rounded by less than a hundredth of its width."""
     digits = max(4 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

@@ -1,4 +1,4 @@
-"""Counts of recorded outputs in cells, with validation of the outputs."""
+"""Validation of recorded outputs, and counts of these outputs in cells."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ LABEL = "recorded pair"
 
 
 class OpenedRecorded:
-    """Recorded outputs that are open during one audit; see `dpjax.sources.Opened`."""
+    """Recorded outputs that are open for one audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Sides, request: Request):
         self.shares = False
@@ -53,7 +53,7 @@ class OpenedRecorded:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
 
     def search(self) -> list[Search]:
-        """Determine cells from a pilot, and count all outputs in the cells."""
+        """Determine cells from pilot outputs, and count all outputs in these cells."""
         parts, encoder = self._parts, self._encoder
         raw = [part.pilot(self.tally) for part in parts]
         # Counting will read all outputs once more.
@@ -80,7 +80,7 @@ class OpenedRecorded:
         self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
         self.notes += [
-            f"{side}: {searched} outputs form the search set, the other {confirmed} the "
+            f"{side}: {searched} outputs form the search set, and the other {confirmed} form the "
             "confirmation set."
             for side, searched, confirmed in zip(
                 "xy",
@@ -102,7 +102,7 @@ class OpenedRecorded:
         """Count the confirmation set; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: If only a part of the confirmation set is requested.
+            ValueError: If only part of the confirmation set is requested.
         """
         if marked.first or marked.size is not None:
             raise ValueError("the confirmation set of recorded outputs must be counted as a whole.")
@@ -123,14 +123,14 @@ class OpenedRecorded:
 
 
 def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return notes; doubts become plain notes if the caller states that outputs are independent."""
+    """Return notes. If the caller states that outputs are independent, doubts become notes."""
     if not source.independent:
         return notes
     return [str(note) if isinstance(note, Doubt) else note for note in notes]
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
-    """Raise an error for shared draws or copies, and return notes on possible resamples.
+    """Raise an error if draws are shared or copied, and return notes on possible resamples.
 
     Args:
         names: Names of both sides.
@@ -175,7 +175,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
 
 
 def kind_of(outputs: np.ndarray) -> str | None:
-    """Describe the kind of the outputs in words, or return None for objects other than strings."""
+    """Describe the outputs' kind in words, or return None if they are objects but not strings."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":
@@ -184,7 +184,7 @@ def kind_of(outputs: np.ndarray) -> str | None:
 
 
 def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note on the number of NaN among numeric outputs.
+    """Return a note that states how many numeric outputs are NaN, if any.
 
     Args:
         cells: Partition of the outputs.
@@ -203,7 +203,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Return notes on frequent values, which have their own cells."""
+    """Return notes on frequent values, each of which has a cell of its own."""
     notes = []
     sides = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in enumerate(cells.atoms):

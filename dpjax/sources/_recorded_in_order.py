@@ -27,17 +27,17 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Number of confirmation samples per side that the choice of cells assumes, regardless of the
-length of the recordings.
+"""Number of confirmation samples per side that is assumed when cells are chosen. It is constant, so
+the cells do not depend on the length of the recordings.
 """
 
 
 class _Side:
-    """The outputs of one side, which are examined in one pass and counted in another pass.
+    """One side's outputs, which are examined in a first pass and counted in a second pass.
 
     Attributes:
         name: Name for display.
-        values: Summary of the values of the side, with their counts.
+        values: Summary of the side's values and their counts.
     """
 
     def __init__(self, recording: Chunked, name: str):
@@ -53,7 +53,7 @@ class _Side:
         """Add all outputs to `values`, and return the first `number` outputs.
 
         Raises:
-            ValueError: If there are not more than `number` outputs.
+            ValueError: If there are at most `number` outputs.
         """
         kept, total = [], 0
         for chunk in self._recording.chunks():
@@ -70,7 +70,7 @@ class _Side:
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
-        """Return the first `number` outputs (at most `LAYING`) without reading files again."""
+        """Return the first `number` outputs, at most `LAYING`, without reading a file again."""
         return self._kept[:number]
 
     def beginning(self) -> np.ndarray:
@@ -84,7 +84,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1; `start` must not decrease between calls."""
+        """Yield outputs start, ..., start + number - 1, where later calls need a larger `start`."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -96,13 +96,14 @@ class _Side:
 
 
 class OpenedInOrder:
-    """Recorded outputs that are open during a sequential audit; see `dpjax.sources.Opened`.
+    """Recorded outputs that are open for a sequential audit; see `dpjax.sources.Opened`.
 
     Args:
-        source: Outputs of both sides.
+        source: Recorded outputs of both sides.
         request: Settings of the audit, such as its key and its numbers of draws.
-        gone: Number of outputs per side that were counted and dropped from the source. The dropped
-            outputs follow the first `dpjax.inference.LAYING` outputs.
+        gone: Number of outputs per side that an earlier audit counted and that the source has
+            dropped. These are the outputs directly after the first `dpjax.inference.LAYING`
+            outputs.
     """
 
     held = None
@@ -142,8 +143,8 @@ class OpenedInOrder:
             more = int(np.argmax([value.total for value in values]))
             self.notes.append(
                 f"{names[more]} has {abs(values[0].total - values[1].total):,} more outputs than "
-                f"{names[1 - more]}; these outputs are not counted until both sides have equally "
-                "many."
+                f"{names[1 - more]}; these additional outputs are counted once both sides have "
+                "equally many outputs."
             )
         for side in self._sides:
             # Test the order of many outputs now, since the audit may count only a few outputs.
@@ -167,7 +168,7 @@ class OpenedInOrder:
         return Search(cells, count_halves(cells, [[pilot] for pilot in pilots])[None], None)
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine cells from the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
+        """Determine cells again, from the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
         return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -178,7 +179,7 @@ class OpenedInOrder:
         """Count the next outputs; see `dpjax.sources.Opened`.
 
         Raises:
-            ValueError: If outputs before the last counted output are requested.
+            ValueError: If a requested output precedes the last counted output.
         """
         assert self._cells is not None and marked.size is not None
         counts = np.zeros((1, 2, marked.num_marks), np.int64)

@@ -1,9 +1,9 @@
-"""Repeated noise: two runs for one database with the same outputs in the same order.
+"""Detection of repeated noise: two runs on one database return the same sequence of outputs.
 
-Let a run consist of n independent draws from a distribution Q. Whatever Q is, the probability of
-the outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of the outputs that equal
-x. The product bounds the probability that a second run has the same outputs. If all outputs are
-equal, the bound is 1.
+Let a run consist of n independent draws from a distribution Q. For every Q, the probability of the
+outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of these n outputs that equal
+x. This product is an upper bound on the probability that a second run returns the same outputs. If
+all outputs are equal, the bound is 1.
 """
 
 import numpy as np
@@ -15,16 +15,16 @@ from dpjax.partitions import Outputs
 from dpjax.sources._pairs import AnyPairs
 
 LEAST_NATS = 40.0
-"""Minimum surprise, in nats, of a repetition that is not due to chance (a probability of e^-40)."""
+"""Surprise, in nats, above which a repetition is not attributed to chance (probability e^-40)."""
 
 
 class Repeats(ValueError):
-    """Error for two runs with equal outputs, which an audit turns into a verdict.
+    """Error that is raised if two runs have equal outputs. An audit turns the error into a verdict.
 
     Args:
         name: Name of the source, for display.
         counted: Evidence of the repetition.
-        pairs: Pair of databases for which the repetition occurred.
+        pairs: Pair of databases on which the repetition occurred.
         side: Side on which the repetition occurred: 0 for the database, 1 for the neighbor.
         settings: Options of the source that affect the result.
     """
@@ -54,7 +54,7 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
     Args:
         outputs: Batch of at least `size` outputs.
-        size: Number of first outputs to use.
+        size: Number of outputs to use, counted from the first one.
     """
     values = outputs.values[:size, 0] + 1j * outputs.labels[:size]
     counts = np.unique(values, return_counts=True)[1]
@@ -62,5 +62,5 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:
-    """Return the first outputs as bytes, for a comparison bit for bit."""
+    """Return the first outputs as bytes, so that they can be compared bit by bit."""
     return outputs.labels[:size].tobytes() + outputs.values[:size].tobytes()

@@ -1,23 +1,24 @@
-"""Division of draws between search and confirmation, and between the rounds of a search.
+"""Division of an audit's draws among two search rounds and the confirmation.
 
-If there are many pairs, most pairs have small bounds. The first round of the search ranks all pairs
-with few draws, and the second round spends the remaining draws on the best pairs.
+If there are many pairs, most of them have small bounds. Therefore the first search round uses only
+some of the search draws to rank all pairs, and the second round uses the others for the best pairs
+only.
 """
 
 from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Share of all draws that the search uses: _SEARCH_SHARE for multiple pairs, and _OF_ONE_PAIR for a
-single pair.
+"""Share of an audit's draws that the search uses if there are multiple pairs (_SEARCH_SHARE) or a
+single pair (_OF_ONE_PAIR).
 """
 
 _FIRST_SHARE = 5 / 11
-"""Share of all search draws that the first round uses, for all pairs together."""
+"""Share of all search draws that the first round uses. These draws are divided among all pairs."""
 
 _ALWAYS_KEPT, _KEPT_SHARE, _MOST_KEPT = 2, 0.25, 2_500
-"""Number of pairs in the second round: at least _ALWAYS_KEPT, usually the share _KEPT_SHARE of all
-pairs, and at most _MOST_KEPT.
+"""The second round searches the share _KEPT_SHARE of all pairs, but at least _ALWAYS_KEPT pairs and
+at most _MOST_KEPT pairs.
 """
 
 
@@ -25,10 +26,9 @@ class Rounds(NamedTuple):
     """Numbers of samples per side in the stages of one audit.
 
     Attributes:
-        num_samples: Number of samples per side of every pair in the first round of the search.
-        num_kept: Number of pairs in the second round of the search, or 0 if there is only one
-            round.
-        num_again: Number of samples per side of each pair in the second round of the search.
+        num_samples: Number of samples per side of each pair in the first search round.
+        num_kept: Number of pairs in the second search round, or 0 if there is only one round.
+        num_again: Number of samples per side of each pair in the second search round.
         num_confirm: Number N of fresh samples per side of the chosen pair.
     """
 
@@ -43,7 +43,7 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
-    """Divide the draws of a search into rounds.
+    """Divide the search draws between the two search rounds.
 
     Args:
         num_pairs: Number of pairs, at least 1.
@@ -59,7 +59,7 @@ def rounds_of(num_pairs: int, num_search: int, num_confirm: int) -> Rounds:
 
 
 def rounds_within(num_pairs: int, num_draws: int) -> Rounds:
-    """Divide a total number of samples per side between search and confirmation."""
+    """Divide a total number of samples per side among the search rounds and the confirmation."""
     share = _OF_ONE_PAIR if num_pairs == 1 else _SEARCH_SHARE
     search = round(share * num_draws)
     return rounds_of(num_pairs, search, num_draws - search)

@@ -1,4 +1,4 @@
-"""Detection of equal databases in multiple pairs, so that the pairs can share draws."""
+"""Detection of equal databases in different pairs, so that these pairs can share draws."""
 
 from array import array
 from hashlib import blake2b
@@ -36,7 +36,7 @@ def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
 
 
 def _fingerprint(database: object) -> object:
-    """Return a digest of a database's content, or the object's identity for unknown types."""
+    """Return a digest of a database's content, or the object's identity if its type is unknown."""
     digest = blake2b(digest_size=16)
     try:
         known = _fed(digest, database)
@@ -46,7 +46,7 @@ def _fingerprint(database: object) -> object:
 
 
 def _fed(digest: _Hash, value: Any) -> bool:
-    """Update a hash with the content of a value, and return whether the content can be hashed."""
+    """Update a hash with a value's content, and return False if the content cannot be hashed."""
     if isinstance(value, jax.Array):
         value = np.asarray(value)
     if isinstance(value, np.ndarray | np.generic):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 Result = TypeVar("Result")
 
 Raw = np.ndarray | Sequence[object]
-"""A batch of raw outputs, as a mechanism returns them."""
+"""A batch of raw outputs, in the form in which a mechanism returns them."""
 
 Seeds = int | Iterable[int]
-"""The seed for a batch, or one seed for each output of the batch."""
+"""One seed for a whole batch, or one seed for each output of a batch."""
 
 
 class Span(NamedTuple):
@@ -22,11 +22,11 @@ class Span(NamedTuple):
 
     Attributes:
         outputs: Indices of the outputs.
-        words: Seed words, from which seeds are derived.
-        saw: Function that is called with the number of outputs in each batch, to report progress.
+        words: Seed words from which the seeds of the batches are derived.
+        saw: Function to call with the number of outputs in each batch, as a report of progress.
         cut: Maximum number of outputs per batch if each output has its own seed, or None.
-        done: Number of outputs at the start of the range that are already known and not drawn
-            again. A number above 0 requires that each output has its own seed.
+        done: Number of outputs, from the start of the range, that are already known and need not be
+            drawn again. Must be 0 unless each output has its own seed.
     """
 
     outputs: range
@@ -37,11 +37,11 @@ class Span(NamedTuple):
 
 
 Draw = Callable[[object, Span], Iterator[Raw]]
-"""Function from a database and a span to an iterator over batches of raw outputs."""
+"""Function (database, span) -> iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""A plural noun by which messages name two runs, and the raw outputs of both runs on both sides, as
-lists [2 runs][2 sides].
+"""Two new runs of a mechanism: a plural noun by which messages refer to the runs (such as
+"processes"), and the raw outputs as lists [2 runs][2 sides].
 """
 
 
@@ -62,14 +62,15 @@ def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
 def in_order(
     call: Callable[..., Result], tasks: Iterator[tuple], executor: Executor | None, ahead: int
 ) -> Iterator[Result]:
-    """Yield the result of `call` for each task, in the order of the tasks.
+    """Call `call` for each task, and yield the results in the order of the tasks.
 
     Args:
         call: Function to call for each task. The function must be picklable if the executor uses
             processes.
         tasks: Arguments of each call.
-        executor: Executor that makes the calls, or None to make the calls in this thread.
-        ahead: Maximum number of submitted tasks, which limits the results in memory.
+        executor: Executor that runs the calls, or None to run the calls in this thread.
+        ahead: Maximum number of tasks that are submitted at a time. This limits the memory for
+            results.
     """
     if executor is None:
         for task in tasks:
@@ -100,15 +101,15 @@ def seeds_of_calls(
     """Divide outputs into batches, and yield the size and the seeds of each batch.
 
     Args:
-        span: Outputs to draw. A span that does not begin at a multiple of `batch_size` has its own
-            sequence of seeds.
-        batch_size: Number of outputs that share the seed of a batch.
-        batched: Whether a batch is one call with one seed. If False, each output has its own seed,
-            which does not depend on `span.cut`.
+        span: Outputs to draw. If the span does not begin at a multiple of `batch_size`, it uses a
+            sequence of seeds of its own.
+        batch_size: Number of outputs per batch.
+        batched: Whether each batch is drawn by one call with one seed. If False, each output has
+            its own seed, and the seeds do not depend on `span.cut`.
 
     Yields:
-        Tuples of a number of outputs and their seeds. The seeds are a single seed below 2^63 if
-        `batched` is True, and otherwise an int64 array with one seed per output.
+        Tuples (number of outputs, seeds). If `batched` is True, `seeds` is a single seed below
+        2^63. Otherwise, `seeds` is an int64 array with one seed per output.
     """
     outputs, words, cut = span.outputs, span.words, span.cut
     if outputs.start % batch_size:

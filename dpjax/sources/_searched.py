@@ -1,4 +1,4 @@
-"""Notes on search outputs that are outside of a finite space, or that are all equal."""
+"""Notes on search outputs that lie outside a finite space, or that are all equal."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def notes_of_search(
     """Return notes on the outputs of a search.
 
     Args:
-        found: Searched cells of each pair, with their counts.
+        found: For each pair, the cells and the counts that the search returned.
         space: Space of the outputs.
         labels: Labels of the pairs.
     """
@@ -23,7 +23,7 @@ def notes_of_search(
 
 
 def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
-    """Return a note on the share of outputs outside of a finite space, or an empty list."""
+    """Return a note on the share of outputs outside a finite space, if there are any."""
     if not isinstance(space, FiniteSpace):
         return []
     share = 0.0
@@ -35,14 +35,14 @@ def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
     if share == 0:
         return []
     return [
-        f"Up to {share:.2%} of the outputs from a database were integers outside of 0 .. "
+        f"Up to {share:.2%} of the outputs from a database were integers outside 0 .. "
         f"{space.size - 1} (num_outcomes): all smaller integers were counted as one outcome, "
         "and all larger integers as another."
     ]
 
 
 def _unvaried(found: Sequence[Search], labels: Sequence[str]) -> list[Unvaried]:
-    """Return a note for each pair whose search outputs are constant on each side."""
+    """Return a note for each pair whose search outputs are constant within each side."""
     notes = []
     for search, label in zip(found, labels, strict=True):
         counts = search.halves.sum(axis=(0, 1))

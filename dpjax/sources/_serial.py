@@ -1,19 +1,21 @@
-"""Tests whether outputs look independent in the order in which they were recorded.
+"""Tests of independence between outputs, based on the order in which they were recorded.
 
-Write 1 for each output that lies in an event, and 0 for each other output. If the outputs are
-independent draws from one distribution, all orders of the 0s and 1s are equally likely, and the
-number of runs of 1s has a hypergeometric distribution (Wald and Wolfowitz). The distribution is the
-same after a reordering that makes every k-th output adjacent. Few runs after the reordering show a
-dependence between outputs at distance k.
+For a given event, replace each output by 1 if it lies in the event, and by 0 otherwise. If the
+outputs are independent draws from one distribution, all orders of the 0s and 1s are equally likely.
+Therefore the number of runs, that is, maximal sequences of consecutive 1s, has a hypergeometric
+distribution (Wald and Wolfowitz). The number of runs has the same distribution after any
+reordering, in particular after one that makes outputs at distance k adjacent. If the number is then
+very small, outputs at distance k depend on each other.
 
-If outputs can be ranked, the sum of products of ranks at distance k has a known mean and variance
-over all orders. The sum shows weak dependence that the runs of a single event miss.
+If outputs can be ranked, the second statistic is the sum of the products of two ranks at distance
+k. Its mean and its variance over all orders are known. This sum can reveal a weak dependence that
+the number of runs does not reveal.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
-    "An exact test for randomness in the non-parametric case based on serial correlation".
-    Geyer (1992), "Practical Markov chain Monte Carlo", for the distance at which a sum of
-    correlations should end.
+    "An exact test for randomness in the non-parametric case based on serial correlation". Geyer
+    (1992), "Practical Markov chain Monte Carlo" (for the largest distance in a sum of
+    correlations).
 """
 
 import math
@@ -25,30 +27,33 @@ import numpy as np
 from dpjax.core.wording import Doubt, term
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
-"""Distances between outputs, in positions, at which dependence is tested."""
+"""Distances, in positions, at which the dependence between two outputs is tested."""
 
 _CHANCE = 1e-6
-"""Maximum probability of a `Doubt` if all outputs are independent."""
+"""Maximum probability that independent outputs cause a `Doubt`."""
 
 _FARTHEST = 2**16
-"""Maximum distance at which correlations are summed, and maximum number of ranked outputs."""
+"""Maximum distance up to which correlations are summed, and maximum number of ranked outputs."""
 
 _TWO_RUNS = 2
 
 _LEAST_RANKS, _LEAST_VARIANCE = 100, 0.04
-"""Minimum number and minimum variance of ranks in [0, 1] for the test of products of ranks."""
+"""Minimum number of ranks, and minimum variance of ranks scaled to [0, 1], for a test that uses
+products of ranks.
+"""
 
 
 def notes_of_order(
     name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
 ) -> list[Doubt]:
-    """Return a warning that states the effective sample size if outputs are correlated.
+    """Return a doubt that states the effective sample size if outputs are correlated.
 
     Args:
         name: Name of the side.
-        splits: Sequences of 0s and 1s in recorded order, bool [n] each, such as the occurrences of
-            an event.
-        values: Values [n] to rank, such as the positions of cells on a line, or None.
+        splits: Sequences of 0s and 1s in recorded order, bool [n] each. For example, 1 means that
+            the output lies in an event.
+        values: Values [n] to rank, such as the positions of the outputs' cells on a line, or None
+            to omit the test of ranks.
     """
     ways: list[tuple[np.ndarray, Callable[[np.ndarray, list[int]], list[float]]]]
     ways = [(split, _chances_of_runs) for split in splits]
@@ -65,9 +70,9 @@ def notes_of_order(
     if any(_num_runs(split) + _num_runs(~split) <= _TWO_RUNS for split in splits):
         return [
             Doubt(
-                f"{name} is sorted or changes once, so its order cannot show whether its outputs "
-                "were drawn independently, as the bound requires: pass the outputs in the order in "
-                "which they were drawn."
+                f"The bound requires independent outputs, but this cannot be checked for {name}, "
+                "because its values are sorted or change only once: pass the outputs in the order "
+                "in which they were drawn."
             )
         ]
     _, distance, number = min(found)
@@ -78,18 +83,18 @@ def notes_of_order(
             f"{name}: successive outputs are correlated ({correlation[distance]:.2g} at distance "
             f"{distance}; the probability is below {_CHANCE:g} for independent draws). The {size} "
             f"outputs are worth about {effective_size(correlation, size)} independent ones, so the "
-            "bound may exceed the truth. Record every output in a separate run. If a Markov "
-            "chain draws the outputs, pass the length of blocks after which they no longer depend "
-            f"on each other: {term('blocks=LENGTH', '--blocks LENGTH')}."
+            "bound may exceed the truth. Record every output in a separate run. If a Markov chain "
+            "draws the outputs, pass a block length at which outputs from different blocks are "
+            f"almost independent: {term('blocks=LENGTH', '--blocks LENGTH')}."
         )
     ]
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return the number of independent outputs that would estimate a share equally precisely.
+    """Return the number of independent outputs that would estimate a probability as precisely.
 
     Args:
-        correlation: Autocorrelation of the outputs at distances 0, 1, ..., [distances].
+        correlation: Autocorrelation of the outputs at each distance 0, 1, ..., float [distances].
         size: Number of outputs.
     """
     # Sum correlations in pairs of adjacent distances, up to the first pair that is not positive. In
@@ -100,7 +105,7 @@ def effective_size(correlation: np.ndarray, size: int) -> int:
 
 
 def _correlations(happened: np.ndarray) -> np.ndarray:
-    """Compute the autocorrelations of a sequence at distances 0, 1, ... by Fourier transforms."""
+    """Compute the autocorrelation of a sequence at each distance with Fourier transforms."""
     centred = happened - happened.mean()
     spectrum = np.abs(np.fft.rfft(centred, 1 << (2 * centred.size - 1).bit_length())) ** 2
     products = np.fft.irfft(spectrum)[: min(_FARTHEST, centred.size // 4)]
@@ -108,15 +113,15 @@ def _correlations(happened: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Return the ranks of values, scaled to (0, 1), with the mean rank for tied values."""
+    """Return the ranks of values, scaled to (0, 1). Equal values get their mean rank."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return ((np.cumsum(counts) - counts / 2) / len(values))[places]
 
 
 def _chances_of_ranks(ranks: np.ndarray, distances: list[int]) -> list[float]:
-    """Return an approximate p-value for each distance, from sums of products of ranks.
+    """Return an approximate p-value for each distance, based on sums of products of ranks.
 
-    A large sum over all pairs of outputs at a given distance shows dependence.
+    A large sum over all pairs of outputs at some distance indicates dependence.
     """
     centred, found = ranks - ranks.mean(), []
     size, variance = len(ranks), centred.var()
@@ -133,7 +138,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
-    """Return a p-value for each distance k, from the number of runs of 1s in every k-th output."""
+    """Return a p-value for each distance k, based on the number of runs in every k-th output."""
     asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
     for distance in distances:
         size = happened.size // distance * distance

@@ -37,14 +37,14 @@ def release(key, database):
 def test_densities_refuse_outcomes_outside():
     promised = dpjax.from_function(release, 0.0, num_outcomes=2)
     for mechanism in (Leaky(0.1), promised):
-        with pytest.raises(ValueError, match=r"5 and other integers outside of 0 \.\. 1 make up"):
+        with pytest.raises(ValueError, match=r"5 and other integers outside 0 \.\. 1 make up"):
             dpjax.audit(mechanism, ONE, method=LOCAL)
 
 
 def test_rare_ones_that_a_pilot_misses_are_said():
     """None of 4096 at 1e-4 with a probability of 0.66; 3 of 30 000 are expected. Seed fixed."""
     result = dpjax.audit(Leaky(1e-4), ONE, method=dpjax.Local(30_000, 40_000))
-    assert any("outside of 0 .. 1 (num_outcomes)" in note for note in result.notes)
+    assert any("outside 0 .. 1 (num_outcomes)" in note for note in result.notes)
 
 
 def test_events_count_them():

@@ -86,6 +86,14 @@ def test_what_is_folded_on_a_page(result):
     assert dict(sections["How to do it again"].codes)["The recipe"].startswith("{")
 
 
+@pytest.mark.parametrize(
+    ("claim", "said"), [(2.0, "claim 2"), (3, "claim 3"), ([[0.0, 0.5]], "claimed curve")]
+)
+def test_a_claim_is_named_in_a_trade_off_plot(result, claim, said):
+    found = replace(result, statement=replace(result.statement, claim=claim))
+    assert _figures._errors(found).claimed == said
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_figures_of_notions_name_the_pair(result, monkeypatch, is_known):
     titles = []

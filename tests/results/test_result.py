@@ -549,7 +549,10 @@ def test_notes_say_only_what_is_so(results, name):
             "(Bonferroni)."
         )
     if name == "recorded":
-        form = r"[xy]: (\d+) outputs form the search set, the other (\d+) the confirmation set."
+        form = (
+            r"[xy]: (\d+) outputs form the search set, "
+            r"and the other (\d+) form the confirmation set."
+        )
         counts = [re.fullmatch(form, note) for note in found]
         assert [int(a[1]) + int(a[2]) for a in counts] == [len(side) for side in REALS]
         found = []
@@ -557,7 +560,8 @@ def test_notes_say_only_what_is_so(results, name):
     if name == "local, recorded":
         expected = [
             "The outputs were treated as reals. Use discrete=True if they are outcomes.",
-            "180 outputs per side form the search set, the other 420 the confirmation set.",
+            "180 outputs per side form the search set, "
+            "and the other 420 form the confirmation set.",
         ]
     assert found == expected
 

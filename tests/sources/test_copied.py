@@ -128,9 +128,9 @@ def test_files_with_the_same_contents(tmp_path):
         np.save(tmp_path / f"{name}.npy", bits[part])
     y = rng(8).integers(0, 2, 900)
     paths = [tmp_path / f"{name}.npy" for name in ("a", "b", "copy-of-b")]
-    with pytest.raises(ValueError, match=r"at output 401 starts again at output 801"):
+    with pytest.raises(ValueError, match=r"from output 401 on is the same as from output 801 on"):
         dpjax.audit(Recorded(Recording(paths), y))
-    with pytest.raises(ValueError, match=r"at output 1 starts again at output 401"):
+    with pytest.raises(ValueError, match=r"from output 1 on is the same as from output 401 on"):
         dpjax.audit(Recorded(twice(bits[0]), y), method=Local())
     dpjax.audit(Recorded(Recording([*paths[:2], tmp_path / "c.npy"]), y))
 
@@ -178,7 +178,7 @@ def test_values_five_times_as_likely_on_one_side_are_no_copies(share, is_said):
     notes = notes_of_copies(values(x), values(y))
     assert bool(notes) == is_said
     if is_said:
-        assert f"{apart.size} of 4000 values that repeat occur on one side only" in notes[0]
+        assert f"{apart.size} of 4000 repeated values occur on one side only" in notes[0]
 
 
 def test_values_seen_once_say_nothing_of_copies():

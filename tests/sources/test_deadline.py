@@ -47,7 +47,9 @@ def test_a_call_that_hangs_is_an_outcome(function, workers):
 def test_a_call_beyond_the_time_limit_is_an_error():
     subject = HostMechanism(hangs_at_one, batched=False, time_limit=1.0)
     start = time.monotonic()
-    with pytest.raises(ValueError, match=r"hangs_at_one at the database 1 was still running at"):
+    with pytest.raises(
+        ValueError, match=r"hangs_at_one, called with the database 1, was still running at"
+    ):
         dpjax.audit(subject, [(0, 1)], method=Events(50, 50))
     assert time.monotonic() - start < 10
 
@@ -58,14 +60,14 @@ def test_batches_say_what_to_do():
 
     subject = HostMechanism(slow, timeout=0.05)
     with pytest.raises(
-        ValueError, match="took too long when asked for 8 outputs at the database 0"
+        ValueError, match="took too long when asked for 8 outputs from the database 0"
     ):
         dpjax.audit(subject, [(0, 1)], method=FEW)
 
 
 def test_refused_outcomes_and_values():
     subject = HostMechanism(hangs_at_one, batched=False, timeout=0.01, special="error")
-    with pytest.raises(ValueError, match=r"at the database 1 took longer than 0.01 s"):
+    with pytest.raises(ValueError, match=r"called with the database 1, took longer than 0.01 s"):
         dpjax.audit(subject, [(0, 1)], method=FEW)
     with pytest.raises(ValueError, match="timeout must be"):
         HostMechanism(hangs_at_one, batched=False, timeout=0)
@@ -83,12 +85,14 @@ def test_other_threads_have_no_alarm():
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    assert len(said) == 1 and said[0].startswith("timeout needs the main thread")
+    assert len(said) == 1 and said[0].startswith("timeout cannot be used in this thread")
 
 
 def test_without_alarms_a_timeout_is_refused_and_a_limit_is_not(monkeypatch):
     monkeypatch.delattr(signal, "setitimer")
-    with pytest.raises(ValueError, match="timeout needs the alarms of a Unix system: leave it out"):
+    with pytest.raises(
+        ValueError, match="timeout cannot be used on this system of a Unix system: leave it out"
+    ):
         Deadline.of_workers(1.0, None)
     assert Deadline.of_workers(None, 60.0) is None
 

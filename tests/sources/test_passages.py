@@ -140,7 +140,7 @@ def test_notes_of_outcomes_outside_of_a_finite_space():
     halves[0, 0, 1, cells.num_alone] = 2
     halves[0, 1, 1, cells.size - 1] = 3
     (note,) = notes_of_search([Search(cells, halves, None)], space, ["a"])
-    assert "Up to 25.00% of the outputs" in note and "outside of 0 .. 2 (" in note
+    assert "Up to 25.00% of the outputs" in note and "outside 0 .. 2 (" in note
 
 
 def test_notes_of_outputs_that_never_vary():

@@ -32,7 +32,7 @@ def test_all_outputs_of_the_shorter_side_are_used_once():
     np.testing.assert_allclose(whole[1] + found.origin[0], mixed[:300], atol=1e-5)
     assert sorted(mixed.tolist()) == sorted(y.tolist()) and not np.array_equal(mixed, y)
     assert "x has 300 outputs and y has 450; 300 random outputs of each were used." in found.notes
-    assert found.notes[-1].startswith("75 outputs per side form the search set, the other 225 ")
+    assert found.notes[-1].startswith("75 outputs per side form the search set, and the other 225 ")
     assert found.settings == {
         "discrete": None, "search_fraction": 0.25, "generator": "philox4x64",
     }  # fmt: skip

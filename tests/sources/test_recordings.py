@@ -119,7 +119,7 @@ def test_search_and_confirm_share_no_output(tmp_path):
     for side, total in zip("xy", confirmed, strict=True):
         note = next(note for note in result.notes if note.startswith(f"{side}: "))
         assert note == (
-            f"{side}: {20_000 - total} outputs form the search set, the other {total} the "
+            f"{side}: {20_000 - total} outputs form the search set, and the other {total} form the "
             "confirmation set."
         )
         assert abs(total - 16_000) < 4.6 * np.sqrt(20_000 * 0.16)

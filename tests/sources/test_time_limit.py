@@ -290,7 +290,8 @@ def test_a_program_that_hangs_is_killed_with_its_children_at_the_limit(tmp_path)
     mechanism = CommandMechanism(f"sh {tmp_path}/hang.sh {{database}}", workers=2, time_limit=0.5)
     start = time.monotonic()
     with pytest.raises(
-        ValueError, match="at the database '0' was still running when the time limit"
+        ValueError,
+        match="run with the database '0', was still running at the end of the time limit",
     ):
         dpjax.audit(mechanism, [(0, 1)])
     assert time.monotonic() - start < 10

@@ -88,7 +88,7 @@ def test_the_longer_side_is_cut_and_said():
     assert (
         "x has 1001 outputs and y has 900; 900 random outputs of each were used." in prepared.notes
     )
-    said = "270 outputs per side form the search set, the other 630 the confirmation set."
+    said = "270 outputs per side form the search set, and the other 630 form the confirmation set."
     assert said in prepared.notes
 
 
