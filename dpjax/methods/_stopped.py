@@ -1,4 +1,4 @@
-"""Messages for interrupted audits, with their progress and the bound so far."""
+"""Messages for interrupted audits, which report their progress and the bound so far."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from dpjax.sources import Tally
 
 
 class SoFar:
-    """State of an audit, from which a message is made if the user interrupts the audit.
+    """State of an audit that is used for the message if the user interrupts the audit.
 
     Attributes:
         tally: Counts of the source so far.
-        evidence: Function that returns evidence for given confirmation counts, or None until an
-            event is chosen. The value remains None for methods whose evidence is complete only at
+        evidence: Function that maps confirmation counts to evidence. The attribute is None until an
+            event is chosen, and it is always None for methods whose evidence is complete only at
             the end.
     """
 

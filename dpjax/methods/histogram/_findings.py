@@ -1,4 +1,4 @@
-"""Findings of histogram audits: an interval for the level, which is valid under an assumption."""
+"""Findings of histogram audits, whose intervals are valid under an assumption."""
 
 import numpy as np
 
