@@ -164,7 +164,7 @@ class LipschitzOutputs:
         if self.lipschitz >= limit:
             raise BadValue(
                 f"lipschitz must be below 2 / width^2 = {limit:g}, but was {self.lipschitz!r}: "
-                "with such a constant, a density may reach 0, and no number of samples suffices."
+                "with this constant, a density may be 0, so no number of samples suffices."
             )
         if not isinstance(self.inputs, InputInterval):
             validate.positive_int(at_least=2, inputs=self.inputs)

@@ -247,8 +247,8 @@ def _solve(
         confidence = guarantee.confidence(precision, num_samples)
         if confidence <= 0:
             raise BadValue(
-                f"num_samples {num_samples!r} reaches no confidence at precision {precision!r}: "
-                "draw more, or ask for a coarser precision."
+                f"num_samples {num_samples!r} is too small for any confidence at precision "
+                f"{precision!r}: make more draws, or ask for a coarser precision."
             )
     elif num_samples is not None and confidence is not None and precision is None:
         precision = guarantee.precision(num_samples, confidence)
@@ -322,9 +322,9 @@ class _Guarantee(NamedTuple):
             coarse *= 2
             if coarse > _COARSEST_PRECISION:
                 raise BadValue(
-                    f"num_samples {num_samples!r} reaches no precision up to "
-                    f"{_COARSEST_PRECISION:g} with confidence {confidence!r}: draw more, or ask "
-                    "for a lower confidence."
+                    f"num_samples {num_samples!r} is too small for any precision up to "
+                    f"{_COARSEST_PRECISION:g} with confidence {confidence!r}: make more draws, or "
+                    "ask for a lower confidence."
                 )
         fine = coarse / 2
         while self.confidence(fine, num_samples) >= confidence:

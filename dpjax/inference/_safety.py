@@ -162,7 +162,7 @@ def safety_check(
         beta = math.sqrt(math.log(events / (1 - probability)) / (per_sample * plan.num_samples))
         if beta >= 1:
             raise ValueError(
-                f"plan must have more samples for a safety check of probability {probability!r}, "
+                f"plan must have more samples for a safety check with probability {probability!r}, "
                 f"but had {plan.num_samples}: use plan_safety."
             )
     validate.open_unit(beta=beta)
@@ -224,9 +224,9 @@ def plan_safety(
     enough = math.ceil(math.log(events / (1 - probability)) / per_sample)
     if enough > max_samples:
         raise ValueError(
-            f"probability {probability!r} with beta {beta:g} needs {enough} draws per input, more "
-            f"than max_samples = {max_samples}: use a larger excess or beta, or a coarser "
-            "precision (wider intervals)."
+            f"probability {probability!r} with beta {beta:g} requires {enough} draws per input, "
+            f"which is more than max_samples = {max_samples}: use a larger excess or beta, or a "
+            "coarser precision (wider intervals)."
         )
     raised = replace(plan, num_samples=max(plan.num_samples, enough))
     return raised, safety_check(raised, beta)
@@ -236,6 +236,6 @@ def _claim(plan: Plan) -> LipschitzOutputs:
     if not isinstance(plan.assumption, LipschitzOutputs):
         raise TypeError(
             "plan must assume Lipschitz densities (use `plan`), but it assumes finitely many "
-            "outputs, where there is no Lipschitz constant to check."
+            "outputs, so there is no Lipschitz constant to check."
         )
     return plan.assumption

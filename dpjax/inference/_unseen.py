@@ -83,8 +83,8 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
             f"a probability of at least 5 %, a kind of database whose probability is {rare:.1e} or "
             "less does not occur among them, and in such a database an individual may stand out "
             "without limit. Between and beyond the given results, the kernel alone determines "
-            "which results are likely. Each delta is therefore an estimate that depends on the "
-            "smoothness of the kernel, not a bound."
+            "which results are likely. Therefore, each delta is not a bound but an estimate, which "
+            "depends on the smoothness of the kernel."
         )
     return (
         "What this audit cannot rule out: it saw the mechanism only through its outputs. With a "

@@ -148,7 +148,7 @@ class Wealth:
             or state.shared.shape != (len(state.first), 2)
             or not np.all((state.shared >= 0) & (state.shared < state.shared.size))
         ):
-            raise ValueError("the shapes of the state do not agree")
+            raise ValueError("the arrays of the state must have consistent shapes")
         return state
 
 
@@ -276,5 +276,5 @@ def recounted(
         shared=_own(len(state.first)) if shared is None else shared,
     )
     if after.first.shape != after.second.shape or not np.array_equal(after.draws, state.draws):
-        raise ValueError("first and second must count the draws of the state")
+        raise ValueError("first and second must count as many draws as the state")
     return after

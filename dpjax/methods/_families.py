@@ -197,7 +197,7 @@ class _Members(Space):
         claimed = 0.0 if claim is None else notion.claimed(claim)
         if not isinstance(claimed, float):
             raise BadType(
-                "claim must be one number for a family, because its members are compared by this "
+                "claim must be one number for a family because members are compared by this "
                 "number, but was a curve: audit one member, or claim an epsilon at a delta."
             )
         return notion, claimed

@@ -40,7 +40,7 @@ def finding_of(
         evidence = evidence.showing(event._replace(cells=mask), inside)
     text, whole = cells.describe(mask), cells.describe(mask, whole=True)
     if not event.cells.any():
-        nothing = "no event: nothing tells the databases apart"
+        nothing = "no event: nothing distinguishes the databases"
         reason = cells.describe(event.cells) if terms.notion.delta else nothing
         text = whole = f"{whole} ({reason})"
     settings = dict(opened.settings)

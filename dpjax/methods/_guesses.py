@@ -105,7 +105,8 @@ class Guesses:
         default=None,
     )
     reveal_fraction: float = option(
-        "Share of the canaries whose coins are used to choose the number of guesses.", default=0.3
+        "Share of the canaries whose coins are revealed to choose the number of guesses.",
+        default=0.3,
     )
     name: ClassVar[str] = "guesses"
     bounded: ClassVar[bool] = True

@@ -134,7 +134,7 @@ def _rounds(total: int, few: bool, num_pairs: int) -> Rounds:
     first = first_round(num_pairs, few)
     if total <= num_pairs * first:
         raise BadValue(
-            f"num_draws must be above {num_pairs * first}, because the first {first} draws of each "
-            f"pair only determine its cells, but was {total}."
+            f"num_draws must be above {num_pairs * first} because the first {first} draws of each "
+            f"pair are used only to determine its cells, but was {total}."
         )
     return Rounds(first, 0, 0, total)

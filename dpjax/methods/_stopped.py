@@ -57,5 +57,5 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     bound = evidence.state(terms.notion, sure, distance=terms.distance).lower_bound
     return (
         f"{drawn}. So far, with confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
-        f"{bound:.4f}, if the moment of the stop did not depend on the outputs."
+        f"{bound:.4f}, provided that the decision to stop did not depend on the outputs."
     )

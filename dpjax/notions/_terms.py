@@ -120,6 +120,6 @@ class Terms:
         error = (1 - self.confidence) / self.num_claims
         return [
             f"This bound exceeds the true level with a probability of at most {error:.3g}. "
-            f"Together, {self.num_claims} such bounds hold with confidence {self.confidence:g} "
-            "(Bonferroni)."
+            f"Together, all {self.num_claims} such bounds hold with confidence "
+            f"{self.confidence:g} (Bonferroni)."
         ]

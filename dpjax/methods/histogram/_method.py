@@ -77,7 +77,7 @@ class Histogram:
     )
     inputs: object = None
     input_interval: tuple[float, float] | None = option(
-        "Compare all inputs in [0, INPUT_WIDTH]; needs --input-lipschitz.",
+        "Compare all inputs in [0, INPUT_WIDTH]; requires --input-lipschitz.",
         default=None,
         kind="width",
         metavar="INPUT_WIDTH",
@@ -174,7 +174,7 @@ class Histogram:
         ):
             raise BadValue(
                 "pairs must hold arrays of equal shape for a histogram because a histogram "
-                f"audit compares every database with every other one: use {EVENTS}."
+                f"audit compares every database with all others: use {EVENTS}."
             )
         # Remove duplicate databases.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
@@ -198,9 +198,9 @@ class Histogram:
         if planned.confidence < confidence:
             raise BadValue(
                 f"num_samples = {self.num_samples} draws reach the precision {precision} only with "
-                f"confidence {planned.confidence:.4g}, below the required {confidence:g}: pass "
-                "more draws, a larger precision or a smaller confidence, or leave the precision "
-                "out."
+                f"confidence {planned.confidence:.4g}, which is below the required "
+                f"{confidence:g}: pass more draws, a larger precision or a smaller confidence, "
+                "or leave the precision out."
             )
         return planned
 

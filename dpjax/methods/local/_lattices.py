@@ -41,7 +41,7 @@ def refined(
         options: Options with the number of nodes of the first lattice.
         nodes_of: Function that maps statistics to the numbers of lattice nodes per bandwidth, float
             [runs].
-        refuse: Function that raises the error for a run whose lattice would have to be too large.
+        refuse: Function that raises the error for a run that has no suitable lattice.
             Its arguments are the statistics, the options and the index of the run.
 
     Returns:
@@ -75,7 +75,7 @@ def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -
         return fetched(started)
     except KeyboardInterrupt:
         raise Stopped(
-            "Stopped in the compiled call that searches and confirms: there is no result."
+            "Stopped during the compiled search and confirmation: there is no result."
         ) from None
 
 

@@ -196,7 +196,7 @@ def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
 def _refuse_lattice(
     arrays: Arrays, found: LocalStatistics | PairSearch, options: LocalOptions, run: int
 ) -> None:
-    """Raise the error for a run whose lattice would have to be too large."""
+    """Raise the error for a run that has no suitable lattice."""
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():
@@ -209,8 +209,8 @@ def _refuse_lattice(
         refuse_empty(search.curves, options.num_samples, arrays.region_text)
     raise BadValue(
         f"region {arrays.region_text} is too wide for the bandwidth of the density estimate: the "
-        f"outputs spread over only about {spread.min():.3g}, and more than {MAX_NODES} lattice "
-        f"nodes would be needed. Narrow the region, or use {_DIRECT}."
+        f"spread of the outputs is only {spread.min():.3g}, so more than {MAX_NODES} lattice "
+        f"nodes would be required. Narrow the region, or use {_DIRECT}."
     )
 
 

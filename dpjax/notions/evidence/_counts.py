@@ -56,7 +56,7 @@ class EventCounts(_OfSets):
         """
         side = np.asarray(self.event.larger)
         if self.trials[0] != self.trials[1] and side.ndim:
-            raise ValueError("trials must be equal for multiple events.")
+            raise ValueError("trials must be equal on both sides if there are multiple events.")
         first = self.trials[int(side.flat[0]) if side.size else 0]
         trials = first, sum(self.trials) - first
         return notion.of_event(*self.sided(), trials, confidence, distance)
@@ -77,7 +77,7 @@ class EventCounts(_OfSets):
         """
         if named not in (None, notion):
             raise ValueError(
-                f"this audit spent its whole error probability on one event for {named.symbol} "
+                f"this audit used its whole error probability for one event for {named.symbol} "
                 f"and has no bound for {notion.symbol}: audit with notion={notion!r}, or with "
                 "method=Events(also=True)."
             )

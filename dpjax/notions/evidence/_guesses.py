@@ -141,8 +141,8 @@ class GuessCounts(Evidence):
         )
         if self.share < 1:
             worth += (
-                f" These guesses may use {self.share:.0%} of the error probability; a second set, "
-                "with a smaller bound, used the rest."
+                f" {self.share:.0%} of the error probability was used for these guesses, and the "
+                "rest for a second set of guesses, which has a smaller bound."
             )
         worth += " The bound is about the privacy of the canaries only."
         return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]

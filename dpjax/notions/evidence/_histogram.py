@@ -40,7 +40,7 @@ class HistogramLevel(Evidence):
     num_pairs: int
     num_failed: int
     kind: ClassVar[str] = "histogram"
-    more: ClassVar[str] = "Ask for a smaller precision: the interval is then narrower."
+    more: ClassVar[str] = "Ask for a finer precision to obtain a narrower interval."
 
     @property
     def level(self) -> str:
@@ -109,7 +109,7 @@ class HistogramLevel(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         plan = self.plan
-        check = "none: a check needs an assumption on densities, and more draws"
+        check = "none: a check requires an assumption about densities and more draws"
         if self.p_value is not None:
             says = "contradict" if self.refuted else "do not contradict"
             check = f"p = {self.p_value:.3g}: the counts {says} the assumption"
@@ -118,7 +118,7 @@ class HistogramLevel(Evidence):
         counts = {
             "Inputs": plan["num_inputs"],
             "Pairs compared": self.num_pairs,
-            "Pairs that failed (an output or interval without a draw)": self.num_failed,
+            "Failed pairs (with an output or interval without draws)": self.num_failed,
             "Draws for each input": plan["num_samples"],
             "Outputs or intervals counted": plan["num_intervals"],
         }

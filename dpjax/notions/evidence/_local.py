@@ -74,7 +74,7 @@ class LocalSums(Evidence):
         """See `Evidence`."""
         bound, estimate = super().rows(found, sure)
         if self.search_densities.min() <= self.floor:
-            estimate = "estimate", "none, since a density is at the floor"
+            estimate = "estimate", "none because a density is at the floor"
         return [bound, estimate]
 
     @classmethod

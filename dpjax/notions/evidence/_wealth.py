@@ -66,7 +66,7 @@ class BetWealth(Evidence):
         "Continue the audit with dpjax.resume, which adds draws at the same confidence."
     )
     chosen: ClassVar[str] = (
-        "The audit bet on many events simultaneously, and the bound rests on all of these bets. "
+        "The audit bet on many events simultaneously, and the bound follows from all these bets. "
         "Of all events, this event has the largest expected bound."
     )
 
