@@ -103,7 +103,7 @@ def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
     A cell without draws matters only if it is the first or the last cell of an order, since a set
     contains at least one cell, but never all cells.
     """
-    seen = halves.any(axis=(0, 1, 2))
+    seen = np.asarray(halves.any(axis=(0, 1, 2)))
     needed, unseen = seen.copy(), np.flatnonzero(~seen)
     needed[0] = True
     for way in ways:

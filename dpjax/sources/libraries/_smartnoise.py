@@ -25,7 +25,7 @@ def read(subject: Any, d_in: object) -> Handed:
     """Read the claim and the neighbors of an object."""
     refuse_class(subject)
     fit = subject.func if isinstance(subject, functools.partial) else subject
-    owner = getattr(fit, "__self__", fit)
+    owner: Any = getattr(fit, "__self__", fit)
     if hasattr(owner, "fit") and hasattr(owner, "sample"):
         given = subject.keywords if isinstance(subject, functools.partial) else {}
         call = _Synthesized(owner, given)
