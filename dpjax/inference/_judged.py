@@ -100,8 +100,8 @@ def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArr
 def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.bool_]:
     """Return whether each cell may affect the counts of a set, bool [cells].
 
-    A cell without draws matters only if it is the first or the last cell of an order, since a set
-    contains at least one cell, but never all cells.
+    A set contains at least one cell but never all cells. Therefore, a cell without draws affects a
+    set's counts only if it is the first or the last cell of an order.
     """
     seen = np.asarray(halves.any(axis=(0, 1, 2)))
     needed, unseen = seen.copy(), np.flatnonzero(~seen)

@@ -5,12 +5,12 @@ finest precision, the confidence, or the smallest number of samples per input. `
 such plans for finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
-bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts.
-These are the counts, for both inputs of a pair, in the two intervals that determine the estimate.
-If there are many pairs, the published confidence is the product of two confidences: for the pair
-with the largest level, and for the pair with the largest estimate. The paper's proof is incomplete
-because the intervals that determine the estimate are known only after the draws, and because pairs
-with a common input share draws. The consequences of this gap in the proof depend on the plan:
+bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts: for
+both inputs of a pair, the counts in the two intervals that determine the estimate. If there are
+many pairs, the published confidence is the product of two confidences: for the pair with the
+largest level, and for the pair with the largest estimate. The paper's proof is incomplete because
+the intervals that determine the estimate are known only after the draws, and because pairs with a
+common input share draws. The consequences of this gap in the proof depend on the plan:
 
 - LDP, densities on an interval: the paper requires the logarithm of each count to have an error of
   at most gamma / 12, but an error of at most gamma / 3 suffices. With the limit gamma / 3, the

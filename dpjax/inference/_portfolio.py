@@ -23,8 +23,9 @@ PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Numbers of pseudo-draws by which bets and estimated shares are shrunk.
 
 PSEUDO_DRAWS lists numbers rho: after n draws, one bet per rho is made with the fraction c = n / (n
-+ rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. They shrink
-the estimated shares of a binary split toward the shares in the pooled draws from both sides.
++ rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. The
+pseudo-draws in SPLIT_DRAWS shrink the estimated shares of a binary split toward the shares in the
+pooled draws from both sides.
 """
 
 _STAKES = (0.4, 0.1, 0.5)
@@ -33,8 +34,8 @@ _STAKES = (0.4, 0.1, 0.5)
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups along the line of cells.
 
-_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, binary splits are
-used instead. Their depths, listed in _DEPTHS, result in 8 and 16 groups.
+_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, binary splits with
+the depths in _DEPTHS are used instead, which result in 8 and 16 groups.
 """
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0

@@ -107,7 +107,7 @@ class _Together(OnHost):
     Attributes:
         made: Members of the family, including members that the search adds later.
         used: Number of seconds by which each member's time limit is reduced.
-        time_limit: None, because each member has its own time limit.
+        time_limit: None because each member has its own time limit.
     """
 
     made: list[Member]
@@ -125,7 +125,10 @@ class _Together(OnHost):
         return getattr(self.made[0], name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """See `Source`. These seconds are subtracted from the time limit of every member."""
+        """See `Source`.
+
+        The argument `seconds` is subtracted from the time limit of every member.
+        """
         return replace(self, used=self.used + seconds)
 
     def encoder(self) -> Encoder:

@@ -5,8 +5,8 @@ contains draws for the most promising pairs. The bets on a block depend only on 
 the bound is valid at any time. An audit may therefore end when the claim is refuted, when a limit
 on draws or time is reached, or when the user stops it. Up to a limit, the cells are determined
 again each time the number of draws has grown by half. Without a claim, part of the error
-probability is reserved for one exact bound, called the look. Its event is fixed before the draws
-that are counted for the look are made.
+probability is reserved for one exact bound, called the look. The event of the look is fixed before
+any draw is counted for the look.
 
 References:
     Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the

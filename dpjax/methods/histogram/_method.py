@@ -52,7 +52,7 @@ class Histogram:
         input_interval: Ends (low, high) of an interval of inputs. The audit divides the interval
             into equal subintervals and compares their midpoints.
         input_lipschitz: D, the assumed Lipschitz constant of every density as a function of the
-            input. This constant is required if `input_interval` is passed.
+            input. `input_lipschitz` is required if `input_interval` is passed.
         output_interval: Ends (low, high) of the output interval, or None if the mechanism specifies
             them.
         order: alpha of a Renyi level, or None for LDP.

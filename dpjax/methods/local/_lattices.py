@@ -42,7 +42,7 @@ def refined(
         nodes_of: Function that maps statistics to the numbers of lattice nodes per bandwidth, float
             [runs].
         refuse: Function that raises the error for a run that has no suitable lattice.
-            Its arguments are the statistics, the options and the index of the run.
+            The function's arguments are the statistics, the options and the index of the run.
 
     Returns:
         The statistics as NumPy arrays, and a list with the options of each run.

@@ -218,8 +218,9 @@ def _of_curve(guessed: Guessed, claim: _Points) -> float:
     def gain(y: float) -> float:
         """Return the gain function of a profile, for use in `refutes`.
 
-        Each point of the profile implies one bound on an event's probability, and another bound
-        through the event's complement. The gain is the largest of all these bounds.
+        Each point of the profile implies one bound on the probability of an event. The same point,
+        applied to the event's complement, implies a second bound. The gain is the largest of all
+        these bounds.
         """
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors

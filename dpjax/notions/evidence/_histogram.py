@@ -19,7 +19,7 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """The estimated largest level over all pairs of inputs, from counts of intervals or outputs.
+    """Estimate of the largest level over all pairs of inputs, from counts of intervals or outputs.
 
     Attributes:
         estimate: Estimated level, or None if no pair has sufficient counts for an estimate.
