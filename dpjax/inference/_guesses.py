@@ -7,8 +7,8 @@ more correct guesses is limited.
 
 Let C be the random number of correct guesses, and let W ~ Bin(r, e^epsilon / (1 + e^epsilon)). For
 j = 0, ..., c, let h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j). The largest value
-of P(C >= c) over all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
-envelope of the points (h_j, t_j).
+of P(C >= c) over all (epsilon, delta)-DP mechanisms equals the upper concave envelope of the points
+(h_j, t_j), evaluated at n delta.
 
 Derivation: let p_a = P(C = a). Let A be a set of numbers of correct guesses, and consider the event
 that guess i is correct and that C lies in A. Compare the probability of this event with its

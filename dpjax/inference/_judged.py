@@ -137,8 +137,8 @@ def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> N
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.
         most: int64 [...], largest number of allowed cells in a set. A set never contains all cells.
-        ends: int64 [..., cells], for each position, the position of the last cell that is tied with
-            the cell there.
+        ends: int64 [..., cells]. Entry i is the position of the last cell that is tied with the
+            cell at position i.
 
     Returns:
         Numbers of cells, int64 [..., sets], with one set per fraction in `MASSES`.

@@ -27,8 +27,9 @@ class Orders(NamedTuple):
     Attributes:
         order: int64 [..., 2, cells], index of the cell at each position of both orders.
         most: int64 [..., 2], the largest number of cells in a set.
-        ends: int64 [..., 2, cells], for each position, the position of the last cell that is tied
-            with the cell there. A set contains either all or none of a group of tied cells.
+        ends: int64 [..., 2, cells]. In each order, entry i is the position of the last cell that is
+            tied with the cell at position i. A set contains either all or none of a group of tied
+            cells.
     """
 
     order: NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 The caller passes two of `precision`, `confidence` and `num_samples`. `plan` computes the third: the
 finest precision, the confidence, or the smallest number of samples per input. `plan_finite` makes
-such plans for finitely many outputs.
+plans for finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
 bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts: for

@@ -157,8 +157,9 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each contains
     all cells on one side of a cut of the line. The score of a half-line is its estimated level
     minus three standard errors. One of the two groups is the half-line with the largest score. The
-    other group starts at the other end of the line. Among all half-lines that start there and do
-    not overlap the first group, it has the largest score for the opposite direction.
+    other group is the half-line with the largest score for the opposite direction. Only half-lines
+    that start at the other end of the line and do not overlap the first group are considered for
+    the other group.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.

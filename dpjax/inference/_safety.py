@@ -1,11 +1,11 @@
 """The safety check, which tests a claimed Lipschitz constant.
 
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
-claimed constant, but they can refute it. If the claim is true, the counts in adjacent intervals are
-almost equal with at least a known probability. A `SafetyCheck` contains this probability and a
-limit on the gap between the counts in adjacent intervals. If the gaps stay within the limit in too
-few of several runs, a binomial test refutes the claim. Gaps within the limit do not confirm the
-claim because the densities may vary arbitrarily inside an interval.
+claimed constant, but they can refute it. If the claim is true, then with at least a known
+probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this
+probability and a limit on the gap between the counts in adjacent intervals. If the gaps stay within
+the limit in too few of several runs, a binomial test refutes the claim. Gaps within the limit do
+not confirm the claim because the densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
 `num_inputs`, and N_j is the count in interval j. The density bounds of Lemma

@@ -36,8 +36,8 @@ as large.
 KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
 """Knots: normal scores at which the log odds may bend. In the middle, the spacing is halved.
 
-If all knots were equally spaced, the mean bound for Laplace noise with epsilon 0.2 at confidence
-0.999 would be 0.003 smaller if there are 20,000 search draws.
+If all knots were equally spaced, the mean bound for Laplace noise with epsilon 0.2 would be 0.003
+smaller (20,000 search draws, confidence 0.999).
 """
 
 SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])

@@ -90,8 +90,8 @@ class Events:
             uses 2/7. If no number of draws is passed, the total is 50,000 plus 20,000 for each of
             the first 1,000 pairs and 300 for each additional pair.
         also: Whether to count a chain of sets in addition to an event if an event suffices for the
-            notion. In this case, the event and the chain each use half of the error probability,
-            and `AuditResult.bound` works for every notion.
+            notion. If both are counted, the event and the chain each use half of the error
+            probability, and `AuditResult.bound` works for every notion.
 
     Raises:
         TypeError, ValueError: If a number of draws is not an integer in [2, 2^31), or if

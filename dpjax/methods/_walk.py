@@ -157,7 +157,7 @@ class Walk:
 
     @property
     def _taken(self) -> NDArray[np.int64]:
-        """Number of draws per side of each pair, without the first draws, int64 [pairs]."""
+        """Number of draws per side of each pair, excluding the first draws, int64 [pairs]."""
         return self._state.draws[:, 0] - self._first
 
     def _searched(self) -> NDArray[np.int64]:

@@ -75,7 +75,7 @@ def promised(
 def _together(
     asked: Sequence[Asked], budget: Budget, hypothesis: Hypothesis
 ) -> Iterator[tuple[list[int], Iterator[tuple[NDArray[np.int64], JsonObject]]]]:
-    """Yield groups of pairs with the same orders of cells, with arguments for `choose_event`.
+    """Yield groups of pairs with the same orders of cells, and arguments for `choose_event`.
 
     The pairs of a group are evaluated as if they were runs of one pair. The result for a run does
     not depend on the other runs. The runs are divided into parts of at most `_ROWS` runs, and there

@@ -46,7 +46,7 @@ class Histogram:
         precision: Largest error of the estimate, in nats. If both `precision` and `num_samples` are
             None, the precision is 0.5.
         num_samples: Number of draws for each input. If `precision` is None, the precision is
-            computed from this number.
+            computed from `num_samples`.
         inputs: Array [k, ...], inputs to compare. If `inputs` is None, all databases of the pairs
             are compared.
         input_interval: Ends (low, high) of an interval of inputs. The audit divides the interval
