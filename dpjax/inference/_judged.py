@@ -15,7 +15,7 @@ _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells; such tables fit in the CPU cache."""
 
 _TOGETHER = 16
-"""Number of runs whose cells without draws are left out together."""
+"""Number of runs per batch. Cells without draws in all runs of a batch are left out."""
 
 
 class Sets(NamedTuple):

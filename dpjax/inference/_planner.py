@@ -1,8 +1,8 @@
 """Plans for histogram estimates: precision, confidence and number of samples.
 
-The caller passes two of `precision`, `confidence` and `num_samples`. `plan` computes the third: the
-finest precision, the confidence, or the smallest number of samples per input. `plan_finite` makes
-plans for finitely many outputs.
+The caller passes two of `precision`, `confidence` and `num_samples`. From these, `plan` computes
+the finest precision, the confidence, or the smallest number of samples per input, whichever was not
+passed. `plan_finite` makes plans for finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
 bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts: for

@@ -2,7 +2,7 @@
 
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
 claimed constant, but they can refute it. If the claim is true, then with at least a known
-probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this
+probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this known
 probability and a limit on the gap between the counts in adjacent intervals. If the gaps stay within
 the limit in too few of several runs, a binomial test refutes the claim. Gaps within the limit do
 not confirm the claim because the densities may vary arbitrarily inside an interval.
@@ -145,7 +145,7 @@ def safety_check(
         function replaces it with 2 k m.
 
     Raises:
-        TypeError: If the plan assumes finitely many outputs, because such a plan has no Lipschitz
+        TypeError: If the plan assumes finitely many outputs and therefore has no Lipschitz
             constant.
         ValueError: If an argument is out of range, or if the plan has too few samples to reach the
             probability with any beta.

@@ -285,7 +285,7 @@ class Notion:
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
-        """Return the set of a chain, or the complement, with the largest `value`, for display.
+        """Return the set of a chain, or the complement of a set, with the largest `value`.
 
         Args:
             chain: Chain of nested sets of cells.

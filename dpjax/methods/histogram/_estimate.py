@@ -77,7 +77,7 @@ class HistogramResult:
 
     @property
     def confidence(self) -> float | None:
-        """Guaranteed probability of an error up to the precision, or None without a plan."""
+        """Guaranteed probability that the error is within the precision, or None without a plan."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
