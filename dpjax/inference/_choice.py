@@ -289,7 +289,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
             f"judge must have the shape of counts, {counts.shape}, but had {second.shape}."
         )
     if np.any((counts + second).sum(axis=-1) <= 0):
-        raise ValueError("counts, with judge, must hold at least one draw at each side.")
+        raise ValueError("counts, with judge, must hold at least one draw on each side.")
     # With few draws, one of the halves may be empty.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)

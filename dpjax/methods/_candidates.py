@@ -23,10 +23,10 @@ class Candidate(NamedTuple):
     """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Event from whose counts the level of the audit's notion is bounded, or None if the
-            notion requires a chain.
-        chain: Chain of sets from whose counts the level of every notion is bounded, or None if only
-            an event is counted.
+        event: Event that is counted to bound the level of the audit's notion, or None if the notion
+            requires a chain.
+        chain: Chain of sets that is counted to bound the level of every notion, or None if only an
+            event is counted.
         predicted: Expected lower bound.
         tie: Score that breaks ties between pairs with equal predicted bounds.
     """

@@ -261,7 +261,7 @@ class Events:
 
 
 def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
-    """Return each kept pair, in increasing order, and the positions of the pair in `kept`."""
+    """Return the kept pairs in increasing order, and the positions of each pair in `kept`."""
     order = np.argsort(kept, axis=None, kind="stable")
     pairs, starts = np.unique(kept.ravel()[order], return_index=True)
     places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))

@@ -15,9 +15,9 @@ class SoFar:
 
     Attributes:
         tally: Counts of the source so far.
-        evidence: Function that maps confirmation counts to evidence. The attribute is None until an
-            event is chosen, and it is always None for methods whose evidence is complete only at
-            the end.
+        evidence: Function that maps confirmation counts to evidence. The value is None until an
+            event is chosen. For methods whose evidence is complete only at the end, the value is
+            always None.
     """
 
     def __init__(self, tally: Tally):

@@ -133,7 +133,7 @@ class Evidence:
             named: Notion for which the evidence was collected, or None if this notion is `notion`.
 
         Raises:
-            ValueError: If the evidence cannot bound the notion. The message says what to use
+            ValueError: If the evidence cannot bound the notion. The error message says what to use
                 instead.
         """
         stated = self.answer(notion, confidence, distance, named)
