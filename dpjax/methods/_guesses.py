@@ -227,8 +227,10 @@ def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms)
 
 
 def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCounts:
-    """Return the set of guesses with the larger bound. The bounds from the planned set and from the
-    chosen set hold jointly."""
+    """Return the set of guesses with the larger bound.
+
+    The bounds from the planned set and from the chosen set hold jointly.
+    """
     notion = _searched_for(terms.notion)
     bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
     # First compute the bound that would be valid if the chosen numbers had been fixed in advance.
