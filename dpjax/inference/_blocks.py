@@ -1,8 +1,9 @@
 """Upper bounds on probabilities of binomial counts, vectorized over success probabilities.
 
-For each success probability, a window contains almost all counts: the total probability of the
-other counts is negligible. Long windows are divided into blocks. The probability of a block is at
-most the number of its counts times the probability of its likeliest count.
+For each success probability, a window contains almost all of the probability: the total probability
+of the counts outside the window is negligible. Long windows are divided into blocks of successive
+counts. The probability of a block is at most the number of its counts times the probability of its
+likeliest count.
 """
 
 import math
@@ -19,21 +20,21 @@ _SHARED = 512
 """Number of log binomial coefficients that are computed and remembered together."""
 
 _HUGE = 1e300
-"""Finite number that replaces infinity in logarithms, so that its product with 0 is 0, not NaN."""
+"""Finite number that replaces infinity in logarithms because infinity times 0 would be NaN."""
 
 
 class Blocks:
-    """Blocks of the counts that are likely for success probabilities in a range.
+    """Blocks of the counts that are not negligible for success probabilities in a range.
 
     Attributes:
-        low: The least success probability.
-        high: The largest success probability.
+        low: Smallest success probability.
+        high: Largest success probability.
         trials: n, number of trials.
         negligible: Largest total probability of the counts outside a window.
         stride: Number of counts in a block.
-        begin: Index of the first block, where block i begins at count i * stride.
+        begin: Index of the first block. Block i begins at count i * stride.
         counts: int64 [blocks], first counts of the blocks.
-        log_ways: Float64 [blocks + 1], log binomial coefficients of `counts`; the last entry is
+        log_ways: float64 [blocks + 1], log binomial coefficients of `counts`. The last entry is
             -infinity.
     """
 
@@ -55,7 +56,7 @@ class Blocks:
         return np.concatenate(parts)[start : start + num_blocks]
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the first and the last count of each window, [p], by Bernstein's inequality."""
+        """Return the first and last counts of each window, int64 [p], by Bernstein's inequality."""
         mean, depth = self.trials * p, math.log(2 / self.negligible)
         spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
         first = np.floor(np.maximum(mean - spread, 0))
@@ -68,7 +69,7 @@ class Windows:
 
     Attributes:
         start: int64 [p], index of the first block of each window, relative to `Blocks.begin`.
-        size: Number of blocks of every window; blocks of counts above n have probability 0.
+        size: Number of blocks of every window. Blocks of counts above n have probability 0.
     """
 
     def __init__(self, blocks: Blocks, p: NDArray[np.float64]):

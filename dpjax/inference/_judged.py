@@ -15,7 +15,7 @@ _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells; such tables fit in the CPU cache."""
 
 _TOGETHER = 16
-"""Number of runs whose cells without draws are left out together."""
+"""Number of runs per batch. Cells without draws in all runs of a batch are left out."""
 
 
 class Sets(NamedTuple):
@@ -100,8 +100,8 @@ def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArr
 def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.bool_]:
     """Return whether each cell may affect the counts of a set, bool [cells].
 
-    A cell without draws matters only if it is the first or the last cell of an order, since a set
-    contains at least one cell, but never all cells.
+    A set contains at least one cell but never all cells. Therefore, a cell without draws affects a
+    set's counts only if it is the first or the last cell of an order.
     """
     seen = np.asarray(halves.any(axis=(0, 1, 2)))
     needed, unseen = seen.copy(), np.flatnonzero(~seen)
@@ -137,8 +137,8 @@ def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> N
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.
         most: int64 [...], largest number of allowed cells in a set. A set never contains all cells.
-        ends: int64 [..., cells], for each position, the position of the last cell that is tied with
-            the cell there.
+        ends: int64 [..., cells]. Entry i is the position of the last cell that is tied with the
+            cell at position i.
 
     Returns:
         Numbers of cells, int64 [..., sets], with one set per fraction in `MASSES`.

@@ -545,7 +545,7 @@ def test_notes_say_only_what_is_so(results, name):
     if claims > 1:
         assert found.pop(0) == (
             "This bound exceeds the true level with a probability of at most "
-            f"{0.001 / claims:.3g}. Together, {claims} such bounds hold with confidence 0.999 "
+            f"{0.001 / claims:.3g}. Together, all {claims} such bounds hold with confidence 0.999 "
             "(Bonferroni)."
         )
     if name == "recorded":
