@@ -1,17 +1,17 @@
-"""A `jax.jit` that keeps the compiled programs of different classes apart.
+"""Replacement for `jax.jit` that never confuses the compiled programs of different classes.
 
-In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes registered
-by `register_dataclass` compare equal whenever their fields do, although their hashes differ. The
-cache of compiled programs first compares only part of the hash, and therefore sometimes silently
-runs a program compiled for another class: for example, the program of SVT5 for SVT6, which has a
-different epsilon. In an experiment with one `jax.jit` and 120 classes that had equal fields, 20 to
-24 classes got a wrong program. In an affected version of jax, `jit_by_class` makes a separate
-`jax.jit` function for every combination of classes.
+In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes that were
+registered by `register_dataclass` compare equal if the fields of the classes are equal, although
+the hashes of the tree structures differ. The cache of compiled programs first compares only part of
+the hash, and therefore sometimes silently runs a program compiled for another class: for example,
+the program of SVT5 for SVT6, which has a different epsilon. In an experiment with one `jax.jit` and
+120 classes that had equal fields, 20 to 24 classes got a wrong program. In an affected version of
+jax, `jit_by_class` makes a separate `jax.jit` function for every combination of classes.
 
-No list of affected versions is needed: the cache can confuse two classes only if their tree
-structures compare equal, and `classes_are_confused` tests two probe classes for equal tree
-structures. The comparison of the tree structures always detects the fault, whereas running two
-programs would reveal the fault only occasionally.
+The cache can confuse two classes only if their tree structures compare equal. The function
+`classes_are_confused` checks this with two probe classes, so no list of affected versions is
+needed. This check always detects the fault. In contrast, running two programs would reveal the
+fault only occasionally.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 @lru_cache(maxsize=1)
 def classes_are_confused() -> bool:
-    """Return whether the installed jax confuses two classes with the same fields."""
+    """Return whether the installed version of jax may confuse two classes with equal fields."""
     first, second = (
         jax.tree_util.register_dataclass(make_dataclass("Probe", [("x", float, 0.0)]))
         for _ in range(2)
@@ -49,7 +49,7 @@ def classes_of(tree: object) -> Classes:
 
 
 class JitByClass(Generic[Result]):
-    """A jitted function that never runs a program compiled for other classes of arguments."""
+    """A jitted function that never runs a program that was compiled for other argument classes."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)
@@ -57,19 +57,19 @@ class JitByClass(Generic[Result]):
         self._static_argnames = static_argnames
 
     def program(self, *args: object, **kwargs: object) -> Callable[..., Result]:
-        """Return the `jax.jit` function for the classes of the given arguments."""
+        """Return the `jax.jit` function that belongs to the classes of the given arguments."""
         classes = classes_of((args, kwargs)) if classes_are_confused() else ()
         return _program(self._function, self._static_argnames, classes)
 
     def __call__(self, *args: object, **kwargs: object) -> Result:
-        """Run the program that belongs to the classes of the given arguments."""
+        """Run the program that was compiled for the classes of the given arguments."""
         return self.program(*args, **kwargs)(*args, **kwargs)
 
 
 def jit_by_class(
     *, static_argnames: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Result]], JitByClass[Result]]:
-    """Return a decorator like `jax.jit` that makes a function a `JitByClass`."""
+    """Return a decorator that, like `jax.jit`, compiles a function, but into a `JitByClass`."""
     return lambda function: JitByClass(function, static_argnames)
 
 

@@ -175,7 +175,7 @@ def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return one entry's edges: the region's lower end, and the number just above its upper end."""
+    """Return a region's edges for one entry: lower ends, and numbers just above upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

@@ -55,9 +55,7 @@ class _Words:
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`. If `inverted`, the list follows the words "the output is
-        not".
-        """
+        """List the cells of `mask`. If `inverted`, the words "the output is not" come first."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])

@@ -73,7 +73,7 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
     if all(isinstance(output, str) and not output.endswith("\0") for output in array):
         return array.astype(np.str_)
     raise BadType(
-        f"each chunk must hold only numbers, only vectors of numbers, or only strings as labels, "
+        f"chunks must each hold only numbers, only vectors of numbers, or only strings as labels, "
         f"but {side} of {name} held outputs of another kind or of several kinds."
     )
 
