@@ -21,7 +21,7 @@ _BUFFER = 2**18
 
 
 def refuse_endless(what: str, path: Path) -> None:
-    """Reject a path that is not a regular file: a folder, a pipe, a device or a socket.
+    """Raise an error if a path is not a regular file but a folder, a pipe, a device or a socket.
 
     Args:
         what: Role of the file, such as "report file", with which error messages begin.

@@ -111,8 +111,8 @@ class Unvaried(Sentence):
         """Create the note from counts or from its text."""
         if not isinstance(counts, str):
             counts = (
-                f"All {counts[0]} outputs at the database were the same, and all {counts[1]} "
-                "outputs at its neighbor were the same. The mechanism may draw no random "
+                f"All {counts[0]} outputs from the database were the same, and all {counts[1]} "
+                "outputs from its neighbor were the same. The mechanism may draw no random "
                 "numbers, or the same random numbers on every call."
             )
         note = super().__new__(cls, counts)

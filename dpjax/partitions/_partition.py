@@ -19,7 +19,7 @@ from dpjax.partitions._words import describe, is_simpler
 from dpjax.partitions.outputs import Outputs
 
 RANK = "share of outputs, sorted by likelihood ratio, database over neighbor"
-"""Axis label for a plot in which boxes are arranged along the axis."""
+"""Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
 """Widths of merged bins that a search tries, in numbers of adjacent bins."""
@@ -209,7 +209,7 @@ class Partition(Cells):
 
         A bin without outputs is assigned to the first set that contains both the nearest bin with
         outputs before it and the nearest one after it. A label without outputs is assigned to no
-        set. The places of cells with outputs do not change.
+        set. The values in `places` for cells with outputs do not change.
 
         Args:
             places: For each cell, the index of the first nested set that contains it, int64 [size].

@@ -80,7 +80,7 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """The outputs of a running system that its audit has not dropped.
+    """Outputs of a running system, without those that the audit has counted and dropped.
 
     Attributes:
         gone: Number of outputs that were counted and then dropped, on each side. The first

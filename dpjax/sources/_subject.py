@@ -54,7 +54,7 @@ def _refuse_outputs(mechanism: object) -> None:
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
         raise BadType(
             "mechanism must be a mechanism or a function, but was of the type "
-            f"{type(mechanism).__name__}: pass outputs that were recorded at two databases as "
+            f"{type(mechanism).__name__}: pass outputs that were recorded for two databases as "
             f"{term('dpjax.Recorded(x, y)', '--samples X Y')}, but pass databases as "
             f"{term('pairs=[(database, neighbor)]', '--pairs')}, together with the function that "
             "computes a release from them."
@@ -76,9 +76,9 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
         space = mechanism_of(mechanism, sides[1]).output_space
         if space != found.output_space:
             raise BadValue(
-                f"{name_of(mechanism)} has outputs that are {found.output_space} at the database "
-                f"and {space} at its neighbor: wrap a mechanism whose outputs vary in kind as "
-                f"{ON_HOST}."
+                f"{name_of(mechanism)} has outputs that are {found.output_space} for the database "
+                f"and {space} for its neighbor: if a mechanism has outputs of different kinds, "
+                f"wrap it as {ON_HOST}."
             )
     return found
 

@@ -260,8 +260,8 @@ class Pace:
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
         return BadValue(
-            f"time_limit must leave {search} outputs per side of each pair to search and "
-            f"{confirm} per side to confirm, but was {self.limit:g} s, and an output takes about "
-            f"{self._taking(confirm) / confirm:.2g} s: allow at least "
+            f"time_limit must leave {search} outputs per side of each pair for the search, and "
+            f"{confirm} per side for the confirmation, but was {self.limit:g} s, and an output "
+            f"takes about {self._taking(confirm) / confirm:.2g} s: allow at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )
