@@ -89,9 +89,7 @@ class Weighted:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return a formula for the sum, or for its largest terms, in which x0 is the first
-        entry.
-        """
+        """Return a formula for the sum or its largest terms, where x0 is the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]

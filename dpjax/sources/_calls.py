@@ -33,7 +33,7 @@ def draw_batch(
 
     Args:
         function: The user's function.
-        catch: Whether exceptions and timeouts count as outcomes rather than raise an error.
+        catch: Whether exceptions and timeouts count as outcomes instead of raising an error.
         deadline: Deadline for each call, or None.
         saw: Function to call with the argument 1 after each output if outputs are drawn one by one;
             None to call nothing.

@@ -1,4 +1,4 @@
-"""Detection of outputs that were copied within one side, as in repeated files or resamples.
+"""Detection of outputs that were copied within one side, for example by resampling.
 
 Bounds assume that the outputs of a side are independent. If some outputs are copies of others,
 random patterns of the search set can recur in the confirmation set, and then the bound does not
@@ -47,7 +47,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
 
     Args:
         name: Name of the recording.
-        side: Values of the side's outputs.
+        side: Summary of the side's values.
 
     Raises:
         ValueError: If the side contains copies or repeats a sequence. For independent outputs, the

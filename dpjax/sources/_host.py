@@ -31,10 +31,10 @@ class HostMechanism(OnHost):
     """A Python function that serves as a mechanism; it may use a library or a remote service.
 
     Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
-    and labels. The numbers in a nested output form a vector, sorted by their keys and positions.
-    Everything else in a nested output forms a label, which is observed in addition to the vector.
-    NaN, each infinity and each kind of missing value (None, "", a masked entry) are outcomes of
-    their own. If each call returns one output, each type of exception is an outcome, too.
+    and labels. The numbers in a nested output form a vector, sorted by key and position. Everything
+    else in a nested output forms a label, which is observed in addition to the vector. NaN, each
+    infinity and each kind of missing value (None, "", a masked entry) are outcomes of their own. If
+    each call returns one output, each type of exception is an outcome, too.
 
     Attributes:
         function: Function (database, num_samples) -> outputs, where the outputs are an array, a
