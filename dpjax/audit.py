@@ -60,18 +60,19 @@ def audit(
             for its least private member.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
             `dpjax.neighbors(...)` returned, the audit first searches this space for the three best
-            pairs. If None, the audit uses a built-in mechanism's standard pairs, or the pairs that
-            a library object states. For recorded outputs, `pairs` must be None.
+            pairs. If `pairs` is None, the audit uses a built-in mechanism's standard pairs, or the
+            pairs that a library object states. For recorded outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
             which estimates densities; `dpjax.Histogram(...)`, whose interval is valid under an
-            assumption; or `dpjax.Guesses()`, which is the method for a `dpjax.OneRun`. If None, the
-            audit uses the default method for the kind of subject.
+            assumption; or `dpjax.Guesses()`, which is the method for a `dpjax.OneRun`. If `method`
+            is None, the audit uses the default method for the kind of subject.
         notion: Privacy notion whose level the audit bounds. For `dpjax.Epsilon(delta)`, `Gdp()` and
             `TotalVariation()`, the audit counts how often a single event occurs in the confirmation
             set. For `Profile()`, `TradeOff()`, `Renyi(order)` and `Zcdp()`, the audit counts how
-            often each of several nested events occurs. From the latter counts, `AuditResult.bound`
-            can also compute bounds for every other notion. If None, the audit uses the notion of
-            the subject's own claim, or epsilon if the subject states no claim.
+            often each of several nested events occurs. From the counts of nested events,
+            `AuditResult.bound` can also compute bounds for every other notion. If `notion` is None,
+            the audit uses the notion of the subject's own claim, or epsilon if the subject states
+            no claim.
         claim: Claimed level, in the notion's unit. If the notion is a curve, or epsilon at a given
             delta, the claim may be a curve. A curve is given by pairs of numbers, a function, a
             dp_accounting privacy loss distribution, or an OpenDP privacy curve. If neither a claim
@@ -159,7 +160,7 @@ def rerun(
     Args:
         result: Result that `audit` returned, or path of a JSON or HTML file that contains such a
             result.
-        subject: Subject of the audit. If None, the recipe must name a mechanism from
+        subject: Subject of the audit. If `subject` is None, the recipe must name a mechanism from
             `dpjax.mechanisms`, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.
         allow_import: Modules that may be imported, including their submodules, to find the function
@@ -199,16 +200,18 @@ def resume(
     If there is a claim, an audit that was interrupted and then resumed has the same blocks of draws
     and the same bounds as an audit that was never interrupted. If there is no claim, a sequential
     audit plans one exact bound near its end. If the audit ends before this bound is computed, the
-    resumed audit omits it. If `rerun` repeats a resumed audit, there is no interruption.
+    resumed audit omits it. If a resumed audit is repeated with `rerun`, the repetition has no
+    interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a
             result.
-        subject: Subject of the audit. As in `rerun`, it is needed only if the recipe names no
-            subject.
-        pairs: Pairs of the earlier audit. They are needed only if the recipe does not contain them.
-        num_draws: Total number of draws per side, including the draws in `result`. If None, the
-            total is 250,000, or unlimited if `seconds` is set.
+        subject: Subject of the audit. As in `rerun`, the subject is needed only if the recipe does
+            not name it.
+        pairs: Pairs of the earlier audit. The pairs are needed only if the recipe does not contain
+            them.
+        num_draws: Total number of draws per side, including the draws in `result`. If `num_draws`
+            is None, the total is 250,000, or unlimited if `seconds` is set.
         seconds: Time limit for further draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.

@@ -143,8 +143,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
-    This part suggests the known names that are most similar to `name`. If no known name is similar,
-    it lists all known names, or only the first few if there are many.
+    The returned part suggests the known names that are most similar to `name`. If no known name is
+    similar, the returned part lists all known names, or only the first few if there are many.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

@@ -35,7 +35,8 @@ class Execution:
             and then repeatedly. The total number is 0 while it is unknown. `dpjax.cli.progress_bar`
             is an example.
         devices: Devices among which the runs of a batch are divided. The number of runs must be a
-            multiple of the number of devices. If None, jax's default device computes all runs.
+            multiple of the number of devices. If `devices` is None, jax's default device computes
+            all runs.
     """
 
     runs_at_once: int = 1

@@ -9,9 +9,9 @@ the program of SVT5 for SVT6, which has a different epsilon. In an experiment wi
 jax, `jit_by_class` makes a separate `jax.jit` function for every combination of classes.
 
 The cache can confuse two classes only if their tree structures compare equal. The function
-`classes_are_confused` checks this with two probe classes, so no list of affected versions is
-needed. This check always detects the fault. In contrast, running two programs would reveal the
-fault only occasionally.
+`classes_are_confused` checks whether the tree structures of two probe classes compare equal, so no
+list of affected versions is needed. This check always detects the fault. In contrast, running two
+programs would reveal the fault only occasionally.
 """
 
 from collections.abc import Callable, Iterator
@@ -69,7 +69,7 @@ class JitByClass(Generic[Result]):
 def jit_by_class(
     *, static_argnames: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Result]], JitByClass[Result]]:
-    """Return a decorator that, like `jax.jit`, compiles a function, but into a `JitByClass`."""
+    """Return a decorator like `jax.jit`, except that the result is a `JitByClass`."""
     return lambda function: JitByClass(function, static_argnames)
 
 

@@ -31,8 +31,8 @@ def option(
 
     Args:
         help: Help text of one or more sentences. The default is appended to the text unless the
-            default is None or a bool. If empty, the help text is that of a field with the same name
-            in another class.
+            default is None or a bool. If `help` is empty, the help text of a field with the same
+            name in another class is used.
         default: Default value of the field.
         kind: Type of the option's value on the command line. If `kind` is empty, the option's value
             has the type of the field.

@@ -154,7 +154,7 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """Return a 32-bit hash, for folding into keys, of a string; it is the same in every process."""
+    """Return a 32-bit hash of a string; the hash is the same in every process."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
@@ -178,7 +178,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
         num_samples: Number of draws.
         row: Index of the noise term among the noise terms of an output. Noise terms in different
             rows are independent.
-        dtype: float32 or float64. If None, jax's default float dtype is used.
+        dtype: float32 or float64. If `dtype` is None, jax's default float dtype is used.
 
     Returns:
         Uniform samples, float [num_samples].

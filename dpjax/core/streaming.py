@@ -46,9 +46,9 @@ class Reducer(NamedTuple, Generic[Carry]):
         init: Function () -> carry, which returns the initial carry.
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples
             for which `valid` is False are the padding of the last block, and must not be counted.
-        reads_once: Whether the update reads each block in one place only. If True, XLA can fuse the
-            update with the draw. If False, each block is stored in memory before the update reads
-            it.
+        reads_once: Whether the update reads each block in one place only. If `reads_once` is True,
+            XLA can fuse the update with the draw. Otherwise, each block is stored in memory before
+            the update reads it.
     """
 
     init: Callable[[], Carry]
@@ -78,8 +78,8 @@ class Blocks:
         in_last: Number of valid samples in the last block. All other samples in the last block are
             padding.
         start: Number of the first block to draw, int32.
-        stop: Number of the last block to draw, plus 1, int32. If None, all blocks from `start` on
-            are drawn.
+        stop: Number of the last block to draw, plus 1, int32. If `stop` is None, all blocks from
+            `start` on are drawn.
     """
 
     size: int = field(metadata={"static": True})
@@ -98,8 +98,8 @@ def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     Args:
         num_samples: Number of samples. If the argument is already a `Blocks`, it is returned
             unchanged.
-        size: Number of samples in a block. If None, a block has `block_size_for(num_samples)`
-            samples.
+        size: Number of samples in a block. If `size` is None, a block has
+            `block_size_for(num_samples)` samples.
 
     Raises:
         ValueError: If the samples form 2^31 or more blocks.
@@ -210,9 +210,9 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """Wrap a draw function so that each block is stored before any operation reads it.
 
     XLA may recompute a draw, or part of it, in each operation that reads the draw. On GPU, an
-    optimization barrier prevents this. On CPU, XLA removes barriers before it fuses operations, but
-    it keeps any branch whose condition passed through a barrier. Therefore, on CPU, the draw is put
-    into such a branch.
+    optimization barrier prevents this recomputation. On CPU, XLA removes barriers before it fuses
+    operations, but it keeps any branch whose condition passed through a barrier. Therefore, on CPU,
+    the draw is put into such a branch.
     """
 
     def columns(block: Array) -> list[Array]:

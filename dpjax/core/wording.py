@@ -23,7 +23,8 @@ def term(python: str, option: str = "") -> str:
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
         option: Option, such as "--method events", that replaces the word in the messages of a
-            command that has this option. If empty, the option has the same name as the word.
+            command that has this option. If `option` is empty, the option has the same name as the
+            word.
     """
     return f"\x00{python}\x01{option}\x02"
 

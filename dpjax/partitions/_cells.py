@@ -24,8 +24,8 @@ class Cells:
         atoms: For each numeric entry of an output, the values that each have a bin of their own.
         boxed: Labels that had numeric entries in the pilot.
         whole: Whether all entries have an integer dtype.
-        ordered: Whether adjacent numbers have similar probabilities. Must be False if numbers are
-            category codes.
+        ordered: Whether adjacent numbers have similar probabilities. The value must be False if
+            numbers are category codes.
         parts: Path of each numeric entry in a nested output, such as "['count']". The tuple is
             empty for vectors.
     """

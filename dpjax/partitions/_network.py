@@ -32,8 +32,9 @@ outputs, the call is padded only to _BATCH outputs.
 """
 
 _SIGNIFICANT = 16
-"""The number of batches is rounded down to an integer below _SIGNIFICANT times a power of 2.
-Therefore most audits whose outputs have the same dimension share one compiled program.
+"""The number of batches is rounded down to the product of a power of 2 and an integer below
+_SIGNIFICANT. Therefore most audits whose outputs have the same dimension share one compiled
+program.
 """
 
 _SEED = 0

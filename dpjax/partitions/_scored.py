@@ -14,8 +14,8 @@ from dpjax.partitions._scores import FOLDS, Score, fit_combination
 from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
-"""Cells are separated by quantiles of a score. Their levels are k / _STEPS for all integers k
-between 0 and _STEPS, and 2^-t and 1 - 2^-t for all t in _TAILS.
+"""Cells are separated by quantiles of a score. The levels of these quantiles are k / _STEPS for all
+integers k between 0 and _STEPS, and 2^-t and 1 - 2^-t for all t in _TAILS.
 """
 
 _FEWEST, _MANY = 500, 5000
@@ -147,8 +147,8 @@ def score_partitions(
     A score is omitted if there are too few outputs for it. Linear scores are fitted to all outputs,
     and other scores to the first `PILOT` outputs per side. If there are more than `PILOT` outputs
     per side, there are two further scores that are linear in clipped entries, because the log
-    density ratio of Laplace noise is a clipped linear function. One of them has the same weight for
-    all entries, which suits repeated releases with small losses.
+    density ratio of Laplace noise is a clipped linear function. One of these two scores has the
+    same weight for all entries, which suits repeated releases with small losses.
 
     Args:
         pilot: Vector outputs from the database and from its neighbor.
@@ -198,8 +198,8 @@ def _may_win(
 ) -> bool:
     """Return whether a network might reveal more than other scores, given its losses in fold 0.
 
-    The network must predict the side significantly better than the shares of the two sides do. It
-    must not predict the side significantly worse than the best other score does.
+    The network must predict the side significantly better than the shares of the two sides do. The
+    network must not predict the side significantly worse than the best other score does.
 
     Args:
         losses: Log loss of the network for each output in fold 0.

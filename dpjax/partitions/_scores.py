@@ -49,7 +49,7 @@ ratio to the largest coefficient below which a coefficient is negligible.
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers, which is fitted once without each fold."""
+    """A function from outputs to real numbers, which is fitted once for each fold, without it."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, as in "0.8 x0 - 0.2 x3".
@@ -176,7 +176,7 @@ class Combination:
 def fit_combination(
     features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
 ) -> Score:
-    """Fit logistic regressions that predict the side from features, once without each fold.
+    """Fit logistic regressions that predict the side from features, each without one fold.
 
     Args:
         features: Features of the outputs.

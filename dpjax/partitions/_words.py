@@ -13,7 +13,7 @@ names.
 """
 
 _LONGER = 10
-"""Number of characters by which a description must be shorter to count as simpler, exclusive."""
+"""A description counts as simpler if it saves more than this number of characters."""
 
 
 def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:

@@ -1,8 +1,9 @@
 """The common form of all outputs: a label and optional numbers.
 
 An output of a recording, a program or a Python function is a number, a vector or a label. It may
-also be NaN, an infinity, a missing value or an exception. Each of the latter is an outcome of its
-own, because even a crash leaks information if it depends on the data.
+also be NaN, an infinity, a missing value or an exception. NaN, an infinity, a missing value and an
+exception are outcomes of their own, because even a crash leaks information if it depends on the
+data.
 """
 
 import math
@@ -33,7 +34,8 @@ class Outputs(NamedTuple):
     Attributes:
         labels: Index of each output's label in the `names` of an `Encoder`, int32 [n]. The index is
             0 for outputs without a label.
-        values: Finite numbers, float64 [n, d]. They are 0 for outputs that have only a label.
+        values: Finite numbers, float64 [n, d]. The numbers are 0 for outputs that have only a
+            label.
         alone: Whether each output has only a label and no numbers, bool [n].
     """
 
@@ -215,7 +217,7 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """Return the index of a label that dpjax creates, unlike an output with the same text."""
+        """Return the index of a label that dpjax creates instead of reading it from an output."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:
@@ -374,7 +376,7 @@ def special_text(row: Sequence[float] | np.ndarray) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text, of which only the beginning is kept if the text is long."""
+    """Return a text, shortened to its beginning if it is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 

@@ -39,7 +39,7 @@ def draw_batch(
             None to call nothing.
         database: Database from which to draw.
         num_samples: Number of outputs.
-        seed: Seed for the batch. If outputs are drawn one by one, one seed per output.
+        seed: Seed for the batch. If outputs are drawn one by one, there is one seed per output.
 
     Raises:
         ValueError: If the function raises an exception, takes too long, or does not return

@@ -42,7 +42,8 @@ class Repeats(ValueError):
         )
         self.advice = (
             "The mechanism must not set a fixed seed (or a seed from the time in seconds), but "
-            "must draw fresh noise on every call. Alternatively, give it a seed parameter."
+            "must draw fresh noise on every call. Alternatively, give the mechanism a seed "
+            "parameter."
         )
         super().__init__(f"{self.sentence} {self.advice}")
 

@@ -52,7 +52,7 @@ class Request:
         held: First outputs of the earlier audit that this audit continues, from
             `OpenedInTurn.held`; or None.
         seconds: Maximum time, in seconds, that a host source spends on search draws for each side
-            of each pair. If set, the source's own time limit is ignored.
+            of each pair. If `seconds` is not None, the source's own time limit is ignored.
     """
 
     rounds: Callable[[int], Rounds]
@@ -82,7 +82,8 @@ class Marked(NamedTuple):
         size: Number of outputs to count per side. If `size` is None, all outputs from `first` up to
             `Opened.num_confirm` are counted.
         sides: Numbers of outputs to count from the database and from its neighbor, int64 [runs, 2].
-            If set, `size` is ignored. May only be set if `Opened.shares` is True.
+            If `sides` is not None, `size` is ignored. The attribute may be set only if
+            `Opened.shares` is True.
     """
 
     pairs: NDArray[np.int64]
@@ -191,7 +192,8 @@ class OpenedInTurn(Opened, Protocol):
     def held(self) -> JsonObject | None:
         """The first outputs as JSON values, which an audit needs to continue this audit.
 
-        None if an audit that continues this audit can draw or read the first outputs again.
+        The value is None if an audit that continues this audit can draw or read the first outputs
+        again.
         """
         ...
 
@@ -261,8 +263,8 @@ class Source:
     """Base class for the subjects of audits, which provide outputs for pairs of databases.
 
     Attributes:
-        kind: Name of the class in recipes. If the class sets `asked`, also its name on the command
-            line.
+        kind: Name of the class in recipes. If the class sets `asked`, `kind` is also its name on
+            the command line.
         asked: Help text and metavar of the command-line option that names the source. The help text
             is "" if there is no option.
         takes_pairs: Whether an audit of the source accepts pairs of databases from the caller.

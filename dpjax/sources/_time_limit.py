@@ -1,8 +1,8 @@
 """Plans of how many outputs to draw within a time limit, given the measured time per output.
 
 Part of the time limit is spent on draws that measure the time per output. These draws are then
-discarded. The rest of the time is divided between search and confirmation. For each stage, the
-number of draws is fixed before the first of them.
+discarded. The rest of the time is divided between search and confirmation. The number of draws in
+each stage is fixed before the first draw of the stage.
 """
 
 import time
@@ -18,13 +18,14 @@ _MEASURE_SHARE = 0.25
 
 _PROBE_SHARE = 0.1
 """Share of the time limit above which a database is measured no further. If the first outputs from
-a database take longer, their duration alone determines its time per output.
+a database take longer, the duration of these outputs alone determines the time per output for this
+database.
 """
 
 _SLOWER, _MOST_PROBED = 3.0, 40
 """Constants for the measurement of further databases. Only the first _MOST_PROBED databases are
-tried. If outputs from one of them take more than _SLOWER times as long as expected, its time per
-output is measured in detail.
+tried. If outputs from one of these databases take more than _SLOWER times as long as expected, its
+time per output is measured in detail.
 """
 
 _BATCH_SHARE = 0.01

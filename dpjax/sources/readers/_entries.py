@@ -29,7 +29,8 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
 
     Returns:
         Numbers [n], of dtype int64 or uint64 if all entries are integers, and float64 otherwise.
-        None if an entry is not a number, or if the dtype cannot represent an integer exactly.
+        The result is None if an entry is not a number, or if the dtype cannot represent an integer
+        exactly.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None

@@ -94,7 +94,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             names, column = [str(column)], None
         if len(names) != 1:
             raise ValueError(
-                f"it holds the arrays {names}: name the array to use with column (--column)"
+                f"it holds the arrays {names}: choose one of them with column (--column)"
             )
         with _member(archive, path, names[0]) as file:
             header = _header(file)

@@ -52,7 +52,8 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     Raises:
         ValueError: If lines have different numbers of entries, if there is a blank line before the
             last output, if numbers are mixed with other entries, or if the column does not exist.
-            Also if no column was chosen and a column seems to contain row numbers.
+            The error is also raised if no column was chosen and a column seems to contain row
+            numbers.
     """
     layout = _layout(path, column)
     if layout is None:
