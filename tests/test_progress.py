@@ -75,6 +75,14 @@ def test_every_source_tells_how_far_it_is(name):
     assert plain.witness == result.witness and plain.lower_bound == result.lower_bound
 
 
+def test_the_length_of_recordings_is_unknown_until_a_sequential_audit_has_read_them():
+    seen = []
+    execution = Execution(progress=lambda *step: seen.append(step))
+    x, y = (np.random.default_rng(seed).integers(4, size=6000) for seed in (0, 1))
+    dpjax.audit(dpjax.Recorded(x, y), method=dpjax.Sequential(), execution=execution)
+    assert seen[0] == (0, 0)
+
+
 @pytest.mark.parametrize("layout", ["gathered", "streamed"])
 def test_an_interrupt_tells_how_many_outputs_searched(layout):
     """Of 12 pairs with 1,100 each: 5/11 of 13,200 at first, the rest for a quarter of the pairs."""

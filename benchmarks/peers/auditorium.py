@@ -267,7 +267,7 @@ def hockey_stick(folder: Path) -> Callable[[Case, int], str]:
             base_model=hockey_stick_tester.make_default_hs_base_model(),
         )
 
-        def drawn(number: int, side: int) -> Array:
+        def drawn(number: int, side: int) -> np.ndarray:
             draw = getattr(case.mechanism, "reports", case.mechanism.sample)
             databases = (case.pairs.database, case.pairs.neighbor)[side]
             outputs = draw(jax.random.fold_in(root, 2 * number + side), databases[number], DRAWS)

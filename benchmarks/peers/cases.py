@@ -31,7 +31,7 @@ class Case(NamedTuple):
     pairs: dpjax.Pairs
     claim: float
     level: float | None
-    draws: tuple[dict[str, int], dict[str, int]]
+    draws: tuple[dict[str, Any], dict[str, Any]]
     peer: str
     delta: float = 0.0
 

@@ -91,7 +91,7 @@ class Differing:
 
 def cases() -> list[Case]:
     """Return every mechanism at every length and claim; a histogram has one count."""
-    draws = tuple({"num_samples": SEARCH // n, "num_confirm": CONFIRM // n} for n in (1, 10))
+    own, tenth = ({"num_samples": SEARCH // n, "num_confirm": CONFIRM // n} for n in (1, 10))
     found = []
     for row in ROWS:
         is_count = row.name.startswith("noisy-histogram")
@@ -103,5 +103,5 @@ def cases() -> list[Case]:
                 pairs = mechanism.standard_pairs() if is_count else patterns(length)
                 subject = Differing(mechanism) if row.differing else mechanism
                 about = (row.title, str(length), subject, pairs, claim, mechanism.level)
-                found.append(Case(*about, draws, f"{published:g}"))
+                found.append(Case(*about, (own, tenth), f"{published:g}"))
     return found

@@ -25,8 +25,9 @@ def difference(database: object, neighbor: object) -> str | None:
         neighbor: Neighbor of the database.
 
     Returns:
-        A text such as "entry 49: 0.0 and 1.0" or "row 2 is missing in the neighbor". None if the
-        databases are short enough to be shown in full, of different types, or too large to compare.
+        A string such as "entry 49: 0.0 and 1.0" or "row 2 is missing from the neighbor". The result
+        is None if the databases are short enough to be shown in full, of different types, or too
+        large to compare.
     """
     try:
         if all(len(text_of(_plain(side))) <= _WIDE for side in (database, neighbor)):
@@ -57,7 +58,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
     for name in {**first, **second}:
         if name not in first or name not in second:
             side = "database" if name not in first else "neighbor"
-            found.append(f"{name!r} is missing in the {side}")
+            found.append(f"{name!r} is missing from the {side}")
         elif not _same(first[name], second[name]):
             inside = _places(first[name], second[name])
             shown = f"{_short(first[name])} and {_short(second[name])}"
@@ -66,7 +67,7 @@ def _of_dicts(first: dict, second: dict) -> list[str]:
 
 
 def _of_frames(first: Any, second: Any) -> list[str]:
-    """Describe the values that differ between two data frames, or the rows missing in one frame."""
+    """Describe the values that differ between two frames, or the rows missing from one frame."""
     columns = [str(name) for name in first.columns]
     if columns != [str(name) for name in second.columns]:
         return []
@@ -83,7 +84,7 @@ def _of_frames(first: Any, second: Any) -> list[str]:
 
 
 def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
-    """Describe the entries that differ between two arrays, or the rows missing in one array.
+    """Describe the entries that differ between two arrays, or the rows missing from one array.
 
     An entry of a matrix is identified by its row and column.
     """
@@ -104,7 +105,7 @@ def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
 
 
 def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
-    """Return the places where two arrays differ, each with both values; two NaN are equal."""
+    """Return the places where two arrays differ, each with both values; NaN equals NaN."""
     differs = first != second
     differs &= ~((first != first) & (second != second))
     places = [tuple(map(int, place)) for place in np.argwhere(differs)]
@@ -112,7 +113,7 @@ def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...
 
 
 def _missing(first: Sequence[object], second: Sequence[object], what: str) -> list[str]:
-    """Describe the rows missing in the shorter list; return [] if other rows differ, too."""
+    """Describe the rows missing from the shorter list; return [] if other rows also differ."""
     side = "neighbor" if len(first) > len(second) else "database"
     longer, shorter = (first, second) if side == "neighbor" else (second, first)
     found, at = [], 0
@@ -120,7 +121,7 @@ def _missing(first: Sequence[object], second: Sequence[object], what: str) -> li
         if at < len(shorter) and row == shorter[at]:
             at += 1
         else:
-            found.append(f"{what} {number} is missing in the {side}: {_short(row)}")
+            found.append(f"{what} {number} is missing from the {side}: {_short(row)}")
     return found if at == len(shorter) else []
 
 

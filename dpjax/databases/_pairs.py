@@ -57,8 +57,8 @@ class Pairs:
         if len(lengths) != 1 or lengths <= {(), (0,)}:
             shapes = " and ".join(shape_of(side) for side in sides)
             raise BadValue(
-                "pairs must have database and neighbor of a shape [num_pairs, ...] with at least "
-                f"one pair, but the shapes were {shapes}."
+                "pairs must have arrays database and neighbor of shape [num_pairs, ...] with at "
+                f"least one pair, but the shapes were {shapes}."
             )
         leaves, structures = zip(*map(jax.tree.flatten, sides), strict=True)
         if structures[0] == structures[1]:
@@ -147,7 +147,7 @@ def _is_row_of_two(value: object) -> bool:
 
 
 def _shown(item: object) -> str:
-    """Return a shortened text of an entry; for a data frame, return its type."""
+    """Return a short string that shows an entry; for a data frame, return the name of its type."""
     if _is_frame(item):
         return f"a {type(item).__name__}"
     text = repr(item)
@@ -155,7 +155,7 @@ def _shown(item: object) -> str:
 
 
 def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-    """Cast an array, or two corresponding arrays of both sides, to jax's default types."""
+    """Cast an array, or a pair of corresponding arrays of both sides, to jax's default types."""
     dtype = np.int32 if all(side.dtype.kind == "i" for side in given) else np.float32
     limit = np.iinfo(np.int32).max
     for name, side in zip(("database", "neighbor"), given, strict=False):
@@ -174,7 +174,7 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _refuse_other_distances(given: tuple, cast: tuple) -> None:
-    """Reject pairs if the cast changes their distance, because their audit would be wrong."""
+    """Reject pairs whose distance is changed by the cast, because an audit would be wrong."""
     wanted, kept = (np.abs(np.subtract(*sides, dtype=np.float64)) for sides in (given, cast))
     # Tiny distances may lose a bit, so changes are relative to the pair's largest distance.
     entries = tuple(range(1, wanted.ndim))

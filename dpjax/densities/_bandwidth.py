@@ -163,7 +163,8 @@ class CrossValidated(_NormalRate):
     """A rule that maximizes the leave-one-out likelihood on a part of the pilot sample.
 
     The rule tries 25 multiples of Silverman's bandwidth, with factors from 1/8 to 4, on `num_pilot`
-    samples. For other sample sizes n, it scales the best bandwidth in proportion to n^(-1/(d+4)).
+    samples. For other sample sizes n, the rule scales the best bandwidth in proportion to
+    n^(-1/(d+4)).
 
     Attributes:
         num_pilot: Number of pilot samples used for the likelihood.
@@ -230,11 +231,12 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 # Jitted, so that calls outside `jit` compile the function only once.
 @partial(jax.jit, static_argnames="num_widths")
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
-    """Return a scale of a pilot sample [m, d] that is robust to outliers.
+    """Return an outlier-robust measure of the scale of a pilot sample [m, d].
 
-    For d = 1, the scale is min(sd, num_widths IQR / 1.34). For d > 1, it is the geometric mean of
-    this quantity over the axes. If the IQR of an axis is 0 because of ties, the sd of that axis is
-    used. The quartiles are computed from counts, so differentiation raises TypeError.
+    For d = 1, the scale is min(sd, num_widths IQR / 1.34). For d > 1, the scale is the geometric
+    mean of min(sd, num_widths IQR / 1.34) over the axes. If the IQR of an axis is 0 because of
+    ties, the sd of that axis is used. The quartiles are computed from counts, so differentiation
+    raises TypeError.
     """
     columns, size = no_derivative(pilot).T, pilot.shape[0]
     # The barriers prevent XLA from computing the sums again in each bisection step.

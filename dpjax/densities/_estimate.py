@@ -1,4 +1,4 @@
-"""Density estimates for given samples, for use outside of an audit."""
+"""Density estimates for given samples, for use outside an audit."""
 
 import jax
 import jax.numpy as jnp
@@ -43,8 +43,8 @@ def truncated_kde(
     - With the binned method, each sample moves by up to half a bin, which is at most 1/16 of the
       distance between nodes. `binned_density` describes further errors due to the lattice.
 
-    A density that is not far above these errors is noise, and may be 0. The floor should be above
-    the errors, and densities equal to the floor should be disregarded.
+    A density that is not far above the numerical error is noise, and may be 0. The floor should be
+    above the numerical error, and densities equal to the floor should be disregarded.
 
     Args:
         samples: Samples, real numbers [n] or [n, d].
@@ -106,8 +106,8 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at a floor (TDDE).
 
     Args:
-        samples: Samples, integers [n]. Samples outside the categories are allowed; frequencies are
-            counts divided by n, which includes such samples.
+        samples: Samples, integers [n]. Samples outside the categories are allowed; a frequency is a
+            count divided by the total number of samples, including samples outside the categories.
         num_categories: Number of categories.
         floor: Lower limit tau >= 0 for the frequencies.
 
@@ -138,13 +138,13 @@ def truncated_frequencies(
 def direct_density(
     samples: Array, points: Array, bandwidth: Array, *, kernel: str = "gaussian"
 ) -> Array:
-    """Compute a direct kernel density estimate; works inside and outside of `jit` and `vmap`.
+    """Compute a direct kernel density estimate; works inside and outside `jit` and `vmap`.
 
-    Kernel values are rounded to multiples of 2^-17 and summed as integers. The error of a density
-    is absolute, not relative, even in float64: at most 2^-18 c_d / h^d, where h is the bandwidth
-    and c_d / h^d is the height of a single kernel. Densities should be truncated at a floor far
-    above this error. Because kernel values are rounded, the estimate has no derivative with respect
-    to any argument.
+    Kernel values are rounded to multiples of 2^-17 and summed as integers. The numerical error of a
+    density is absolute, not relative, even in float64. The error is at most 2^-18 c_d / h^d, where
+    h is the bandwidth and c_d / h^d is the height of a single kernel. Densities should be truncated
+    at a floor far above the numerical error. Because kernel values are rounded, the estimate has no
+    derivative with respect to any argument.
 
     Args:
         samples: Samples, float [n] or [n, d].
@@ -158,7 +158,7 @@ def direct_density(
     Raises:
         TypeError: If the estimate is differentiated, or if the bandwidth is not a number.
         ValueError: If shapes disagree, if an argument is empty or not finite, or if the bandwidth
-            is not above 0. Traced values are not validated: a sample that is NaN or infinite adds
+            is not above 0. Traced values are not validated. A sample that is NaN or infinite adds
             nothing to the sum but is included in n, which lowers all densities.
 
     References:
@@ -178,16 +178,16 @@ def binned_density(
     kernel: str = "gaussian",
     num_nodes: int = 2**11,
 ) -> Array:
-    """Compute a binned kernel density estimate; works inside and outside of `jit` and `vmap`.
+    """Compute a binned kernel density estimate; works inside and outside `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, even if there are few lattice nodes: the cost of the
-    FFT grows with the number of nodes, while additional bins cost almost nothing.
+    Samples are counted in at least 2^16 bins, even if there are few lattice nodes, because
+    additional bins cost almost nothing, whereas the cost of the FFT grows with the number of nodes.
 
     The error of a density is absolute, not relative, even in float64, and has three parts:
 
     - Binning moves each sample by up to half the width b of a bin. For the Gaussian kernel with
-      bandwidth h, this changes a density by up to 0.3 b / h times 0.4 / h, the height of a single
-      kernel, and by far less if there are many samples.
+      bandwidth h, binning changes a density by up to 0.3 b / h times 0.4 / h, the height of a
+      single kernel, and by far less if there are many samples.
     - Splitting counts between nodes changes the kernel of a single sample by up to
       (spacing / h)^2 / 40 times its height.
     - The FFT in float32 adds an error of up to about 2^-23 times the largest density, even in
@@ -212,8 +212,8 @@ def binned_density(
         TypeError: If the estimate is differentiated, or if the bandwidth is not a number.
         ValueError: If an argument is not one-dimensional, is empty or is not finite, if the
             bandwidth is not above 0, or if there are too few nodes for the bandwidth. Traced values
-            are not validated: a sample that is NaN or infinite is not counted but is included in n,
-            which lowers all densities, and a lattice that is too coarse smooths densities too much.
+            are not validated. A sample that is NaN or infinite is not counted but is included in n,
+            which lowers all densities. A lattice that is too coarse smooths densities too much.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 1.

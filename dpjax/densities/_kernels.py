@@ -1,4 +1,4 @@
-"""Kernels for density estimates: spherically symmetric, compact or with exponential tails.
+"""Spherically symmetric kernels for density estimates.
 
 In the notation of this module, K(u) = c_d k(|u|), where the profile k decreases from k(0) = 1, and
 the constant c_d makes K integrate to 1 over R^d.
@@ -26,12 +26,12 @@ class Kernel:
         profile: Function that maps r^2 to k(r) in [0, 1], elementwise.
         radius: Distance beyond which the profile k is 0 or below 2e-8.
         moment: Function that maps (d, p) to the integral of k^p over R^d, for p = 1 and p = 2.
-        min_nodes: Minimum number of lattice nodes per bandwidth. With this number, the binned
-            estimate is within about 1e-3 of the direct estimate. Smooth kernels need few nodes;
-            kernels with a kink or an edge need many.
+        min_nodes: Minimum number of lattice nodes per bandwidth. With this number of nodes, the
+            binned estimate is within about 1e-3 of the direct estimate. Smooth kernels need few
+            nodes; kernels with a kink or an edge need many.
         spectrum: Function that maps w^2 to the Fourier transform of K over R at frequency w,
             elementwise, or None if the transform does not vanish beyond the highest frequency of a
-            lattice. In the latter case, the profile at the nodes is transformed numerically.
+            lattice. If `spectrum` is None, the profile at the nodes is transformed numerically.
     """
 
     name: str

@@ -63,7 +63,7 @@ class Adversary:
             if len(members) < 2:
                 raise BadValue(
                     "num_buckets must leave at least 2 databases in every bucket, but was "
-                    f"{self.num_buckets!r}, and the bucket '{label}' holds {len(members)}."
+                    f"{self.num_buckets!r}, and the bucket '{label}' holds only {len(members)}."
                 )
         return parts
 

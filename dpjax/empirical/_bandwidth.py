@@ -15,8 +15,8 @@ _MAX_PAIRS_SAMPLES = 2000
 """Maximum number of samples for which all pairwise distances are computed."""
 
 _TIED = (
-    "A rule of thumb chose the bandwidth because some query results are equal, so that the "
-    "likelihood has no maximum."
+    "Some query results are equal, so the likelihood has no maximum; a rule of thumb chose the "
+    "bandwidth instead."
 )
 
 

@@ -1,4 +1,4 @@
-"""Calibration of noise for a query: its scale, its distribution and the achieved privacy level."""
+"""Calibration of noise for a query: noise scale, noise distribution, achieved privacy level."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +49,8 @@ class NoiseCalibration(Calibrated, Shown):
         wasserstein_infinity: W_inf, the largest infinity-Wasserstein distance between the results
             with and without an individual, over all individuals, in the unit of the query.
         hausdorff: Largest Hausdorff distance between the results with and without an individual,
-            over all individuals. The paper cited below uses this distance instead of W_inf.
+            over all individuals. Burchard, Daoud, Dotterrer 2020 use the Hausdorff distance instead
+            of W_inf.
         hausdorff_log_ratio: Log ratio that Laplace noise with the paper's scale, hausdorff /
             epsilon, would achieve.
         achieved_log_ratio: Log ratio that `noise` achieves. The log ratio is the largest |ln p -
@@ -154,8 +155,8 @@ def calibrate_noise(
     samples = sample_query(query, panel, key=key)
     if len(samples.names) != 1:
         raise BadValue(
-            f"query must have one number as result, but had {len(samples.names)}: calibrate noise "
-            "for each number separately, and divide epsilon among the numbers."
+            f"query must return one number, but returned {len(samples.names)}: calibrate noise for "
+            "each number separately, and divide epsilon among the numbers."
         )
     fitted = density.fit(samples.full, samples.database, samples.names).density
     if noise == "deconvolution" and not fitted.scales:
@@ -187,8 +188,9 @@ def calibrate_noise(
     if achieved > epsilon + tolerance:
         raise BadValue(
             f"{term('noise', '--noise-kind')} {noise!r} by the rule {rule!r} achieves a log ratio "
-            f"of {achieved:.4g}, more than epsilon = {epsilon:g} and the tolerance {tolerance:g}: "
-            f"use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds epsilon."
+            f"of {achieved:.4g}, which exceeds epsilon = {epsilon:g} by more than the tolerance, "
+            f"{tolerance:g}: use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds "
+            "epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)

@@ -1,4 +1,4 @@
-"""Checks of two assumptions: databases are independent, and individuals appear in many of them."""
+"""Checks that databases are independent and that each individual appears in many databases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,10 @@ class IndependenceCheck:
 
     def __str__(self) -> str:
         if np.isnan(self.p_value):
-            return f"{self.query}: too few databases or no spread to test their independence."
+            return (
+                f"{self.query}: independence cannot be tested because there are too few databases "
+                "or the results do not vary."
+            )
         verdict = (
             "the databases look dependent, but the privacy levels assume independence "
             f"(independent databases look dependent at most once in {1 / FALSE_ALARMS:.0f} times)"
@@ -162,7 +165,7 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     """Return the exact two-sided p-value of the runs test.
 
-    The p-value is the total probability of all numbers of runs that are no likelier than the
+    The p-value is the total probability of all numbers of runs that are at most as likely as the
     observed number.
 
     Args:
@@ -205,7 +208,8 @@ class CoverageCheck:
     Attributes:
         num_databases: Number of databases.
         fewest: Smallest number of databases in which any individual appears.
-        median: Number of databases that contain the median individual.
+        median: Median, over the individuals, of the number of databases in which an individual
+            appears.
         num_everywhere: Number of individuals who appear in every database.
         num_rare: Number of individuals who appear in fewer than half of the databases.
     """

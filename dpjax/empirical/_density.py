@@ -99,7 +99,7 @@ class Density:
         by_rule = isinstance(bandwidth, str | VariableBandwidth)
         if num_queries > 1 and (self.kernel == "ecdf" or isinstance(bandwidth, VariableBandwidth)):
             raise BadValue(
-                "kernel 'ecdf' and variable bandwidths are for one query, but there were "
+                "kernel 'ecdf' and variable bandwidths support only one query, but there were "
                 f"{num_queries} queries: use another kernel, with a fixed bandwidth."
             )
         if not by_rule and np.size(bandwidth) not in (1, num_queries):

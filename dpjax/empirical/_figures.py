@@ -54,7 +54,7 @@ def plot_empirical_curves(result: Estimated) -> "Figure":
 
 
 def plot_empirical_densities(result: Estimated) -> "Figure":
-    """Plot the densities of query results with everybody and without the worst individual.
+    """Plot the densities of query results with and without the individual whose delta is largest.
 
     Args:
         result: Result for a single query, without an adversary.

@@ -28,7 +28,8 @@ def jackknife_error(
         estimate: Function that accepts the indices of the left-out databases and returns the
             estimates from all other databases, [E].
         num_databases: Number of databases.
-        key: Seed for the division into random groups if there are more than 50 databases.
+        key: Seed for the random division into groups, used only if there are more than 50
+            databases.
         progress: Callback `(groups done, total number of groups)`.
 
     Returns:

@@ -3,7 +3,7 @@
 Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
 distance from the left point and h is the distance between the two points, both in bandwidths.
 Between the two points, the ratio of two mixtures is a Moebius function of e^2s and thus monotone.
-In the tails, the ratio is constant. The extremes of the ratio are therefore at sample points.
+In the tails, the ratio is constant. The ratio therefore attains its extremes at sample points.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the level crossing in k pieces, [2, k]."""
+        """For each of k pieces, return the masses of p and q left of the level crossing, [2, k]."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # The crossing s solves (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0, where

@@ -107,7 +107,7 @@ class MixturePieces(Pieces):
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the level crossing in k pieces, [2, k]."""
+        """For each of k pieces, return the masses of p and q left of the level crossing, [2, k]."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
@@ -198,7 +198,7 @@ def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> 
 
 
 def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """Return the points in [0, 1] at which `before` changes from true to false, up to 2^-41."""
+    """Return the points in [0, 1] where `before` turns from true to false, to within 2^-41."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
         middle = (low + high) / 2

@@ -80,13 +80,13 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    Measure the log ratio of the noise by `released_log_ratio` before using the noise, because the
-    noise is only approximate.
+    The noise is only approximate, so measure its log ratio with `released_log_ratio` before using
+    the noise.
 
-    No noise turns a Gaussian kernel exactly into a Laplace kernel: the quotient of the two Fourier
-    transforms, Laplace over Gaussian, is unbounded. The quotient is therefore multiplied by a
-    squared cosine that reaches 0 at the quotient's minimum. The product is transformed back,
-    clipped at 0 and renormalized.
+    There is no noise distribution that turns a Gaussian kernel exactly into a Laplace kernel,
+    because the quotient of the two Fourier transforms, Laplace over Gaussian, is unbounded. The
+    quotient is therefore multiplied by a squared cosine that reaches 0 at the quotient's minimum.
+    The product is transformed back, clipped at 0 and renormalized.
 
     The tails of the noise need no approximation: far from 0, the convolution of a Laplace density
     with the Gaussian kernel is the Laplace density times a constant, so the noise density is the
@@ -177,7 +177,7 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of the sum of noise and a draw from the kernel around 0."""
+        """Return the log density at x of noise plus a draw from the kernel centered at 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
@@ -239,7 +239,7 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
         second: Results without the individual, [m].
 
     Returns:
-        The maximum over a lattice around all results, with a spacing of a twentieth of the
+        The maximum over a lattice that covers all results and has a spacing of a twentieth of the
         bandwidth. Outside the lattice, both densities have Laplace tails, and the ratio of two such
         tails has no extremum.
     """

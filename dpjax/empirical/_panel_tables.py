@@ -169,8 +169,8 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
     kind = ".csv" if path.name.lower().endswith(".csv.gz") else path.suffix.lower()
     if kind not in readers:
         raise ValueError(
-            f"databases must be a file that ends in {', '.join((*readers, '.csv.gz'))}, but was "
-            f"{path.name!r}."
+            f"databases must be a file whose name ends in {', '.join((*readers, '.csv.gz'))}, "
+            f"but was {path.name!r}."
         )
     if kind != ".csv":
         needs("Parquet files", "io", "pyarrow")
@@ -254,8 +254,8 @@ def _first_text(frame: Any, name: str) -> str:
 def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
     """Return the integer code of each record's label, and the label for each code.
 
-    In a categorical column, categories without records get labels too. An individual with such a
-    label is in no database.
+    In a categorical column, categories without records get labels too. An individual whose category
+    has no records is in no database.
     """
     pd = _pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):

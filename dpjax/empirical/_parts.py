@@ -1,4 +1,4 @@
-"""Values of empirical privacy results, without the code that displays them."""
+"""Base classes that hold the values of empirical privacy results, without display code."""
 
 import math
 from collections.abc import Hashable
@@ -99,7 +99,7 @@ class Estimated:
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def vanishing_sentence(self) -> str:
-        """Return a sentence on the smallest epsilon at which no delta exceeds the tolerance."""
+        """Return a sentence that states the smallest epsilon with no delta above the tolerance."""
         if math.isinf(self.epsilon_at_zero):
             return "For every epsilon up to 500, at least one delta is above 0."
         start, limit = f"{self.epsilon_at_zero:.6g}", f"{self.tolerance:g}"
@@ -172,7 +172,7 @@ class Calibrated:
             ),
             "Largest Wasserstein distance W_inf": self.wasserstein_infinity,
             "Largest Hausdorff distance": self.hausdorff,
-            f"Log ratio at the scale Hausdorff / epsilon of the paper ({enough})": (
+            f"Log ratio at the paper's scale, Hausdorff / epsilon ({enough})": (
                 self.hausdorff_log_ratio
             ),
         }

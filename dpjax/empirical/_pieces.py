@@ -41,7 +41,7 @@ class Pieces:
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k].
+        """For each of k pieces, return the masses of p and q left of the crossing, [2, k].
 
         Each mass is the integral from the left end of the piece to the crossing.
 
@@ -95,10 +95,10 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
     """Return the smallest epsilon >= `at_least` at which `exceeds` is false.
 
     Args:
-        exceeds: Function that returns whether delta exceeds the tolerance at a given epsilon. Its
-            value must be True below some threshold and False above the threshold.
+        exceeds: Function that returns whether delta exceeds the tolerance at a given epsilon. The
+            function must return True below some threshold and False above the threshold.
         at_least: Smallest epsilon to consider. To find the largest result over many individuals,
-            pass each result to the call for the next individual.
+            pass the result for each individual as `at_least` in the call for the next individual.
 
     Returns:
         The smallest epsilon e at which `exceeds` is false, or a value that exceeds e by at most

@@ -59,14 +59,14 @@ def empirical_privacy(
         epsilon: One or more privacy levels, from 0 to 500.
         density: Kernel and bandwidth of the densities, or rules that choose them.
         adversary: An adversary whose background knowledge divides the databases into buckets, or
-            None for an adversary without background knowledge. With buckets, the result describes
-            the worst bucket.
+            None for an adversary without background knowledge. If there are buckets, each delta in
+            the result is the largest over all buckets.
         key: Seed for random queries, and for random groups of databases if `uncertainty` is True.
         tolerance: Largest delta that counts as 0 in the result's `epsilon_at_zero`.
         uncertainty: Whether to estimate the standard error of delta by a jackknife that leaves out
             one database at a time. More than 50 databases are divided into 50 groups, and one group
-            is left out at a time. The estimated standard error tends to be too large: by 20 to 28%
-            for 30 databases with the bandwidth 'likelihood'.
+            is left out at a time. The estimated standard error tends to be too large, for example
+            by 20 to 28% for 30 databases with the bandwidth 'likelihood'.
         progress: Callback `(done, total)`, called in loops over databases or individuals, or None
             to report no progress.
 
@@ -100,7 +100,7 @@ def empirical_privacy(
     samples = sample_query(query, panel, key=key, progress=progress)
     if len(samples.names) > 3:
         raise BadValue(
-            f"query must have at most 3 numbers as result, but had {len(samples.names)}: a joint "
+            f"query must return at most 3 numbers, but returned {len(samples.names)}: a joint "
             "density of more numbers would need too many databases."
         )
     parts = [("all databases", np.arange(panel.num_databases))]

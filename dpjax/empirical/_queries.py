@@ -184,7 +184,7 @@ class Quantile(ExactQuery):
         return result
 
     def _without(self, ordered: np.ndarray, owner: np.ndarray, num_individuals: int) -> np.ndarray:
-        """For each individual, return the quantile of the others' records, [individuals]."""
+        """Return, for each individual, the quantile of all others' records, [individuals]."""
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
         # For each record, `rank_of_others` is its position in the sorted database minus the number

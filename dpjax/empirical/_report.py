@@ -29,7 +29,7 @@ _RANKING_ROWS = 10
 
 CAPTIONS = {
     "curves": "delta and total risk against epsilon",
-    "densities": "density with everybody and without the worst individual",
+    "densities": "density with and without the individual whose delta is largest",
     "noise": "histogram of noise draws",
 }
 """Captions of the figures, by figure name."""
@@ -74,7 +74,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
     query = " and ".join(result.queries)
     who = f"{len(result.individuals)} individuals, {result.num_databases} databases"
     asked = (
-        f"The {query} of {result.num_databases} databases, with everybody and without each "
+        f"The {query} of {result.num_databases} databases, with all individuals and without each "
         "individual in turn."
     )
     without = (
@@ -109,10 +109,10 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
             "such as years that are far apart.",
         )
     said = [
-        "Choose an epsilon at which the delta of the worst individual is small enough; the table "
-        "lists both numbers.",
-        f"Look at the individual {result.worst_individual}, who has the largest delta. Without "
-        "the records of such individuals, the largest delta is smaller.",
+        "Choose an epsilon at which the largest delta of any individual is small enough; the table "
+        "lists the largest delta for each epsilon.",
+        f"Look at the individual {result.worst_individual}, who has the largest delta. Removing "
+        "the records of the individuals with the largest deltas reduces the largest delta.",
     ]
     if noise is None:
         said.append(
@@ -123,7 +123,7 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
 
 
 def doubt_of(result: Estimated) -> str | None:
-    """Return a sentence that explains why a result is doubtful; return None for other results."""
+    """Return a sentence that explains why a result is doubtful, or None if it is not doubtful."""
     if not any(check.dependent for check in result.independence):
         return None
     return "The privacy levels assume independent databases, but these databases look dependent."
@@ -194,8 +194,8 @@ def _sections(
 def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
     """Return the report section about calibrated noise."""
     said = (
-        f"To reach epsilon = {noise.epsilon:g} with delta = 0, add to the {noise.query}: "
-        f"{noise.noise}."
+        f"To reach epsilon = {noise.epsilon:g} with delta = 0, add the following noise to the "
+        f"{noise.query}: {noise.noise}."
     )
     return Section("Noise", (said,), figures, Table(noise.rows()))
 
@@ -226,14 +226,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the report page for a result and its figures' files, given the page's `path`."""
+    """Return the report page to be written to `path` for a result, and the files of its figures."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the report page for noise and its figures' files, given the page's `path`."""
+    """Return the report page to be written to `path` for noise, and the files of its figures."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (

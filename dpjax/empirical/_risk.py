@@ -51,7 +51,8 @@ def individual_risk(
 
     Args:
         samples: Results of the query.
-        density: Kernel and bandwidth of the densities with and without an individual.
+        density: Kernel and bandwidth with which densities with and without an individual are
+            estimated.
         epsilons: Privacy levels [E], from 0 to 500.
         tolerance: Largest delta that counts as 0 in `epsilon_at_zero`, or None to set
             `epsilon_at_zero` to NaN.
@@ -59,7 +60,8 @@ def individual_risk(
 
     Returns:
         The risk. If the removal of an individual changes no result, that individual has delta 0. If
-        the removal leaves the query undefined in every database, the individual has delta 1.
+        the removal of an individual leaves the query undefined in every database, that individual
+        has delta 1.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Algorithms 1 and 2.
@@ -89,8 +91,8 @@ def _blocks(
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
     """Yield blocks of individuals, each with the function that computes their deltas.
 
-    For a Laplace kernel with a fixed bandwidth and a query with one number, a block has many
-    individuals. In all other cases, a block has one individual.
+    For a Laplace kernel with a fixed bandwidth and a query that returns one number, a block has
+    many individuals. In all other cases, a block has one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

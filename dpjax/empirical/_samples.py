@@ -1,6 +1,6 @@
 """Samples of query results, with all individuals present and without each individual in turn.
 
-A query may be built in, written in JAX or in plain Python, or a tuple of queries.
+A query may be a built-in query, a function in JAX or plain Python, or a tuple of queries.
 """
 
 from collections.abc import Callable
@@ -181,7 +181,7 @@ class HostQuery(UserQuery):
 def sample_query(
     query: object, panel: Panel, *, key: int = 0, progress: Progress | None = None
 ) -> QuerySamples:
-    """Evaluate a query on every database, with everybody and without each individual.
+    """Evaluate a query on every database, with all individuals and without each one in turn.
 
     Args:
         query: A built-in query or its short form ('mean'), a `JaxQuery`, a `HostQuery`, any Python

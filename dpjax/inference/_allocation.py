@@ -1,9 +1,9 @@
 """Allocation of a sequential audit's next draws to pairs of databases.
 
-The audit's bound is valid for every allocation that depends only on earlier blocks of draws and on
-random numbers that are independent of the draws. A good allocation spends most draws on the pair
-whose bets grow fastest. Pairs are compared on a few coarse groups of cells because scores computed
-from many fine cells are mostly noise.
+The audit's bound is valid if the allocation depends only on earlier blocks of draws and on random
+numbers that are independent of the draws. A good allocation assigns most draws to the pair whose
+bets make the wealth grow fastest. To compare pairs, the cells are merged into a few groups because
+scores computed from many small cells are mostly noise.
 """
 
 import math
@@ -18,52 +18,55 @@ from dpjax.inference._wealth import Wealth
 _FIRST, _LEAST, _FEWEST = 1000, 40, 16
 """Numbers of draws per side in the first round of an audit.
 
-With multiple pairs, _FIRST is the total over all pairs, and _LEAST is the smallest number for each
-pair. With one pair, or if draws are expensive, each pair gets _FEWEST draws per side instead.
+If there are multiple pairs, _FIRST is the total over all pairs, and _LEAST is the minimum for each
+pair. If there is only one pair, or if draws are expensive, each pair gets _FEWEST draws per side
+instead.
 """
 
 _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
-"""Size of a later round of an audit without a claim.
+"""Size of each later round in an audit without a claim.
 
-The round has _GROWTH times the number of all earlier draws. If draws are expensive, the factor is
-_GROWTH_FEW, with or without a claim. Every round has at least _SMALLEST draws.
+After the first round, each round has _GROWTH times as many draws as all earlier rounds together. If
+draws are expensive, _GROWTH_FEW replaces _GROWTH, also in audits with a claim. Every round has at
+least _SMALLEST draws.
 """
 
 _NEAR, _OPTIMISM = 0.5, 2.0
-"""Target for the size of a later round of an audit with a claim.
+"""Target for the size of each later round in an audit with a claim.
 
-At the end of the round, the log wealth is predicted to be _NEAR times the log wealth that refutes
-the claim. The prediction assumes that the level of the best event is _OPTIMISM standard errors
-larger than the level's estimate.
+The round is made so large that the predicted log wealth at its end is _NEAR times the log wealth
+that refutes the claim. The prediction assumes that the best event's true level is _OPTIMISM
+standard errors above the estimated level.
 """
 
 _GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 3.0
-"""Limits for the size of a later round of an audit with a claim, as multiples of all earlier draws.
+"""Limits on the size of each later round in an audit with a claim.
 
-_GROWTH_NEAR is the lower limit. With one pair, the upper limit is _GROWTH_EARLY until _FIRST draws
-have been made, and _GROWTH_FAR afterwards.
+The limits are multiples of the number of all earlier draws. _GROWTH_NEAR is the lower limit. If
+there is only one pair, the upper limit is _GROWTH_EARLY until _FIRST draws have been made, and
+_GROWTH_FAR afterwards.
 """
 
 _GROWTH_SEVERAL, _SHARE_SEVERAL = 0.2, 1 / 8
-"""Upper limit for the size of a later round of an audit with a claim and multiple pairs.
+"""Upper limit on the size of each later round in an audit with a claim and multiple pairs.
 
-The limit is the larger of two numbers: _GROWTH_SEVERAL times all earlier draws, and _SHARE_SEVERAL
-times the size that reaches the target of _NEAR. The limit is at most _GROWTH_FAR times all earlier
-draws.
+Let n be the number of all earlier draws. The limit is the larger of _GROWTH_SEVERAL n and
+_SHARE_SEVERAL times the size that reaches the target defined by _NEAR, but it never exceeds
+_GROWTH_FAR n.
 """
 
 LAYING = 4096
 """Maximum number of draws per side from which the cells of a pair are constructed."""
 
 _OUTGROWN = 1.5
-"""Factor by which a pair's number of draws must grow before its cells are constructed again."""
+"""A pair's cells are constructed again after its number of draws has grown by this factor."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """Parameters of the allocation to multiple pairs.
 
 _GROUPS is the number of groups of cells on which pairs are compared. _SAMPLES is the number of
-random scores per pair in Thompson sampling. _VISITED is the fraction of pairs that are selected at
-random in each round, and _ANYWHERE is the fraction of the round's draws that these pairs share.
+random scores per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is
+selected at random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
 """
 
 
@@ -100,7 +103,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
 
     Args:
         state: State of the audit.
-        random: Random generator that is used by no other function.
+        random: Random generator that no other function uses.
     """
     done, pairs = state.draws.min(axis=1), len(state.first)
     if not done.sum():
@@ -125,9 +128,9 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _growth(state: Wealth, excess: float) -> float:
-    """Return the number of draws of the next round, divided by the number of all earlier draws.
+    """Return the next round's number of draws, divided by the number of all earlier draws.
 
-    The size of the round depends only on earlier draws, so the bets on the round are valid.
+    The bets on the round remain valid because the size of the round depends only on earlier draws.
 
     Args:
         state: State of the audit.
@@ -174,8 +177,8 @@ def phases(total: int, pairs: int) -> list[Phase]:
         pairs: Number of pairs.
 
     Returns:
-        The phases. Their numbers of draws per side, summed over phases and kept pairs, add up to
-        `total`.
+        The phases. The numbers of draws per side add up to `total` over all phases and all pairs
+        kept in them.
     """
     if pairs == 1:
         search = round(0.28 * total)
@@ -197,8 +200,8 @@ def leader(state: Wealth) -> Leader:
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
     """Return estimated levels, and their standard errors, for all half-lines of each pair.
 
-    The cells of each pair are merged into groups of adjacent cells. A half-line is an event that
-    contains all groups on one side of a boundary between two groups.
+    The cells of each pair are merged into groups of adjacent cells. A half-line is the event that
+    an output falls in any group on one particular side of a boundary between two groups.
 
     Returns:
         Two arrays, float64 [directions, pairs, half-lines].
@@ -225,7 +228,7 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return the excess of each pair's estimated level over the claim, with its standard error.
+    """Return how far each pair's estimated level exceeds the claim, and the standard errors.
 
     Both arrays are float64 [pairs, 2 directions], in units of the standard error of one draw. Each
     excess is reduced by one standard error.

@@ -1,17 +1,17 @@
-"""Assumptions about a mechanism, and the intervals and inputs that the assumptions require.
+"""Assumptions about a mechanism, and the numbers of intervals and inputs that they require.
 
-An estimate has a guarantee only if the probabilities of outputs have a known lower bound. Each of
-two assumptions implies such a lower bound:
+The precision of an estimate can be guaranteed only if a positive lower bound on the probabilities
+of outputs is known. This module defines two assumptions that imply such a lower bound:
 
 - `LipschitzOutputs`: outputs lie in an interval of width W, and every density is C-Lipschitz in the
-  output, with C < 2 / W^2. If an interval of inputs is audited, densities must also be D-Lipschitz
-  in the input.
+  output, with C < 2 / W^2. If the inputs are an interval, every density must also be D-Lipschitz in
+  the input.
 - `FiniteOutputs`: there are finitely many outputs, and each output has at least a stated
   probability.
 
-An assumption's method `layout` computes a `Layout` from a precision and, for Renyi privacy, an
-order. The layout contains the numbers of intervals and inputs, the smallest probability of an
-interval, and the tolerated error of counts.
+Each assumption's `layout` method computes a `Layout` from the required precision and, for Renyi
+privacy, from the order. The layout contains the numbers of intervals and inputs, a lower bound on
+the probability of each interval, and the tolerated error of counts.
 
 Notation: C and W are `lipschitz` and `width` of `LipschitzOutputs`; D and W_X are `lipschitz` and
 `width` of an `InputInterval`. Every density is at least tau and at most tau_1. The number of
@@ -32,7 +32,7 @@ from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 _LARGEST_LOG = 600.0
-"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)), whose exponential is finite in float64."""
+"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)); its exponential is finite in float64."""
 
 
 def _given(**arguments: float | None) -> None:
@@ -67,13 +67,14 @@ class Layout:
     """Numbers of intervals and inputs, and tolerances, for a given precision.
 
     Attributes:
-        num_intervals: m, the number of intervals for each input, or the number of outputs if there
-            are finitely many.
+        num_intervals: m, the number of output intervals, or the number of outputs if there are
+            finitely many outputs.
         num_inputs: k, the number of inputs that are sampled.
-        least_probability: w tau, the smallest probability of an interval.
-        deviation: Largest error in the logarithm of a count that the paper's proof tolerates.
+        least_probability: w tau, a lower bound on the probability of every interval.
+        deviation: Largest error that the paper's proof tolerates in the logarithm of a count.
         enough: Largest tolerable error in the logarithm of a count if the union bound covers all
-            counts, as `all_intervals` does. The value is at least `deviation`.
+            counts, as the bound returned by `all_intervals` does. This error is at least
+            `deviation`.
         all_counts_used: Whether the paper's union bound covers all counts (True for Renyi levels).
         all_pairs: Whether more than one pair of inputs is compared.
     """
@@ -89,8 +90,8 @@ class Layout:
     def published(self) -> UnionBound:
         """Return the union bound in the paper's Theorem 2 (LDP) or Theorem 6 (Renyi), for one pair.
 
-        Theorem 2 requires that 4 counts are close to their means, and Theorem 6 requires that all
-        2 m counts are close to their means.
+        Theorem 2 requires 4 counts to be close to their means. Theorem 6 requires all 2 m counts to
+        be close to their means.
         """
         of_one_pair = 2 * self.num_intervals
         tails = of_one_pair if self.all_counts_used else 4
@@ -100,8 +101,8 @@ class Layout:
         """Return the union bound over all counts for all inputs.
 
         For one pair of inputs and LDP, this bound has 4 m terms, while the paper's bound has 4
-        terms. One term for each of the 2 m counts would suffice, but this bound keeps the paper's
-        factor of 2.
+        terms. For one pair, 2 m terms would suffice, one for each count, but this bound keeps the
+        paper's factor of 2.
         """
         counts = self.num_inputs * self.num_intervals
         tails = counts if self.all_counts_used else 2 * counts
@@ -110,15 +111,15 @@ class Layout:
 
 @dataclass(frozen=True)
 class InputInterval:
-    """An interval of inputs, represented by the midpoints of subintervals of equal length.
+    """An interval of inputs, sampled at the midpoints of subintervals of equal length.
 
     Attributes:
         width: W_X > 0, the length of the interval.
-        lipschitz: D > 0, a Lipschitz constant of every output's density as a function of the input,
-            in density per unit of input.
+        lipschitz: D > 0, a common Lipschitz constant for the density at every output as a function
+            of the input, in density per unit of input.
 
     Raises:
-        TypeError, ValueError: If an argument is not a number > 0.
+        TypeError, ValueError: If an argument is not a positive number.
 
     References:
         Gorla et al., Algorithms 2 and 4.
@@ -145,7 +146,7 @@ class LipschitzOutputs:
 
     Raises:
         TypeError: If an argument is not a number.
-        ValueError: If an argument is out of range, for example if C is at least 2 / W^2.
+        ValueError: If an argument is out of range; in particular, if C is at least 2 / W^2.
 
     References:
         Gorla et al., Lemma 1, eqs. (6) and (15), Algorithms 1-4.
@@ -170,12 +171,12 @@ class LipschitzOutputs:
 
     @property
     def lower_density(self) -> float:
-        """tau, a lower bound on every density (Lemma 1)."""
+        """Lower bound tau on every density (Lemma 1)."""
         return 1 / self.width - self.lipschitz * self.width / 2
 
     @property
     def upper_density(self) -> float:
-        """tau_1, an upper bound on every density (Lemma 1)."""
+        """Upper bound tau_1 on every density (Lemma 1)."""
         return 1 / self.width + self.lipschitz * self.width / 2
 
     def layout(self, precision: float, order: float | None) -> Layout:
@@ -232,10 +233,10 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 
 @dataclass(frozen=True)
 class FiniteOutputs:
-    """The assumption of finitely many outputs, each with at least a stated probability.
+    """The assumption that there are finitely many outputs, each with at least a given probability.
 
-    No precision is lost to discretization because the outputs are discrete. If the logarithm of
-    every count has an error of at most z, then a log ratio has an error of at most 2 z, and a Renyi
+    Because the outputs are discrete, there is no discretization error. If the logarithm of every
+    count has an error of at most z, then a log ratio has an error of at most 2 z, and a Renyi
     divergence has an error of at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:

@@ -1,25 +1,30 @@
-"""A simultaneous confidence band for a chain of nested sets, which implies bounds for all notions.
+"""A simultaneous confidence band for the probabilities of a chain of nested sets.
 
-The search orders the cells such that cells that are likelier under the database come first. The
-chain consists of K initial segments of this order, E_1, ..., E_K, each contained in the next. The
-set E_i has probability F_i under the database and G_i under its neighbor. The counts X_i of
-N1 fresh draws from the database, and Y_i of N2 fresh draws from the neighbor, bound all F_i from
-below and all G_i from above. With the standard normal quantile function, let
+The band implies lower bounds on the levels of all privacy notions. The search orders the cells by
+their ratio of probabilities, database over neighbor, the largest first. The chain consists of K
+initial segments E_1, ..., E_K of this order, and each segment is contained in the next one. The set
+E_i has probability F_i under the database and G_i under its neighbor. Of N1 fresh draws from the
+database, X_i fall in E_i; of N2 fresh draws from the neighbor, Y_i fall in E_i. These counts bound
+all F_i from below and all G_i from above. With the standard normal quantile function, let
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0).
 
-With at least the required confidence, Z1^2 + Z2^2 <= r^2 holds for all sets i simultaneously.
+The radius r is chosen such that, with at least the required confidence, Z1^2 + Z2^2 <= r^2 holds
+for all sets simultaneously.
 
-The radius r follows from two facts. First, for one set, the inequality fails with a probability of
-at most Phi(-r) + exp(-r^2 / 2) / 4. This value is exact if both tail probabilities are uniform, and
-the tail probabilities of a binomial law are stochastically larger than uniform ones. Second, the
-counts of the sets are associated random variables because membership of a draw in a set is monotone
-in the draw's rank along the chain. The probability that the inequality holds for all sets is
-therefore at least the product of the probabilities for single sets.
+The radius r follows from two facts. First, for one set, the inequality fails with probability at
+most Phi(-r) + exp(-r^2 / 2) / 4. If both tail probabilities in the definitions of Z1 and Z2 were
+uniformly distributed, the inequality would fail with exactly this probability. Tail probabilities
+of binomial counts are stochastically larger than uniform random variables, so the inequality fails
+at most as often. Second, the counts of the sets are associated random variables because each draw's
+indicator of membership in a set is a monotone function of the draw's rank along the chain.
+Therefore, the probability that the inequality holds for all sets is at least the product, over the
+sets, of the probabilities that it holds for one set.
 
-The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside of the circle, called
-corners. For each set, each corner defines a pair of bounds: a lower bound p on the set's
-probability on the likelier side, and an upper bound q on the set's probability on the other side.
+The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
+corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
+the side where the set is expected to be likelier, and an upper bound q on its probability on the
+other side.
 
 References:
     Clopper, Pearson (1934); Esary, Proschan, Walkup (1967) for associated variables; Sidak (1967).
@@ -35,7 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import one_sided_bounds
 
 _CORNERS = 128
-"""Number of corners per set. The corners lie at most 0.6% of r outside of the quarter circle."""
+"""Number of corners per set. The corners are at most 0.6% of r outside the quarter circle."""
 
 
 class Band(NamedTuple):
@@ -50,7 +55,7 @@ class Band(NamedTuple):
         level: Upper bounds on the probabilities of the sets under the neighbor and of the
             complements under the database, a pair of float64 [sets, corners] arrays.
         roc: Lower bounds on probabilities under the database and upper bounds under the neighbor,
-            for all sets of the chain, including sets that may not be used as events.
+            for all sets of the chain, including those that must not be used as events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -102,13 +107,13 @@ def band(
     usable: tuple[int, int] | None = None,
     corners: int = _CORNERS,
 ) -> Band:
-    """Return the band of a chain from counts of draws that are made after the chain is fixed.
+    """Return the band of a chain, computed from draws that are made after the chain is fixed.
 
     Args:
-        counts: Integers [2, sets], numbers of draws in each set, from the database and from its
-            neighbor. The numbers do not decrease along the chain.
+        counts: Integers [2, sets], numbers of draws from the database and from its neighbor that
+            fall in each set. Both rows must be nondecreasing.
         trials: N1 and N2, the numbers of draws from the database and from its neighbor.
-        error: Largest probability, below 1/2, that the band is wrong for any set.
+        error: Largest allowed probability that the band is wrong for at least one set, below 1/2.
         usable: Pair (end, start). The sets before `end`, and the complements of the sets from
             `start` on, may be used as events. If None, all sets and complements may be used.
         corners: J, the number of corners per set.
@@ -127,8 +132,8 @@ def band(
 def known_band(probabilities: ArrayLike) -> Band:
     """Return the exact band for known probabilities of cells.
 
-    The chain adds the cells one by one in the order of their probability ratios. Each set has one
-    corner.
+    The sets of the chain are formed by adding the cells one by one in order of their probability
+    ratios. Each set has one corner.
 
     Args:
         probabilities: Float [2, cells], probabilities of the cells under the database and under its

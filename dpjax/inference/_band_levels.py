@@ -1,9 +1,9 @@
 """Simultaneous lower bounds on privacy levels from a band.
 
-Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). At a set's
-true probabilities, v is at least the smallest value of v at the set's corners. The maximum of these
-smallest values over all sets and both directions is therefore a lower bound on the maximum of v at
-the true probabilities.
+Let v(p, q) be a function that increases with p and decreases with q, such as ln(p / q). If the band
+is valid, the value of v at a set's true probabilities is at least the minimum of v over the set's
+corners. Therefore, the maximum of these minima over all sets and both directions is a lower bound
+on the maximum of v over all events.
 
 References:
     Blackwell (1953); Dong, Roth, Su (2022), Definition 2.6, Proposition 2.13; Balle, Wang (2018).
@@ -22,7 +22,7 @@ _CURVE_POINTS = 201
 
 
 def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
-    """Return the lower bound on the largest value over all sets and both directions, at least 0.
+    """Return the lower bound on the largest value of a function over all events, at least 0.
 
     Args:
         band: Band of a chain.
@@ -48,7 +48,7 @@ def of_sets(
 
 
 def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
-    """Return the function (p, q) -> ln((p - delta) / q), which `largest` accepts."""
+    """Return the function (p, q) -> ln((p - delta) / q), which can be passed to `largest`."""
     return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)
 
 
@@ -65,8 +65,9 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
         epsilons: Float [n], values of epsilon, at least 0.
 
     Returns:
-        Lower bounds, float64 [2, n]: first for the database against its neighbor, then for the
-        neighbor against the database. The bounds do not increase with epsilon.
+        Lower bounds, float64 [2, n]. Row 0 bounds the maximum of P(E) - e^epsilon Q(E) over all
+        events E, where P and Q are the output distributions of the database and of its neighbor. In
+        row 1, P and Q are exchanged. The bounds do not increase with epsilon.
     """
     ratio = np.exp(np.asarray(epsilons, np.float64))
     return np.maximum(np.stack([margins(band, i, ratio).max(axis=0, initial=0) for i in (0, 1)]), 0)
@@ -92,17 +93,17 @@ def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[n
 def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
     """Return upper bounds on the trade-off curve for testing the neighbor against the database.
 
-    Under the null hypothesis, outputs come from the neighbor. The curve maps a level x to the
-    smallest type II error of all tests with level x. The inverse of this curve is the trade-off
-    curve for testing the database against the neighbor.
+    In these tests, the null hypothesis is that outputs come from the neighbor. The curve maps a
+    significance level x to the smallest type II error of all tests with this level. The inverse of
+    this curve is the trade-off curve for testing the database against the neighbor.
 
     Args:
         band: Band of a chain.
-        points: Levels x, increasing from 0 to 1, or None for 201 equally spaced levels.
+        points: Significance levels x, increasing from 0 to 1. If None, 201 equally spaced levels
+            are used.
 
-    Returns:
-        The levels, float64 [n], and convex decreasing upper bounds on the type II error, float64
-        [n].
+    Returns: The significance levels, float64 [n], and upper bounds on the type II errors, float64
+        [n]. The bounds are a convex decreasing function of the level.
     """
     x = np.linspace(0, 1, _CURVE_POINTS) if points is None else np.asarray(points, np.float64)
     power, level = band.roc

@@ -1,26 +1,33 @@
-"""Bets against a privacy level on one block of counts.
+"""Bets against a privacy level, placed on one block of counts.
 
 The level is a pair of constraints on the output distributions P and Q of a database and its
 neighbor: P(E) <= r Q(E) + d and Q(E) <= r P(E) + d for every event E.
 
-Let p and q be estimates of P and Q on m groups of outputs, computed from earlier draws. The next
-block has a draws from the database and b draws from the neighbor, with counts x and y in the
-groups. The bet has positive weights w and v, and a fraction c in [0, 1]. The bet pays
-prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j. By the inequality of arithmetic and geometric
-means, the expected payoff is at most 1 if the level holds and if
+The outputs are divided into m groups. Let p and q be estimates of the groups' probabilities under P
+and Q, computed from earlier draws. The next block consists of a draws from the database, with
+counts x_j in the groups j, and of b draws from the neighbor, with counts y_j. A bet is defined by
+positive weights w_j and v_j for the groups and by a fraction c in [0, 1]. The bet pays
+
+    prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j.
+
+By the inequality of arithmetic and geometric means, the expected payoff is at most 1 if the level
+holds and if
 
     a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all P and Q that satisfy the level.     (*)
 
-Let (p0, q0) minimize a KL(p | p0) + b KL(q | q0) over all distributions that satisfy the level. The
-expected logarithm of the payoff is largest for w = p / p0 and v = q / q0.
+Let (p0, q0) be the distributions that minimize a KL(p | p0) + b KL(q | q0) among all pairs of
+distributions that satisfy the level. The expected logarithm of the payoff is largest for w = p / p0
+and v = q / q0.
 
-The minimizer is found only approximately, so the weights are computed from its Lagrange
-multipliers. The multipliers s and t belong to the sums of P and Q. The multiplier `above` belongs
-to P(up) <= r Q(up) + d for a set `up`, and `below` to Q(down) <= r P(down) + d for a set `down`.
+The minimizer is found only approximately, so the weights are computed from approximate Lagrange
+multipliers. The multipliers s and t belong to the constraints that P and Q sum to 1. The multiplier
+`above` belongs to the constraint P(up) <= r Q(up) + d for one set `up` of groups, and the
+multiplier `below` belongs to the constraint Q(down) <= r P(down) + d for one set `down` of groups.
 The weights are the largest numbers that satisfy a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the terms
 of `above` and `below`). Such weights satisfy (*) whenever s + t + d (above + below) = a + b. Bets
-are therefore valid, up to rounding, even if the search for the multipliers did not converge. Errors
-in the multipliers lower the expected logarithm of the payoff only to second order.
+are therefore valid, apart from rounding errors, even if the search for the multipliers does not
+converge. Errors in the multipliers reduce the expected logarithm of the payoff only to second
+order.
 """
 
 from typing import NamedTuple
@@ -36,21 +43,23 @@ _HALVINGS = 22
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
 """Parameters of Newton's method with two constraints.
 
-_NEWTON_STEPS is the maximum number of steps. _SHORTER is the maximum number of times that a step is
-halved. _ROUNDING is the relative rounding error of the objective.
+_NEWTON_STEPS is the maximum number of steps. _SHORTER is the maximum number of halvings of a step.
+_ROUNDING is the relative rounding error of the objective.
 """
 
 _ENOUGH = 0.99
-"""Growth at which a bet for delta > 0 is accepted, relative to the best bet for delta = 0.
+"""Smallest growth of a sufficiently good bet for delta > 0, as a fraction of an upper limit.
 
-No bet for delta > 0 grows faster than the best bet for delta = 0.
+The growth is the expected log payoff. The upper limit is the growth of the best bet for delta = 0,
+which no bet for delta > 0 exceeds.
 """
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
 """Limits that keep probabilities and weights above 0.
 
 A Newton step covers at most the fraction _BOUNDARY of the distance to the boundary of the feasible
-set. _LEAST is the smallest weight, and the smallest probability of all groups outside both events.
+set. _LEAST is the smallest allowed weight; it is also the smallest allowed total probability of the
+groups that are outside both events.
 """
 
 
@@ -79,25 +88,25 @@ class Weights(NamedTuple):
         return gained.sum(axis=-1)
 
     def at(self, rows: NDArray) -> "Weights":
-        """Select rows of the weights."""
+        """Return the weights of the bets selected by an index or a mask."""
         return Weights(self.first[rows], self.second[rows])
 
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
-    """Return weights of N bets whose payoffs grow fast under the estimated distributions.
+    """Return weights of N bets with large expected log payoffs under the estimated distributions.
 
     Args:
         p: float64 [N, groups], positive estimated probabilities under the database.
         q: float64 [N, groups], positive estimated probabilities under the neighbor.
         draws: float64 [N, 2], positive numbers of draws a and b.
-        slope: Float [N], slope r = e^epsilon >= 1 of the level that each bet is against.
-        start: Float [N], intercept d = delta >= 0 of the level that each bet is against.
+        slope: Float [N], slope r = e^epsilon >= 1 of the level that each bet opposes.
+        start: Float [N], intercept d = delta >= 0 of the level that each bet opposes.
 
     Returns:
-        Weights that satisfy the condition (*) in the module's docstring. If p and q satisfy a
-        level, all weights of the bet are 1. For d > 0, each bet is the better of two bets: the best
-        bet on two events, and the best bet for d = 0 with its weights scaled down until they
-        satisfy (*).
+        Weights that satisfy the condition (*) in the module's docstring. If the estimates p and q
+        of a bet satisfy the level that it opposes, all weights of the bet are 1. For d > 0, the
+        function returns the better of two bets: the best bet on two events, or the best bet for
+        d = 0 with all weights scaled down until they satisfy (*).
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))
     without, s = _cells(p, q, draws, bound)
@@ -145,7 +154,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
 
 
 def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
-    """Scale weights for delta = 0 down until the bet is valid for a positive delta."""
+    """Scale down the weights of a bet for delta = 0 until the bet is valid for a positive delta."""
     a, b = draws[:, :1], draws[:, 1:]
     above = np.max(a * bet.first - s, axis=1, keepdims=True)
     below = np.max(b * bet.second - (a + b - s), axis=1, keepdims=True)
@@ -241,9 +250,10 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
     """Project the probabilities of two events onto both constraints by Newton's method.
 
     Args:
-        first: float64 [3, N], expected numbers of draws from the database in `up`, in `down` and in
-            all other groups.
-        second: float64 [3, N], expected numbers of draws from the neighbor in the three sets.
+        first: float64 [3, N], expected numbers of draws from the database in the event `up`, in the
+            event `down` and in all other groups.
+        second: float64 [3, N], expected numbers of draws from the neighbor in `up`, in `down` and
+            in all other groups.
         e: float64 [N], slopes r of the constraints.
         delta: float64 [N], intercepts d of the constraints.
 
@@ -292,16 +302,16 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
 
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return the expected log payoff, per draw and side, of the best bet for known distributions.
+    """Return the best bet's expected log payoff per draw on each side, for known distributions.
 
-    Consider any test that refutes a true level with probability at most `error` and that ends with
-    probability 1. Such a test needs at least ln(1 / error) / growth draws per side on average
-    (Wald, 1945).
+    Let `growth` be the result. Every sequential test that refutes a true level with probability at
+    most `error`, and that refutes the level with probability 1 under the given distributions, needs
+    at least ln(1 / error) / growth draws per side on average (Wald, 1945).
 
     Args:
         p: Float [groups], positive probabilities under the database.
         q: Float [groups], positive probabilities under the neighbor.
-        epsilon: Epsilon of the level that the bet is against. The level's delta is 0.
+        epsilon: Epsilon of the level that the bet opposes. The delta of this level is 0.
     """
     first, second = np.asarray(p, np.float64)[None], np.asarray(q, np.float64)[None]
     draws = np.ones((1, 2))

@@ -1,7 +1,8 @@
 """Exact lower confidence bounds from the counts of one event under two databases.
 
-If a mechanism is epsilon-DP, then P(E) <= e^epsilon P'(E) for every event E. Fresh counts of a
-fixed event imply exact bounds on both probabilities at any sample size (Clopper, Pearson).
+If a mechanism is epsilon-DP, then P(E) <= e^epsilon P'(E) for every event E. If the event is fixed
+before the draws are made, its counts give exact confidence bounds on both probabilities at any
+sample size (Clopper, Pearson).
 """
 
 import numpy as np
@@ -55,8 +56,8 @@ def one_sided_bounds(
     Args:
         counts: As in `clopper_pearson`.
         num_samples: As in `clopper_pearson`.
-        significance: 1 minus the confidence of each bound. A small significance would lose digits
-            if the confidence were passed instead.
+        significance: 1 minus the confidence of each bound. The function does not accept the
+            confidence because 1 - confidence would lose digits of a small significance.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)
@@ -77,7 +78,7 @@ def binomial_lower_bound(
         larger: Counts of the event on the side where the event is expected to be likelier.
         smaller: Counts of the event on the other side.
         num_samples: Number of draws on each side.
-        confidence: Smallest probability that the bound is at most the true value.
+        confidence: Guaranteed probability that the bound is at most the true value.
 
     Returns:
         Lower bounds, at least 0, a float64 array with the shape of the counts.

@@ -15,9 +15,10 @@ from dpjax.inference._events import wilson
 _PARTS, _TAIL_SETS, _FEWEST = 32, 12, 4.0
 """Sizes of the sets of a chain.
 
-The sets divide the draws into _PARTS equal parts. In addition, each end of the chain has _TAIL_SETS
-sets that contain a smaller part of the draws. The smallest set is expected to contain _FEWEST draws
-of the confirmation set.
+The target sizes of the sets, as fractions of the draws, are the multiples of 1 / _PARTS. In
+addition, there are _TAIL_SETS target sizes below 1 / _PARTS, and _TAIL_SETS target sizes above 1 -
+1 / _PARTS. A set with the smallest target size is expected to contain _FEWEST draws of the
+confirmation set.
 """
 
 MOST_SETS = _PARTS - 1 + 2 * _TAIL_SETS
@@ -47,7 +48,7 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts in all sets, [..., sets], by cumulative sums.
+        """Return the count of each set, int64 [..., sets], by cumulative sums.
 
         Args:
             counts: int64 [..., sets + 1], total count of the cells that each set adds to the
@@ -56,7 +57,7 @@ class Chain(NamedTuple):
         return np.cumsum(counts[..., : self.num_sets], axis=-1)
 
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts in all sets, [2, sets], from counts in all cells, [2, cells]."""
+        """Return the counts of the sets, [2, sets], from the counts of the cells, [2, cells]."""
         return self.inside(
             np.stack([np.bincount(self.place, c, self.num_sets + 1) for c in counts])
         )
@@ -76,10 +77,10 @@ class Way(NamedTuple):
 
     Attributes:
         groups: int64 [cells], the group of each cell. Cells are ordered by the ratios of the counts
-            in their groups. If `groups` is None, cells are ordered by the ratios of their own
-            counts.
-        line: float64 [cells], positions that order the cells, with NaN for cells without a
-            position. If `line` is None, cells are ordered by ratios.
+            in their groups. If `groups` is None, cells are ordered by the ratios of their
+            individual counts.
+        line: float64 [cells], positions by which the cells are ordered; NaN denotes a cell without
+            a position. If `line` is None, cells are ordered by ratios.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -126,7 +127,7 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the log count ratio of each cell or its group, with one draw added to each count."""
+    """Return each cell's or group's log ratio of counts, after 1 is added to each count."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
@@ -140,8 +141,8 @@ def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> ND
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the ranks of cells on a line.
 
-    Ranks are positive where outputs are likelier under the database and 0 for cells without a
-    position.
+    Cells at the end of the line where outputs are likelier under the database have positive ranks.
+    Cells without a position have rank 0.
     """
     # The sort puts NaN last.
     order = np.argsort(line, kind="stable")
@@ -163,7 +164,7 @@ def expected_bands(
     """Predict two bands, one for the chain constructed from each half of the search set.
 
     For each chain, the probabilities of its sets are estimated from the other half of the search
-    set. The result contains no band for a half that has no draws on one side.
+    set. A half that has no draws on one side is skipped.
 
     Args:
         halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
@@ -188,8 +189,7 @@ def _judged(
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
     """Return two chains, each with pessimistic probabilities of its sets, float64 [2, sets].
 
-    See `expected_bands` for the arguments. There is no chain for a half that has no draws on one
-    side.
+    See `expected_bands` for the arguments. A half that has no draws on one side is skipped.
     """
     found = []
     for maker, judge in ((0, 1), (1, 0)):

@@ -1,14 +1,15 @@
 """Chernoff bounds on tail probabilities of counts, and union bounds for histogram estimators.
 
 An estimator with m intervals counts n outputs for each of k inputs. The estimate has the required
-precision if no required interval is empty and if the counts that determine the estimate are close
-to their means. A `UnionBound` contains the number of failure events of each kind. Its method
-`shortfall` bounds the total probability of these events, which must be at most 1 - confidence.
+precision if two conditions hold: certain intervals are not empty, and the counts that determine the
+estimate are close to their means. A `UnionBound` contains the number of events that violate each
+condition. Its `shortfall` method bounds the total probability of these events, and this bound must
+be at most 1 - confidence.
 
 All computations use logarithms because terms such as (1 - p)^n underflow for n = 1e13.
 
 Notation: n is the number of samples, p is the probability of one interval, S is the number of
-samples in the interval, and z is the deviation of ln(S / (n p)) from 0.
+samples in the interval, and z is a bound on |ln(S / (n p))|.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -30,12 +31,11 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
     above 0 is a vacuous bound.
 
     Args:
-        num_samples: n >= 1, the number of samples, which may be as large as 1e13 or larger.
+        num_samples: n >= 1, the number of samples. Values of 1e13 and larger are accepted.
         probability: p, strictly between 0 and 1.
-        deviation: z > 0, the deviation of ln(S / (n p)) from 0.
+        deviation: z > 0, the bound on |ln(S / (n p))|.
 
-    Returns:
-        The natural logarithm of the bound; the paper denotes the bound by f(n, p, z).
+    Returns: The natural logarithm of the bound that the paper denotes by f(n, p, z).
 
     Raises:
         ValueError: If an argument is out of range.
@@ -63,11 +63,11 @@ def _log_seen(n: float, p: float) -> float:
 
 @dataclass(frozen=True)
 class UnionBound:
-    """A union bound over the events at which a histogram estimator fails.
+    """A union bound over the events in which a histogram estimator fails or is imprecise.
 
     Attributes:
         probability: Smallest probability of an interval.
-        deviation: z, the tolerated deviation of ln(S / (n p)) from 0.
+        deviation: z, the largest tolerated value of |ln(S / (n p))|.
         num_empty: Number of counts that must not be 0.
         num_tails: Number of counts S for which |ln(S / (n p))| must be at most z.
 
@@ -92,10 +92,10 @@ class UnionBound:
         return math.inf if log_tail > 700 else empty + self.num_tails * math.exp(log_tail)
 
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
-        """Return the smallest number n of samples at which the shortfall is at most `allowed`.
+        """Return the smallest number of samples for which the shortfall is at most `allowed`.
 
-        The result is None if this number is above `at_most`. The search doubles n until the
-        shortfall is small enough, and then bisects.
+        The result is None if this number is above `at_most`. The search doubles the number of
+        samples until the shortfall is small enough, and then bisects.
         """
         enough = 1
         while self.shortfall(enough) > allowed:

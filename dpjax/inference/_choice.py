@@ -8,6 +8,7 @@ a smooth estimate of the privacy loss, unless their counts predict a much larger
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -122,6 +123,80 @@ def choose_event(
     References:
         Neyman, Pearson (1933): sets of large likelihood ratios give the most powerful tests.
     """
+    found = _judged(
+        counts,
+        num_confirm,
+        confidence,
+        allowed=allowed,
+        hypothesis=hypothesis,
+        judge=judge,
+        coarser=coarser,
+        positions=positions,
+        ordered=ordered,
+        rivals=rivals,
+    )
+    sets, candidates = found.sets, found.candidates
+    best = sets.best(found.bound)
+    candidate = sets.candidate[best]
+    inside = cells_of(found.total, found.ways, candidates.order[candidate], sets.end[best])
+    predicted = found.bound[best]
+    some = predicted > 0
+    ratio = np.ones(best.size)
+    if isinstance(num_confirm, Shared):
+        p, q = (share[best] for share in found.shares)
+        of_best = best_ratio(p, q, num_confirm, confidence, hypothesis)
+        ratio = np.where(some, of_best, 1.0)
+    batch = found.batch
+    return Event(
+        cells=(inside & some[:, None]).reshape(*batch, inside.shape[-1]),
+        larger=np.where(some, candidates.direction[candidate], 0).reshape(batch),
+        predicted=predicted.reshape(batch),
+        ratio=ratio.reshape(batch),
+    )
+
+
+def largest_bound(counts: ArrayLike, *arguments: Any, **options: Any) -> NDArray[np.float64]:
+    """Return the expected bound of the event that `choose_event` chooses for the same arguments."""
+    found = _judged(counts, *arguments, **options)
+    return found.sets.largest(found.bound).reshape(found.batch)
+
+
+class _Judged(NamedTuple):
+    """Candidate sets of all runs, and their expected bounds.
+
+    Attributes:
+        batch: Shape of the leading axes of the counts, which are flattened into one axis of runs.
+        total: Counts of all draws, [runs, 2, cells].
+        ways: Ways of making orders.
+        candidates: Orders of the sets.
+        sets: The candidate sets.
+        shares: Estimated probabilities of each set at its likelier side and at the other side.
+        bound: Expected bound of each set.
+    """
+
+    batch: tuple[int, ...]
+    total: NDArray[np.int64]
+    ways: list[ByRatio | ByPosition]
+    candidates: Candidates
+    sets: Sets
+    shares: tuple[NDArray[np.float64], NDArray[np.float64]]
+    bound: NDArray[np.float64]
+
+
+def _judged(
+    counts: ArrayLike,
+    num_confirm: int | Shared,
+    confidence: float,
+    *,
+    allowed: ArrayLike | None = None,
+    hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
+    judge: ArrayLike | None = None,
+    coarser: Sequence[ArrayLike] = (),
+    positions: Sequence[ArrayLike] = (),
+    ordered: bool = True,
+    rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
+) -> _Judged:
+    """Evaluate all candidate sets; see `choose_event` for the arguments."""
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
     validate.positive_int(num_confirm=mean, pairs=rivals.pairs, partitions=rivals.partitions)
@@ -157,8 +232,8 @@ def choose_event(
     if ordered and enough.any():
         (line,) = np.nonzero(is_line)
         smooth, gain = _smoothed(total, sets, ways, candidates, by_position)
-        smooth = tuple(share[line] for share in smooth)
-        by_fit = expected_bound(*smooth, num_confirm, confidence, hypothesis)
+        of_lines = [share[line] for share in smooth]
+        by_fit = expected_bound(*of_lines, num_confirm, confidence, hypothesis)
         hopeless = np.full(len(bound), -np.inf)
         of_line, of_fit = hopeless.copy(), hopeless
         of_line[line], of_fit[line] = bound[line], by_fit
@@ -180,22 +255,7 @@ def choose_event(
         bound[line] = np.where(is_better, by_fit, bound[line])
         for share, smoothed in zip(shares, smooth, strict=True):
             share[line] = np.where(is_better, smoothed, share[line])
-    best = sets.best(bound)
-    candidate = sets.candidate[best]
-    inside = cells_of(total, ways, candidates.order[candidate], sets.end[best])
-    predicted = bound[best]
-    some = predicted > 0
-    ratio = np.ones(best.size)
-    if isinstance(num_confirm, Shared):
-        p, q = (share[best] for share in shares)
-        found = best_ratio(p, q, num_confirm, confidence, hypothesis)
-        ratio = np.where(some, found, 1.0)
-    return Event(
-        cells=(inside & some[:, None]).reshape(*batch, cells),
-        larger=np.where(some, candidates.direction[candidate], 0).reshape(batch),
-        predicted=predicted.reshape(batch),
-        ratio=ratio.reshape(batch),
-    )
+    return _Judged(batch, total, ways, candidates, sets, shares, bound)
 
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:

@@ -1,12 +1,13 @@
-"""Bounds on mu from guesses in one run, if the number of guesses depends on the output.
+"""Bounds on mu from guesses in one run, valid even if the number of guesses depends on the output.
 
-One run includes each of n canaries by a fair coin of its own, and an attacker guesses r of the
-coins from the output. Let the number r depend on the output. Let p(r, a) be the probability that r
-guesses are made and a of them are correct. Let delta(x) be the claimed profile. As in
-`dpjax.inference._guesses`, consider the event that guess i is correct and that (r, number of
-correct guesses) lies in some set. Compare the probability of this event with its probability after
-coin i is flipped, and sum over i. For every x and every function phi(r, a) in [0, 1], the sum
-satisfies
+There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
+if the coin shows heads. From the output of the run, an attacker guesses r of the coins. The number
+r may depend on the output. Let p(r, a) be the probability that r guesses are made and that exactly
+a of them are correct. Let delta(x) be the claimed privacy profile, that is, delta as a function of
+epsilon = x. As in `dpjax.inference._guesses`, consider the event that guess i is correct and that
+(r, number of correct guesses) lies in some set. Compare the probability of this event with its
+probability after coin i is flipped, and sum over i. For every x and every function phi(r, a) in [0,
+1], the sum satisfies
 
     sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
 
@@ -16,22 +17,26 @@ refutes the profile. Suppose that functions phi_k satisfy, for all numbers a of 
 
     1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
 
-Multiply (2) by p(r, a), sum over a and r, and apply (1). The result is that a true profile is
-refuted with a probability of at most the error, for any dependence of r on the output.
+If (2) is multiplied by p(r, a) and summed over a and r, then (1) implies that a true profile is
+refuted with probability at most `error`. This conclusion holds no matter how r depends on the
+output.
 
-A recursion decides whether such phi_k exist. Let v = error - D, let S be the sum of all weights,
-and let Psi(w) be the integral from 0 to w of e^(x(u)), where x(u) = x_k on the k-th of consecutive
-intervals of lengths s_k. Starting at a = r, let
+A recursion decides whether functions phi_k that satisfy (2) exist. Let v = error - D, and let S be
+the sum of all weights s_k. Divide [0, S] into consecutive intervals of lengths s_1, ..., s_K, and
+let x(u) = x_k on the k-th interval. Let Psi(w) be the integral of e^(x(u)) from 0 to w. Starting at
+a = r and proceeding downwards, let
 
     V(a) = 1[a >= c] - v + (r - a) Psi(max(V(a + 1), 0) / (a + 1)).
 
 If V(a) <= S a for all a, let s_k phi_k(a) be the length of the part of [0, V(a) / a] in the k-th
-interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. Otherwise, no functions
-satisfy (2) because these phi_k are the smallest candidates. V increases with the profile, so if a
-mu is refuted, every smaller mu is refuted.
+interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. If V(a) > S a for some a,
+then no functions satisfy (2) because the functions phi_k defined above are the smallest candidates.
+V increases with the profile. Therefore, if a value of mu is refuted, every smaller value is also
+refuted.
 
-For r guesses, V(a) / a decreases from 1 / r to about error / r. Therefore, the intervals of weights
-cover [error / n, 1] evenly on a logarithmic scale, and all intervals contribute about equally to D.
+For r guesses, V(a) / a decreases from 1 / r to about error / r. Therefore, the ends of the
+intervals are equally spaced on a logarithmic scale between error / n and 1. The points x_k are
+chosen such that all intervals contribute about equally to D.
 """
 
 import math
@@ -48,19 +53,19 @@ _PER_FACTOR = 8
 """Number of intervals of weights per unit of the natural logarithm."""
 
 _PROFILE_SHARE = 0.75
-"""Largest D / error: the fraction of the error that the deltas of the profile may use."""
+"""Upper limit on D / error, the fraction of the error used for the deltas of the profile."""
 
 _LARGEST_X, _STEPS = 600.0, 50
 """Parameters of the search for the points x_k.
 
-_LARGEST_X is the largest x that is considered, for which e^x is finite in float64. _STEPS is the
+_LARGEST_X is the largest x that is considered; e^x is finite in float64 for this x. _STEPS is the
 number of bisection steps for each x.
 """
 
 _TAIL, _MORE = 12, 50
-"""Start of the recursion, as a distance above c: _TAIL standard deviations plus _MORE counts.
+"""The recursion starts _TAIL standard deviations plus _MORE counts above c.
 
-At the start, an upper bound replaces V.
+At the starting point, V is replaced by an upper bound on V.
 """
 
 
@@ -85,8 +90,8 @@ def mu_of_chosen(guessed: Guessed, error: float) -> float:
     the output.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
-        error: Largest probability that the bound is above the true value.
+        guessed: Numbers of canaries with hidden coins, of guesses, and of correct guesses.
+        error: Largest allowed probability that the bound is above the true value.
 
     References:
         Dong, Roth, Su (2022), Corollary 2.13, for the profile.
@@ -138,7 +143,7 @@ def refutes_chosen(guessed: Guessed, weights: Weights, error: float) -> bool:
     The profile is refuted if functions phi_k exist that satisfy (2) in the module's docstring.
 
     Args:
-        guessed: Numbers of canaries, guesses and correct guesses.
+        guessed: Numbers of canaries, of guesses, and of correct guesses.
         weights: Weights for the profile, which must not depend on the output.
         error: Largest probability of refuting a true profile.
     """

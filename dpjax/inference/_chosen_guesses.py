@@ -1,30 +1,30 @@
-"""Bounds from guesses in one run, if the number of guesses depends on the output.
+"""Bounds from guesses in one run, valid even if the number of guesses depends on the output.
 
-One run includes each of n canaries by a fair coin of its own, and an attacker guesses r of the
-coins from the output. The number r may depend on the output. For instance, some coins may be
-revealed, and r may be chosen by how well the scores separate the canaries with revealed coins. In
-this case, the exact p-value of `one_run_p_value` is not valid because a mechanism may spend its
-delta on outputs with a small r.
+There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
+if the coin shows heads. From the output of the run, an attacker guesses r of the coins. The number
+r may depend on the output: for instance, some coins may be revealed to the attacker, who chooses a
+larger r if the scores separate the canaries with revealed coins well. If r depends on the output,
+the p-value of `one_run_p_value` is not valid because a mechanism may use its delta only for outputs
+with a small r.
 
-For r guesses, the exact p-value is a concave function f_r of n delta. Let pi_r be the probability
-of r guesses, and suppose that the mechanism uses delta_r if there are r guesses, where the sum of
-pi_r delta_r is delta. The probability of a false alarm is then at most the sum of pi_r f_r(n
-delta_r). To limit the sum, each p-value is replaced by a line above f_r. All lines have one slope
-s. With the points (h_j, t_j) of `conditional_laws`, the new p-value is
+For a fixed r, the exact p-value is a concave function f_r of n delta. Let pi_r be the probability
+that r guesses are made. Suppose that the mechanism uses delta_r if r guesses are made, where the
+values pi_r delta_r sum to delta. Then the probability of refuting a true level is at most the sum
+of pi_r f_r(n delta_r) over r. To limit this sum, each function f_r is replaced by a line above it,
+and all lines have the same slope s. With the points (h_j, t_j) that `conditional_laws` returns, the
+new p-value is
 
     p_r = max over j of (t_j - s h_j) + s n delta.
 
-Because the lines have a common slope, the probability of a false alarm is at most the error for
-every division of delta into delta_r. The slope may depend on n, epsilon, delta and the error, but
-not on the output.
+Because the lines have a common slope, the probability of refuting a true level is at most the error
+no matter how the mechanism divides delta among the values of r. The slope, which `_slope` computes,
+may depend on n, epsilon, delta and the error, but not on the output. For Gaussian canaries, the
+resulting bounds on epsilon are at most 0.03 smaller than the exact bounds for the best fixed number
+of guesses (with 1,000 to 1,000,000 canaries, delta = 1e-5 and confidence 0.95).
 
-The function `_slope` defines the slope. For Gaussian canaries, the resulting bounds on epsilon are
-at most 0.03 smaller than the exact bounds for the best fixed number of guesses (with 1,000 to
-1,000,000 canaries, delta = 1e-5 and confidence 0.95).
-
-A claimed profile is refuted at a single point. The delta of this point depends on n and the error;
-see `delta_of_curves`. For Gaussian differential privacy, `dpjax.inference._chosen_curves` uses all
-points of the profile.
+To refute a claimed privacy profile, a single point of the profile is tested. The delta of this
+point depends on n and the error; see `delta_of_curves`. For Gaussian differential privacy,
+`dpjax.inference._chosen_curves` uses all points of the profile.
 """
 
 import math
@@ -67,7 +67,7 @@ def _slope(n: int, epsilon: float, delta: float, error: float) -> float:
     """Return the common slope s of the lines that replace the exact p-values.
 
     The term s n delta is the fraction u / (1 + u) of the error, where u = n^(3/4) delta
-    e^(-epsilon/2) / error. The fraction is small unless delta has a large effect on the bound.
+    e^(-epsilon/2) / error. The fraction is small unless delta strongly affects the bound.
     """
     scale = math.exp(-epsilon / 2) * n**-0.25
     return scale / (1 + n * delta * scale / error)
@@ -103,7 +103,7 @@ def delta_of_chosen(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def delta_of_curves(canaries: int, error: float) -> float:
-    """Return the delta of the point at which a claimed profile is compared with the bound.
+    """Return the delta of the point at which a claimed profile is tested.
 
     Args:
         canaries: Number of canaries with hidden coins.

@@ -1,29 +1,31 @@
 """Exact bounds from guesses about which canaries were included in a single run of a mechanism.
 
-Each of n canaries is included by a fair coin of its own. From one output, an attacker guesses r of
-the coins, and c guesses are correct. (epsilon, delta)-DP limits the probability of at least c
-correct guesses.
+There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
+if the coin shows heads. From the output of the run, an attacker guesses r of the coins, and c of
+these guesses are correct. If the mechanism is (epsilon, delta)-DP, then the probability of c or
+more correct guesses is limited.
 
 Let C be the random number of correct guesses, and let W ~ Bin(r, e^epsilon / (1 + e^epsilon)). For
 j = 0, ..., c, let h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j). The largest value
 of P(C >= c) over all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
 envelope of the points (h_j, t_j).
 
-Derivation: let p_a = P(C = a). Consider the event that guess i is correct and that C lies in a set
-A. Compare the probability of this event with its probability after coin i is flipped, and sum over
-i. The result is
+Derivation: let p_a = P(C = a). Let A be a set of numbers of correct guesses, and consider the event
+that guess i is correct and that C lies in A. Compare the probability of this event with its
+probability after coin i is flipped. Summing this comparison over all guesses i gives
 
     sum over A of a p_a - e^epsilon (r - a + 1) p_(a-1) <= n delta    for every A.
 
-Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities for all A are equivalent
-to the condition that the sum of a b_a max(u_a - u_(a-1), 0) is at most n delta. Maximizing P(C >=
-c) under this condition is a linear program. Each optimum is a mixture of at most two conditional
-laws of W given W >= j. These laws are attained: randomized response, conditioned on at least j
-correct answers, has the law of W given W >= j. Therefore, no larger bound that depends only on c is
-valid for every mechanism.
+Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities hold for all sets A if
+and only if the sum of a b_a max(u_a - u_(a-1), 0) over a is at most n delta. Maximizing P(C >= c)
+under this condition is a linear program. Its optimal solutions are mixtures of at most two
+conditional distributions of W given W >= j, each with its own j. Such distributions occur: for
+randomized response conditioned on at least j correct answers, the number of correct guesses has the
+distribution of W given W >= j. Therefore, every larger lower bound that depends only on c is
+invalid for some mechanism.
 
 References:
-    Steinke, Nasr, Jagielski (2023), whose theorem has a looser term for delta.
+    Steinke, Nasr, Jagielski (2023), who prove a theorem with a larger term for delta.
     Mahloujifar, Melis, Chaudhuri (2024), Algorithm 1, for trade-off curves.
 """
 
@@ -42,15 +44,16 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""Range in which a binomial law is evaluated: _TAIL standard deviations plus _MORE counts.
+"""Distance from the mean up to which binomial probabilities are evaluated.
 
-At a larger distance from the mean, a binomial law has negligible mass.
+The distance is _TAIL standard deviations plus _MORE counts. The total probability of all counts at
+larger distances is negligible.
 """
 
 _CHORDS = 60
 """Maximum number of chords in the computation of an envelope.
 
-If the maximum is reached, the p-value may be too large, and bounds stay valid.
+If the maximum is reached, the p-value may be larger than necessary, but the bounds remain valid.
 """
 
 _HALVINGS = 50
@@ -93,14 +96,14 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
     """Return the largest probability of at least c correct guesses under (epsilon, delta)-DP.
 
     Args:
-        n: Number of canaries, each included by a fair coin of its own.
+        n: Number of canaries, for each of which a fair coin decides whether it is included.
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         epsilon: Epsilon, at least 0.
         delta: Delta, in [0, 1).
 
     Returns:
-        The exact supremum over all mechanisms. Canaries may depend on each other.
+        The exact supremum over all mechanisms, which may process the canaries jointly.
 
     Raises:
         TypeError: If an argument is not a number.
@@ -113,13 +116,13 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
 
 
 def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: float) -> float:
-    """Return a lower bound on epsilon at a given delta from correct guesses in one run.
+    """Return a lower bound on epsilon for a given delta from guesses in one run.
 
-    If r was fixed in advance, the bound is valid for every mechanism, and no larger bound that
-    depends only on c is valid for every mechanism.
+    If r was fixed in advance, the bound is valid for every mechanism. No larger bound that depends
+    only on c is valid for every mechanism.
 
     Args:
-        n: Number of canaries, each included by a fair coin of its own.
+        n: Number of canaries, for each of which a fair coin decides whether it is included.
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         delta: Delta, in [0, 1).
@@ -156,14 +159,15 @@ def p_value(guessed: Guessed, epsilon: float, delta: float) -> float:
 def conditional_laws(
     guessed: Guessed, epsilon: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return the points (h_j, t_j) that define the p-value's envelope, for j up to c.
+    """Return the points (h_j, t_j), j = 0, ..., c, whose concave envelope gives the p-value.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
         epsilon: Epsilon, at least 0.
 
     Returns:
-        The increasing arrays h and t, or None if c is so far below its mean that the p-value is 1.
+        The increasing arrays h and t. The result is None if c is so far below the mean of W that
+        the p-value is 1.
     """
     _, r, c = guessed
     mean = r / (1 + math.exp(-epsilon))
@@ -206,7 +210,9 @@ def _envelope(x: NDArray[np.float64], y: NDArray[np.float64], place: float) -> f
 
 
 def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
-    """Return the largest epsilon that guesses refute, rounded down, or 0 if none is refuted.
+    """Return the largest epsilon that guesses refute, rounded down.
+
+    The result is 0 if no epsilon is refuted.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
@@ -222,10 +228,10 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
 
 
 def pure_epsilon(guessed: Guessed, error: float) -> float:
-    """Return the lower bound on epsilon at delta = 0.
+    """Return the lower bound on epsilon for delta = 0.
 
-    Lower bounds at a larger delta are at most as large. The number of correct guesses must not
-    be 0.
+    The lower bound for any larger delta is at most this number. The number of correct guesses must
+    not be 0.
     """
     _, r, c = guessed
     share = float(scipy.special.betaincinv(c, r - c + 1, error))
@@ -233,7 +239,9 @@ def pure_epsilon(guessed: Guessed, error: float) -> float:
 
 
 def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
-    """Return the largest delta that guesses refute, rounded down, or 0 if none is refuted.
+    """Return the largest delta that guesses refute, rounded down.
+
+    The result is 0 if no delta is refuted.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
@@ -246,7 +254,9 @@ def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
-    """Return the largest mu of Gaussian DP that guesses refute, rounded down, or 0 if none is.
+    """Return the largest mu of Gaussian DP that guesses refute, rounded down.
+
+    The result is 0 if no mu is refuted.
 
     Args:
         guessed: Numbers of canaries, guesses and correct guesses.
@@ -262,7 +272,8 @@ def mu_of_guesses(guessed: Guessed, error: float) -> float:
 def largest_level(holds: Callable[[float], bool], high: float) -> float:
     """Return the largest level at which `holds` is true, by bisection in [0, high].
 
-    The result is rounded down. The function `holds` must be true up to some level and false above.
+    The result is rounded down. The function `holds` must return True up to some level and False
+    above this level.
     """
     low = 0.0
     for _ in range(_HALVINGS):
@@ -272,7 +283,7 @@ def largest_level(holds: Callable[[float], bool], high: float) -> float:
 
 
 def gaussian_gain(mu: float) -> Callable[[float], float]:
-    """Return the gain function for mu-Gaussian differential privacy, which `refutes` accepts."""
+    """Return the gain function of mu-Gaussian differential privacy for use in `refutes`."""
 
     def gain(y: float) -> float:
         if not 0 < y < 1:

@@ -1,10 +1,10 @@
-"""Bounds of sequential audits without a claim, from bets and from one planned exact bound.
+"""Bounds for sequential audits without a claim, from bets and from one planned exact bound.
 
-A fifth of the error probability is spent on a bound from bets, which is valid at any time. The rest
-is spent on the look, which is one exact bound from the counts of one event. The pair, the cells of
-the event and the number of draws are fixed before any draw is counted for the look. The exact bound
-is known only after all of these draws are counted. By the union bound, the bound from bets and the
-exact bound hold jointly.
+One fifth of the error probability is used for a bound from bets, which is valid at any time. The
+rest is used for one exact bound from the counts of one event, called the look. The pair, the cells
+of the event and the number of draws are fixed before any draw is counted for the look. The exact
+bound is computed only after the planned number of draws has been counted. By the union bound, both
+bounds hold simultaneously with at least the required confidence.
 
 References:
     Buehler (1957); Ville (1939).
@@ -28,7 +28,7 @@ _ALWAYS = 0.2
 
 
 def errors(error: float) -> tuple[float, float]:
-    """Split an error probability into one for the bound from bets and one for the look."""
+    """Split an error probability into two: one for the bound from bets, and one for the look."""
     return _ALWAYS * error, (1 - _ALWAYS) * error
 
 

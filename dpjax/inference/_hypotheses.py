@@ -3,13 +3,15 @@
 Let p and q be the event's probabilities on its likelier side and on the other side. If the level is
 t, then p <= g(t, q), where g increases with t and with q.
 
-Each hypothesis also defines an order s, which is a score that ranks pairs of counts by their
-evidence for a large t. The score increases with the count on the likelier side and decreases with
-the count on the other side. Therefore, P(s >= observed) increases with p and decreases with q. Each
-score is an approximate normal lower bound on t.
+Each hypothesis also defines an order of pairs of counts. The order is a score s, which is larger
+for counts that are stronger evidence for a large t. The score increases with the count on the
+likelier side and decreases with the count on the other side. Therefore, P(s >= observed) increases
+with p and decreases with q. Each score is the lower confidence bound on t from a normal
+approximation.
 
-Bets use straight lines r q + d above g in place of g. Bets that refute P(E) <= r P'(E) + d in one
-of the two directions refute the level.
+In place of g, bets use straight lines r q + d above g. Let P and P' be the output distributions on
+the two sides. A level is refuted if bets refute P(E) <= r P'(E) + d or P'(E) <= r P(E) + d for some
+event E.
 
 Notation: z is the normal quantile of the confidence; v1 and v2 are the variances of the estimates
 of p and q.
@@ -29,7 +31,7 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number added to the score of counts that support no level, which ranks such counts last."""
+"""Number added to the score of counts that support no level, to rank such counts last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Threshold above which a probability is treated as 1."""
@@ -46,13 +48,13 @@ LEVELS = 2048
 
 
 class Lines(NamedTuple):
-    """Straight lines r q + d above the function g, one per pair and level.
+    """Straight lines r q + d above the function g: one line per pair and level.
 
     Attributes:
         slope: float64 [pairs, levels], slopes r >= 1 of the lines.
         start: float64 [pairs, levels], intercepts d >= 0 of the lines.
-        most: float64 [pairs], approximately the largest level that each pair's estimated
-            distributions violate.
+        most: float64 [pairs], approximate largest level that each pair's estimated distributions
+            violate.
     """
 
     slope: Floats
@@ -76,7 +78,7 @@ class Hypothesis(Protocol):
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
-        """Return estimates of t, with approximate standard errors, from estimates of p and q.
+        """Return estimates of t, and their approximate standard errors, from estimates of p and q.
 
         Args:
             p: Estimates of p.
@@ -87,7 +89,7 @@ class Hypothesis(Protocol):
         ...
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return straight lines above g, one per pair and level.
+        """Return straight lines above g: one line per pair and level.
 
         Args:
             levels: float64 [levels], levels t.
@@ -112,11 +114,11 @@ class Hypothesis(Protocol):
     def order_and_error(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> tuple[Floats, Floats]:
-        """Return the scores of `order`, and approximate standard errors of estimates of t."""
+        """Return the result of `order`, and approximate standard errors of estimates of t."""
         ...
 
     def likelier(self, level: float, smaller: Floats) -> Floats:
-        """Return g(t, q), the largest p at level t, for each q. The result may be above 1."""
+        """Return g(t, q), an upper bound on p at level t, for each q. The result may be above 1."""
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
@@ -124,10 +126,10 @@ class Hypothesis(Protocol):
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return upper bounds on the height of the log odds of g above their chords.
+        """Return upper bounds on the height of a function above its chords.
 
-        The log odds of g are a function of the log odds of q. Each chord connects the points of the
-        function at two adjacent values of q.
+        The function maps the log odds of q to the log odds of g(t, q). Each chord connects two
+        points on the function's graph that belong to adjacent values of q.
 
         Args:
             level: Level t.
@@ -140,7 +142,7 @@ class Hypothesis(Protocol):
 
 
 class Estimates(NamedTuple):
-    """Agresti and Coull's estimates of p and q, and the variances v1 and v2 of the estimates."""
+    """Agresti and Coull's estimates of p and q, with the variances v1 and v2 of the estimates."""
 
     p: Floats
     q: Floats
@@ -161,8 +163,9 @@ def estimates(larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: f
 class _Straight:
     """Base class of hypotheses with g(t, q) = min(r q + d, 1), where r >= 1 and d >= 0 depend on t.
 
-    As a function of the log odds of q, the log odds of g have slope (1 - d / p) (1 - q) / (1 - p).
-    The slope increases with q, so the curve is convex and lies below its chords.
+    Let p = g(t, q) < 1. As a function of the log odds of q, the log odds of p have slope (1 - d /
+    p) (1 - q) / (1 - p). This slope increases with q. Therefore, the function is convex, and its
+    graph lies below its chords.
     """
 
     def line(self, level: ArrayLike) -> tuple[Floats, Floats]:
@@ -178,7 +181,7 @@ class _Straight:
         raise NotImplementedError
 
     def ordered(self, found: Estimates, quantile: float) -> Floats:
-        """Return the score s of counts, computed from the estimates of p and q."""
+        """Return the score s of counts for given estimates of p and q."""
         raise NotImplementedError
 
     def order(
@@ -216,7 +219,7 @@ class _Straight:
 
 @dataclass(frozen=True)
 class Ratio(_Straight):
-    """(t, delta)-differential privacy for one record, tested on databases that differ in k records.
+    """The hypothesis of (t, delta)-differential privacy for databases that differ in k records.
 
     (t, delta)-differential privacy for one record implies
     (k t, delta (e^(k t) - 1) / (e^t - 1))-differential privacy for k records.
@@ -256,8 +259,8 @@ class Ratio(_Straight):
     def ordered(self, found: Estimates, quantile: float) -> Floats:
         """Return the logarithm of Fieller's lower bound on e / q, where e = p - delta.
 
-        The bound is C / (B + sqrt(B^2 - A C)), the smaller root of A x^2 - 2 B x + C with
-        A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1.
+        Let A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1. The bound on e / q is the smaller root
+        of A x^2 - 2 B x + C, which is C / (B + sqrt(B^2 - A C)).
         """
         p, q, v1, v2 = found
         e, z2 = p - self.delta * self.distance, quantile**2
@@ -273,7 +276,7 @@ class Ratio(_Straight):
 
 @dataclass(frozen=True)
 class Difference(_Straight):
-    """Total variation distance of at most t for one record, and of at most k t for k records.
+    """The hypothesis that the total variation distance for k records is at most k t.
 
     Attributes:
         distance: k, the number of records in which the databases differ.

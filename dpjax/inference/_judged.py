@@ -1,4 +1,4 @@
-"""Sets of cells that are constructed from one half of the search set and counted in the other."""
+"""Sets of cells that are constructed from one half of the search set and evaluated on the other."""
 
 import math
 from typing import NamedTuple
@@ -14,17 +14,21 @@ MASSES = np.geomspace(1e-5, 0.99, 56)
 _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells; such tables fit in the CPU cache."""
 
+_TOGETHER = 16
+"""Number of runs whose cells without draws are left out together."""
+
 
 class Sets(NamedTuple):
-    """Candidate sets of all runs, without sets whose counts equal those of the next smaller set.
+    """Candidate sets of all runs, except sets with the same counts as the next smaller set.
 
-    Sets are sorted by run, then by order of cells, then by size. Equal counts are frequent because
-    a single cell often has more draws than many of the smallest sizes require.
+    Sets are sorted by run, then by order of cells, then by size. Sets often have the same counts
+    because a single cell may contain more draws than several of the smallest sizes require.
 
     Attributes:
         run: int64 [sets], index of each set's run.
-        candidate: int64 [sets], index in `Candidates` of the order of cells.
-        end: int64 [sets], index in `MASSES` of the size.
+        candidate: int64 [sets], index in `Candidates` of the order from which the set is
+            constructed.
+        end: int64 [sets], index of the set's size in `MASSES`.
         larger: int64 [sets], count of the set on the side where the set should be likelier.
         smaller: int64 [sets], count of the set on the other side.
         starts: int64 [runs], index of each run's first set.
@@ -82,9 +86,29 @@ def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArr
     Returns:
         Sums of the counts of both halves, int64 [side, runs, orders, sizes].
     """
-    rows = max(_MOST_ENTRIES // (4 * len(ways) * halves.shape[-1]), 1)
-    parts = [_judged(halves[i : i + rows], ways) for i in range(0, len(halves), rows)]
-    return np.concatenate(parts, axis=1)
+    found, cells = [], halves.shape[-1]
+    for start in range(0, len(halves), _TOGETHER):
+        part, of_part = halves[start : start + _TOGETHER], ways
+        needed = _needed(part, ways)
+        if 2 * np.count_nonzero(needed) <= cells:
+            part, of_part = part[..., needed], [way.only(needed) for way in ways]
+        rows = max(_MOST_ENTRIES // (4 * len(ways) * part.shape[-1]), 1)
+        found += [_judged(part[i : i + rows], of_part) for i in range(0, len(part), rows)]
+    return np.concatenate(found, axis=1)
+
+
+def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.bool_]:
+    """Return whether each cell may affect the counts of a set, bool [cells].
+
+    A cell without draws matters only if it is the first or the last cell of an order, since a set
+    contains at least one cell, but never all cells.
+    """
+    seen = np.asarray(halves.any(axis=(0, 1, 2)))
+    needed, unseen = seen.copy(), np.flatnonzero(~seen)
+    needed[0] = True
+    for way in ways:
+        needed[way.ends_of(unseen)] = True
+    return needed
 
 
 def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.int64]:
@@ -113,8 +137,8 @@ def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> N
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.
         most: int64 [...], largest number of allowed cells in a set. A set never contains all cells.
-        ends: int64 [..., cells], position of the last cell that is tied with the cell at each
-            position.
+        ends: int64 [..., cells], for each position, the position of the last cell that is tied with
+            the cell there.
 
     Returns:
         Numbers of cells, int64 [..., sets], with one set per fraction in `MASSES`.
@@ -142,13 +166,13 @@ def cells_of(
     chosen: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Construct each run's chosen set from all draws, bool [runs, cells].
+    """Construct each run's chosen set from all draws, and return its cells, bool [runs, cells].
 
     Args:
         counts: [runs, 2, cells], counts of all draws.
         ways: Ways to order cells.
-        chosen: int64 [runs], index of the chosen order among the orders of all ways.
-        end: int64 [runs], index in `MASSES` of the chosen size.
+        chosen: int64 [runs], index of the chosen order among the orders that all ways define.
+        end: int64 [runs], index of the chosen size in `MASSES`.
     """
     inside = np.zeros(counts[:, 0].shape, bool)
     for number in np.unique(chosen):

@@ -24,19 +24,20 @@ from dpjax.inference._normal import (
 _MIN_EXPECTED_DRAWS = 25
 """Smallest expected number of draws at the witness for which the normal bound is used.
 
-With fewer expected draws, the exact bound is used.
+If fewer draws are expected, the exact bound is used.
 """
 
 
 class KernelSums(NamedTuple):
-    """Sums that a kernel density estimate requires in addition to the counts of events.
+    """Sums that kernel density estimates require in addition to the counts of events.
 
     Attributes:
         total: Float [..., 2], sums of the kernel values k over the confirmation draws from the
             database and from its neighbor. Kernel values are scaled to a maximum of 1.
         squares: Float [..., 2], sums of k^2 over the confirmation draws.
         bandwidth: Float [...], bandwidth h of the kernel.
-        height: c_d = K(0), the height of the kernel K. Densities are c_d / (N h^d) times `total`.
+        height: c_d = K(0), the height of the kernel K. The density estimates are c_d / (N h^d)
+            times `total`, where N is the number of confirmation draws per side.
         roughness: Integral of K^2.
         dimension: d, the number of output coordinates.
     """
@@ -50,16 +51,19 @@ class KernelSums(NamedTuple):
 
 
 class LocalBounds(NamedTuple):
-    """Bounds and estimates for one or more runs, arrays of shape [...].
+    """Bounds and estimates for one or more runs.
+
+    Each attribute is an array of shape [...] unless another shape is stated.
 
     Attributes:
         lower_bound: LB, the lower bound on epsilon.
-        estimate: Privacy loss at the witness, estimated from densities that are truncated at the
+        estimate: Estimated privacy loss at the witness, after smaller densities are raised to the
             floor.
-        densities: float64 [..., 2], densities at the witness, estimated from the confirmation set
-            without truncation.
+        densities: float64 [..., 2], densities at the witness, estimated from the confirmation set.
+            Densities below the floor are not raised to the floor.
         standard_error: Standard error of the estimate, or NaN where the bound is exact.
-        on_floor: Whether the search stage's density was at or below the floor on at least one side.
+        on_floor: Whether the density estimated in the search stage was at or below the floor on at
+            least one side.
         exact: Whether the bound is the exact binomial bound.
     """
 
@@ -81,15 +85,17 @@ def local_bounds(
 ) -> LocalBounds:
     """Return lower confidence bounds on epsilon from the confirmation stage of a local audit.
 
-    The bound is the exact binomial bound for the witness's event if a density of the search stage
-    is at the floor, or if this density is too small for 25 expected confirmation draws. Otherwise,
-    the bound is a normal approximation. The kind and the direction of the bound depend only on the
-    search stage, so choosing them does not reduce the confidence.
+    The search stage estimates the density at the witness on each side. If one of these densities is
+    at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
+    bound is the exact binomial bound for the witness's event. Otherwise, the bound is a normal
+    approximation. The choice between both bounds, and the bound's direction, depend only on the
+    search stage, so they do not reduce the confidence.
 
     Args:
         search_densities: Float [..., 2], densities at the witness under the database and its
-            neighbor, estimated in the search stage without truncation.
-        floor: Float [...], tau, the floor at which densities are truncated.
+            neighbor, estimated in the search stage. Densities below the floor must not be raised to
+            the floor.
+        floor: Float [...], the floor tau. Smaller densities are raised to the floor.
         events: Integers [..., 2], numbers of confirmation draws in the witness's event.
         kernel: Kernel sums if outputs are real numbers, or None if outputs are categories.
         num_confirm: N, the number of confirmation draws per side.

@@ -38,9 +38,10 @@ def kernel_error(
 ) -> NDArray[np.float64]:
     """Return the standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)).
 
-    If the density is smooth, the formula is slightly too large: in the paper's experiments, the
-    true error is 0.93 to 0.97 times the formula's value. If probability is concentrated on a scale
-    below h, for instance at an atom, the formula is too small, and `kernel_exact_error` is correct.
+    If the density is smooth, the formula gives a slightly too large value: in the paper's
+    experiments, the true error is 0.93 to 0.97 times this value. If the distribution is
+    concentrated on a scale below h, for instance at an atom, the formula gives a too small value.
+    In this case, use `kernel_exact_error`.
 
     Args:
         densities: Float [..., 2], density estimates f and f'.
@@ -130,7 +131,8 @@ def normal_lower_bound(
     """Return the lower bound LB = max(loss + Phi^-1(1 - confidence) * standard error, 0).
 
     Args:
-        loss: Estimated privacy losses in a direction that was chosen independently of the draws.
+        loss: Estimated privacy losses, in a direction that was chosen independently of the draws
+            from which the losses are estimated.
         standard_error: Standard errors of the losses.
         confidence: Asymptotic probability that the bound is at most the true loss: one number, or
             one number per loss.

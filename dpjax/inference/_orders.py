@@ -12,23 +12,23 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor that puts cells first whose frequency is larger on the side that their order is for.
+"""Factor for scores of cells that are more frequent on the side for which an order is made.
 
-The factor multiplies the scores of these cells. Scores without the factor are between 2^-64 and 1.
+Scores without this factor are between 2^-64 and 1, so the more frequent cells come first.
 """
 
 
 class Orders(NamedTuple):
-    """Two orders of cells, whose initial segments are candidate sets.
+    """Two orders of cells. The initial segments of each order are candidate sets.
 
     The first order is for sets that are likelier under the database, and the second order is for
     sets that are likelier under the neighbor.
 
     Attributes:
-        order: int64 [..., 2, cells], the cell at each position of both orders.
+        order: int64 [..., 2, cells], index of the cell at each position of both orders.
         most: int64 [..., 2], the largest number of cells in a set.
-        ends: int64 [..., 2, cells], the position of the last cell that is tied with the cell at
-            each position. A set contains all or none of the tied cells.
+        ends: int64 [..., 2, cells], for each position, the position of the last cell that is tied
+            with the cell there. A set contains either all or none of a group of tied cells.
     """
 
     order: NDArray[np.int64]
@@ -37,16 +37,18 @@ class Orders(NamedTuple):
 
 
 class ByRatio(NamedTuple):
-    """Cells sorted by a lower bound on the ratio of their probabilities, the largest first.
+    """A way to order cells by lower bounds on the ratios of their probabilities.
 
     Attributes:
         allowed: bool [cells], whether each cell is allowed in events.
-        labels: int64 [cells], the group of each cell, or None. If `labels` is not None, the ratio
-            of a cell's group is used in place of the cell's own ratio.
+        labels: int64 [cells], the group of each cell, whose ratio is used for the cell. If `labels`
+            is None, each cell's own ratio is used.
         order: int64 [cells], indices of the cells sorted by group.
-        starts: int64 [groups], the first position of each group in `order`.
-        ordered: Whether ties are broken by cell index. If False, a set contains all or none of the
-            tied cells.
+        starts: int64 [groups], position in `order` at which each group begins.
+        ordered: Whether ties are broken by cell index. If False, a set contains either all or none
+            of a group of tied cells.
+        numbers: int64 [cells], the index of each cell in the whole partition, increasing.
+        num_cells: Number of cells in the whole partition.
     """
 
     allowed: NDArray[np.bool_]
@@ -54,16 +56,34 @@ class ByRatio(NamedTuple):
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
     ordered: bool
+    numbers: NDArray[np.int64]
+    num_cells: int
 
     @classmethod
     def of(cls, allowed: NDArray[np.bool_], labels: ArrayLike | None, ordered: bool) -> "ByRatio":
+        numbers = np.arange(len(allowed))
         if labels is None:
-            return cls(allowed, None, np.arange(0), np.arange(0), ordered)
+            return cls(allowed, None, numbers[:0], numbers[:0], ordered, numbers, len(numbers))
         # Renumber the groups with consecutive integers.
         labels = np.unique(np.asarray(labels), return_inverse=True)[1]
         order = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
-        return cls(allowed, labels, order, starts, ordered)
+        return cls(allowed, labels, order, starts, ordered, numbers, len(numbers))
+
+    def only(self, needed: NDArray[np.bool_]) -> "ByRatio":
+        """Return the same orders of some of the cells, given as bool [cells]."""
+        labels = None if self.labels is None else self.labels[needed]
+        found = ByRatio.of(self.allowed[needed], labels, self.ordered)
+        return found._replace(numbers=np.flatnonzero(needed), num_cells=self.num_cells)
+
+    def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cells among `unseen`, and others, that may be last in an order.
+
+        These are the last cell of each group, and the last cell that is not allowed.
+        """
+        labels = np.zeros(len(unseen)) if self.labels is None else self.labels[unseen]
+        last = len(unseen) - 1 - np.unique(labels[::-1], return_index=True)[1]
+        return np.concatenate([unseen[last], np.flatnonzero(~self.allowed)[-1:]])
 
     def orders(self, counts: NDArray) -> Orders:
         """Return the orders of cells for counts [..., 2, cells], the largest ratios first."""
@@ -81,12 +101,12 @@ class ByRatio(NamedTuple):
         score *= self.allowed
         # The bits of positive floats, read as integers, have the same order as the floats. Replace
         # the last bits by the cell's index, so that ties have the same order on every machine.
-        number = np.arange(counts.shape[-1])
-        last = np.int64((1 << int(number[-1]).bit_length()) - 1)
+        last = np.int64((1 << (self.num_cells - 1).bit_length()) - 1)
         order = ~score.view(np.int64)
         order &= ~last
-        order |= number
+        order |= self.numbers
         order.sort(axis=-1)
+        number = np.arange(counts.shape[-1])
         ends = np.broadcast_to(number, order.shape)
         if not self.ordered:
             equal = order[..., 1:] ^ order[..., :-1] <= last
@@ -94,15 +114,21 @@ class ByRatio(NamedTuple):
             ends[..., :-1][equal] = number[-1]
             ends = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
         order &= last
+        if len(number) < self.num_cells:
+            place = np.zeros(self.num_cells, np.int64)
+            place[self.numbers] = number
+            order = place[order]
         return Orders(order, np.count_nonzero(score, axis=-1), ends)
 
 
 class ByPosition(NamedTuple):
-    """Cells ordered along a line, once from each end. No set contains cells without a position.
+    """A way to order cells: along a line, once from each end.
+
+    Cells without a position are in no set.
 
     Attributes:
         order: int64 [2, cells], indices of the cells in the order from each end of the line.
-        most: int64 [2], the largest number of cells in a set.
+        most: int64 [2], largest number of cells in a set.
     """
 
     order: NDArray[np.int64]
@@ -115,8 +141,20 @@ class ByPosition(NamedTuple):
         order = np.argsort(np.stack([line, -line]), axis=-1, kind="stable")
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
+    def only(self, needed: NDArray[np.bool_]) -> "ByPosition":
+        """Return the same orders of some of the cells, given as bool [cells]."""
+        is_kept = needed[self.order]
+        place = np.cumsum(needed) - 1
+        order = place[self.order[is_kept]].reshape(2, -1)
+        most = [np.count_nonzero(row[:most]) for row, most in zip(is_kept, self.most, strict=True)]
+        return ByPosition(order, np.array(most))
+
+    def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first and the last cell of both orders; see `ByRatio`."""
+        return self.order[:, [0, -1]].ravel()
+
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders of cells along the line, from both ends."""
+        """Return the orders of cells from both ends of the line."""
         shape = counts.shape
         each = np.broadcast_to(np.arange(shape[-1]), shape)
         return Orders(
@@ -125,13 +163,14 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Orders of cells, each with a side on which the sets of the order should be likelier.
+    """Pairs of an order of cells and a side on which the sets of this order should be likelier.
 
     Attributes:
         order: int64 [candidates], index of the order. The i-th way to order cells defines the
             orders 2 i and 2 i + 1.
         direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
-        by_ratio: bool [candidates], whether the order is by ratio and not by position.
+        by_ratio: bool [candidates], whether the cells are ordered by ratio (True) or by position
+            (False).
     """
 
     order: NDArray[np.int64]
@@ -142,7 +181,8 @@ class Candidates(NamedTuple):
     def of(cls, ways: Sequence[ByRatio | ByPosition]) -> "Candidates":
         """Return the candidates for the given ways to order cells.
 
-        An order by ratio is a candidate for one side, and an order along a line for both sides.
+        Each order by ratio is a candidate for one side. Each order along a line is a candidate for
+        both sides.
         """
         found = []
         for i, way in enumerate(ways):

@@ -1,22 +1,24 @@
-"""Payoffs of one block of draws if pairs with a common database bet on the same draws.
+"""Payoffs of one block of draws when pairs with a common database bet on the same draws.
 
 Let D and E be the two databases of a pair. Let n_D and n_E be the numbers of the block's draws from
 D and E, including draws that were made for other pairs. Let w and w' be the weights that
-`_betting.weights` returns for these draws. The bet of the pair is then u = w - 1 for outputs from
-D, and v = w' - 1 for outputs from E. With the output distributions P of D and Q of E, the level
-implies n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. If the bets of all pairs are added with
-coefficients c >= 0, the sum over all databases D satisfies
+`_betting.weights` returns for these numbers of draws. The bet of the pair is u = w - 1 for outputs
+from D, and v = w' - 1 for outputs from E. Let P and Q be the output distributions of D and E. The
+level implies n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. Add the bets of all pairs, each multiplied
+by a coefficient c >= 0. Let P_D be the output distribution of database D. The sum over all
+databases satisfies
 
     sum_D n_D sum_j P_D(j) U_D(j) <= 0,
 
 where U_D is the sum of c u over the pairs that contain D. Each draw from D with output j multiplies
-the wealth by 1 + U_D(j) >= 0. Because draws are independent, the product over all draws has the
-mean prod_D (1 + sum_j P_D(j) U_D(j))^n_D. This mean is at most 1 by the inequality of arithmetic
-and geometric means.
+the wealth by 1 + U_D(j) >= 0. Because draws are independent, the product of these factors over all
+draws has the mean prod_D (1 + sum_j P_D(j) U_D(j))^n_D. This mean is at most 1 by the inequality of
+arithmetic and geometric means.
 
-The coefficients are the fractions that an expert bets, reduced in two ways. `_damped` reduces
-correlated bets, whose sum would otherwise be larger than the best bet. `_room` keeps U_D above -1.
-The bets of a pair without common databases are not reduced.
+The coefficients are the fractions that an expert bets, after two reductions. First, `_damped`
+reduces the coefficients of correlated bets because their sum would otherwise be larger than the
+best bet. Second, `_room` reduces the coefficients until every U_D is above -1. If a pair has no
+database in common with other pairs, its coefficient is not reduced.
 """
 
 from collections.abc import Iterator
@@ -36,7 +38,10 @@ _ROWS = 2048
 """Number of bets per call of `_betting.weights`, chosen so that tables fit in the CPU cache."""
 
 _MOST_CODES = 2**52
-"""Largest number of codes for combinations of groups before codes are renumbered without gaps."""
+"""Largest number of codes for combinations of groups.
+
+If it is exceeded, codes are renumbered without gaps.
+"""
 
 _MOST_LOST = 0.95
 """Largest fraction of the wealth that all bets on a common database can lose in one draw."""
@@ -46,10 +51,8 @@ class Block(NamedTuple):
     """Draws of one block.
 
     Attributes:
-        x: int64 [pairs, cells], counts of the draws from each pair's database that were made for
-            the pair.
-        y: int64 [pairs, cells], counts of the draws from each pair's neighbor that were made for
-            the pair.
+        x: int64 [pairs, cells], counts of the draws that were made for each pair from its database.
+        y: int64 [pairs, cells], counts of the draws that were made for each pair from its neighbor.
         shared: int64 [pairs, 2], IDs of the two databases of each pair.
     """
 
@@ -59,19 +62,19 @@ class Block(NamedTuple):
 
     @property
     def pooled(self) -> tuple[Counts, Counts]:
-        """Counts from both sides, [pairs, cells], summed over all pairs with the same database."""
+        """Counts of draws from each database, summed over all pairs that contain it."""
         return pooled(self.x, self.y, self.shared)
 
 
 class _Common(NamedTuple):
     """A database that occurs in more than one pair.
 
-    Each occurrence of the database in a pair is a member. An atom is a set of cells such that for
-    each member, all cells of the set are in the same group.
+    Each occurrence of the database in a pair is called a member. An atom is a set of cells that are
+    not separated by the groups of any member.
 
     Attributes:
         members: int64 [members, 2], side and pair of each member.
-        labels: int64 [members, atoms], group that contains each atom for each member.
+        labels: int64 [members, atoms], index of the member's group that contains the atom.
         counts: int64 [atoms], counts of the block's draws from the database.
         mass: float64 [atoms], expected counts of the block's draws from the database.
     """
@@ -82,7 +85,7 @@ class _Common(NamedTuple):
     mass: Floats
 
     def of(self, table: Floats) -> Floats:
-        """Return the members' rows of a table [..., 2, pairs, levels] as [..., members, levels]."""
+        """Return the members' entries, [..., members, levels], of [..., 2, pairs, levels]."""
         return table[..., self.members[:, 0], self.members[:, 1], :]
 
     def placed(self, bets: Floats) -> Floats:
@@ -96,7 +99,7 @@ class _Common(NamedTuple):
 
 
 def pooled(first: Counts, second: Counts, shared: Counts) -> tuple[Counts, Counts]:
-    """Return counts from both sides, summed over all pairs with the same database.
+    """Return counts of draws from each database, summed over all pairs that contain it.
 
     Args:
         first: int64 [pairs, cells], counts of draws from the databases.
@@ -121,17 +124,17 @@ def gains(
     grid: Floats,
     is_refuted: NDArray[np.bool_],
 ) -> Floats:
-    """Return the increase in log wealth from one expert's bets, float64 [bets, pairs, levels].
+    """Return the increase in log wealth due to one expert's bets, float64 [bets, pairs, levels].
 
     If multiple pairs share a database, the increase from the database's draws is counted once, for
     the first of these pairs.
 
     Args:
-        block: The block whose draws the bets are made on.
+        block: Block on whose draws the bets are placed.
         known: Pair of int64 [pairs, cells] arrays, the pooled counts of all earlier blocks.
         expert: Expert that was constructed only from the earlier blocks.
-        hypothesis: Hypothesis that the bets are against.
-        grid: float64 [levels], levels that the bets are against.
+        hypothesis: Hypothesis that the bets oppose.
+        grid: float64 [levels], levels that the bets oppose.
         is_refuted: bool [levels], whether each level is already refuted.
     """
     drawn = block.pooled
@@ -213,9 +216,8 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
         labels: int64 [members, cells], group of each cell for each member.
         groups: Number of groups.
 
-    Returns:
-        The group that contains each atom for each member, int64 [members, atoms], and the atom of
-        each cell, int64 [cells].
+    Returns: The index of each member's group that contains each atom, int64 [members, atoms], and
+        the index of each cell's atom, int64 [cells].
     """
     code, width = labels[0], groups
     for row in labels[1:]:
@@ -231,9 +233,9 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
 def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floats]) -> Floats:
     """Return a factor for each bet, float64 [pairs, levels], which is small for correlated bets.
 
-    Let C be the covariance of the bets. Bet i has the factor c_i = C_ii / sum_k max(C_ik, 0). With
-    these factors, the log wealth from the sum of all bets grows at least as fast as half of the sum
-    of c_i C_ii.
+    Let C be the covariance matrix of the bets' payoffs. Bet i has the factor c_i = C_ii / sum_k
+    max(C_ik, 0). If each bet is multiplied by its factor, the log wealth
+    from the sum of all bets grows at least as fast as half of the sum of c_i C_ii.
 
     Args:
         bets: float64 [2, pairs, levels, groups], bets u and v.
@@ -254,7 +256,7 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floa
 
 
 def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
-    """Reduce the coefficients of bets until one draw loses at most _MOST_LOST of the wealth.
+    """Reduce the coefficients of bets until one draw can lose at most _MOST_LOST of the wealth.
 
     Args:
         bets: float64 [2, pairs, levels, groups], bets u and v.

@@ -1,26 +1,26 @@
-"""Plans of histogram estimates: precision, confidence and number of samples.
+"""Plans for histogram estimates: precision, confidence and number of samples.
 
 The caller passes two of `precision`, `confidence` and `num_samples`. `plan` computes the third: the
 finest precision, the confidence, or the smallest number of samples per input. `plan_finite` makes
 such plans for finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
-bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts:
-the counts of two intervals, which determine the estimate, for both inputs of a pair. If there are
-many pairs, the published bound is the product of the confidences for the pair with the largest
-level and for the pair with the largest estimate. The paper's proof is incomplete because the
-intervals that determine the estimate are known only after the draws, and because pairs with a
-common input share draws. The consequences depend on the plan:
+bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts.
+These are the counts, for both inputs of a pair, in the two intervals that determine the estimate.
+If there are many pairs, the published confidence is the product of two confidences: for the pair
+with the largest level, and for the pair with the largest estimate. The paper's proof is incomplete
+because the intervals that determine the estimate are known only after the draws, and because pairs
+with a common input share draws. The consequences of this gap in the proof depend on the plan:
 
-- LDP, densities on an interval: the paper tolerates an error of gamma / 12 in the logarithm of each
-  count, but an error of gamma / 3 is small enough. With gamma / 3, the bound "all-intervals"
-  requires between 1/15 and 1/4 of the published number of samples, so the published number is
-  sufficient.
+- LDP, densities on an interval: the paper requires the logarithm of each count to have an error of
+  at most gamma / 12, but an error of at most gamma / 3 suffices. With the limit gamma / 3, the
+  bound "all-intervals" requires between 1/15 and 1/4 of the published number of samples. Therefore,
+  the published number is sufficient.
 - Renyi levels, densities on an interval, one pair: the bounds "all-intervals" and "published" are
   equal.
-- Finitely many outputs: the published bound for 4 counts is invalid and therefore rejected. With
-  200 outputs, 200 inputs and a confidence of 0.95, 2 of 3 runs missed the precision of the
-  published bound.
+- Finitely many outputs: the published bound, which covers 4 counts, is invalid and therefore
+  rejected. In an experiment with 200 outputs, 200 inputs and a confidence of 0.95, the error
+  exceeded the published precision in 2 of 3 runs.
 
 Notation: gamma is `precision`, n is `num_samples`, m is `num_intervals`, k is `num_inputs`, and
 alpha is `order`.
@@ -50,7 +50,7 @@ MOST_SAMPLES = 2**53
 """Largest number of draws for which float64 represents all counts exactly."""
 
 _COARSEST_PRECISION = 100.0
-"""Coarsest precision in the search for a precision, in nats."""
+"""Coarsest precision that the search for a precision considers, in nats."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Plan:
         num_inputs: k, the number of sampled inputs: 2 for one pair, or the number of midpoints for
             an interval of inputs (Algorithms 2 and 4).
         precision: gamma, the largest error of the estimate, in nats.
-        confidence: Smallest probability that the error is at most the precision.
+        confidence: Guaranteed probability that the error is at most the precision.
         order: alpha of Renyi LDP, or None for LDP.
         bound: "all-intervals" or "published".
         assumption: Assumption about the mechanism.
@@ -113,7 +113,7 @@ class Plan:
         ]
 
     def __str__(self) -> str:
-        """Return text with one line per number of the plan."""
+        """Return the plan as text, with one line per number."""
         pad = max(len(name) for name, _ in self.rows())
         return "\n".join(f"{name:<{pad}}  {value}" for name, value in self.rows())
 
@@ -152,8 +152,8 @@ def plan(
             and below 2 / W^2.
         width: W > 0, the length of the output interval.
         precision: gamma > 0, the largest accepted error, in nats.
-        confidence: Smallest probability that the error is at most the precision, strictly between 0
-            and 1.
+        confidence: Guaranteed probability that the error is at most the precision, strictly between
+            0 and 1.
         num_samples: n >= 1, the number of draws for each input.
         order: alpha > 1 for Renyi LDP (Algorithms 3 and 4), or None for LDP (Algorithms 1 and 2).
         inputs: Number of inputs that are compared (2 for one pair), or an `InputInterval`
@@ -203,8 +203,9 @@ def plan_finite(
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If `plan` would raise a ValueError, if `least_probability` is above 1 /
-            `num_outputs`, or if `bound` is "published" and the bound would be invalid.
+        ValueError: If `plan` would raise a ValueError for the arguments that both functions have,
+            if `least_probability` is above 1 / `num_outputs`, or if `bound` is "published" but the
+            published bound is invalid for this plan.
 
     References:
         Gorla et al., Remark 2.
@@ -311,10 +312,10 @@ class _Guarantee(NamedTuple):
         return found
 
     def precision(self, num_samples: int, confidence: float) -> float:
-        """Return the finest precision, by bisection on a logarithmic scale.
+        """Return the finest sufficient precision, by bisection on a logarithmic scale.
 
         Raises:
-            ValueError: If no precision up to 100 nats has the confidence.
+            ValueError: If no precision up to 100 nats has the required confidence.
         """
         coarse = 1.0
         while self.confidence(coarse, num_samples) < confidence:

@@ -20,34 +20,34 @@ MOST_OUTCOMES = 16
 """Largest number of cells for which an expert bets on each cell individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
-"""Numbers of pseudo-draws that shrink bets.
+"""Numbers of pseudo-draws by which bets and estimated shares are shrunk.
 
-PSEUDO_DRAWS lists the numbers rho: after n draws, a bet has the fraction c = n / (n + rho). If
-draws are expensive, SPLIT_DRAWS pseudo-draws shrink the estimated shares of a binary split toward
-the shares in the pooled draws from both sides.
+PSEUDO_DRAWS lists numbers rho: after n draws, one bet per rho is made with the fraction c = n / (n
++ rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. They shrink
+the estimated shares of a binary split toward the shares in the pooled draws from both sides.
 """
 
 _STAKES = (0.4, 0.1, 0.5)
-"""Fraction of the initial wealth for each rho in PSEUDO_DRAWS."""
+"""Fractions of the initial wealth for the bets with each rho in PSEUDO_DRAWS."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups along the line of cells.
 
-_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, binary splits with
-the depths in _DEPTHS make 8 and 16 groups instead.
+_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, binary splits are
+used instead. Their depths, listed in _DEPTHS, result in 8 and 16 groups.
 """
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
 """Parameters of the scores of half-lines and cells; see `half_lines` and `log_ratio`.
 
 _ERRORS is the number of standard errors that are subtracted from the estimated level of a
-half-line. _SHRINKAGE is the number of draws that are added to each cell before cells are sorted by
-ratio.
+half-line. _SHRINKAGE is the number of pseudo-draws that are added to each cell before cells are
+sorted by ratio.
 """
 
 
 class Expert(NamedTuple):
-    """Groups of cells, with estimated probabilities of the groups and the fractions of the bets.
+    """Groups of cells, with the groups' estimated probabilities and with fractions of bets.
 
     Attributes:
         labels: int64 [pairs, cells], the group of each cell.
@@ -67,7 +67,7 @@ class Expert(NamedTuple):
 
 
 def stakes(few: bool) -> Floats:
-    """Return the initial wealth of all experts' bets, float64 [bets], with a mean of 1.
+    """Return the initial wealth of each bet of all experts, float64 [bets]. The mean is 1.
 
     Args:
         few: Whether draws are expensive.
@@ -88,7 +88,7 @@ def experts(
         few: Whether draws are expensive. If True, estimated shares are shrunk, and all fractions c
             are 1.
         ordered: Whether adjacent cells have similar ratios. If False, cells are sorted by ratio.
-        hypothesis: Hypothesis that the bets are against.
+        hypothesis: Hypothesis that the bets oppose.
     """
     cells = first.shape[1]
     if not ordered and (cells > MOST_OUTCOMES or not few):
@@ -143,7 +143,7 @@ def sums(counts: Counts, labels: Counts, groups: int) -> Counts:
 
 
 def equal_mass(counts: Counts, groups: int) -> Counts:
-    """Return labels, int64 [pairs, cells], of groups of adjacent cells with about equal counts."""
+    """Return labels of groups of adjacent cells with similar counts, int64 [pairs, cells]."""
     before = np.cumsum(counts, axis=1) - counts
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return np.minimum(groups * (2 * before + counts) // (2 * total), groups - 1)
@@ -156,8 +156,8 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each contains
     all cells on one side of a cut of the line. The score of a half-line is its estimated level
     minus three standard errors. One of the two groups is the half-line with the largest score. The
-    other group is the half-line with the largest score for the opposite direction among all
-    half-lines that start at the other end of the line and do not overlap the first group.
+    other group starts at the other end of the line. Among all half-lines that start there and do
+    not overlap the first group, it has the largest score for the opposite direction.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.
@@ -199,7 +199,7 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
 def shown(
     hypothesis: Hypothesis, larger: Counts, n: Counts, smaller: Counts, m: Counts
 ) -> tuple[Floats, Floats]:
-    """Return estimates of the level, and their standard errors, from counts of events.
+    """Return estimates of a level and their standard errors, computed from counts of events.
 
     Half a pseudo-draw is added to the count on the side with fewer draws, and proportionally more
     to the count on the other side.
@@ -235,23 +235,24 @@ def _law(counts: Floats) -> Floats:
 
 
 def log_ratio(first: Counts, second: Counts) -> Floats:
-    """Return the log ratios of the counts of all cells, shrunk toward 0: float64 [pairs, cells]."""
+    """Return each cell's log ratio of counts, shrunk toward 0, float64 [pairs, cells]."""
     one, other = (_SHRINKAGE * added for added in _added(_draws(first), _draws(second)))
     return np.log((first + one) / (second + other))
 
 
 def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
-    """Estimate the probabilities of groups by binary splits, once per number in SPLIT_DRAWS.
+    """Estimate the probabilities of groups by binary splits, for each number in SPLIT_DRAWS.
 
     A split divides a set of adjacent groups into two halves of equal size. The share of each half
     is shrunk toward the half's share in the pooled draws from both sides.
 
     Args:
-        x: int64 [pairs, groups], counts from the databases; the number of groups is a power of 2.
+        x: int64 [pairs, groups], counts from the databases. The number of groups is a power of 2.
         y: int64 [pairs, groups], counts from the neighbors.
 
     Returns:
-        Pairs of estimates for the databases and for the neighbors, float64 [pairs, groups].
+        One pair of arrays per number in SPLIT_DRAWS: estimated probabilities under the databases
+        and under the neighbors, both float64 [pairs, groups].
     """
     laws = []
     for draws in SPLIT_DRAWS:

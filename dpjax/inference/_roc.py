@@ -1,4 +1,4 @@
-"""The ROC curve of a membership inference attack, which is an estimate and not a bound."""
+"""The empirical ROC curve of a membership inference attack."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from dpjax.core.wording import BadValue
 class Roc:
     """Empirical ROC curve of an attack that guesses "included" for scores above a threshold.
 
-    The curve is linear between adjacent points. An attack that chooses one of two thresholds at
-    random achieves the rates on the line between the two points.
+    The curve is linear between adjacent points. The points on the line between two points of the
+    curve are achieved by choosing one of the two thresholds at random.
 
     Attributes:
         false_positive: float64 [thresholds], false positive rates: the fraction of excluded
@@ -31,7 +31,8 @@ class Roc:
         """Area under the curve.
 
         Consider all pairs of an included and an excluded canary. The area is the fraction of pairs
-        in which the included canary has the higher score. Pairs with equal scores count half.
+        in which the included canary has the higher score, where each pair with equal scores counts
+        as half a pair.
         """
         return float(np.trapezoid(self.true_positive, self.false_positive))
 
@@ -66,7 +67,7 @@ def attack_roc(included: ArrayLike, excluded: ArrayLike) -> Roc:
         excluded: Float [m], scores of canaries that were excluded from the training data.
 
     Returns:
-        The curve, with at most n + m + 1 points.
+        The ROC curve, which has at most n + m + 1 points.
 
     Raises:
         ValueError: If there are no scores, if a score is NaN, or if the scores are not a vector.

@@ -2,10 +2,10 @@
 
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
 claimed constant, but they can refute it. If the claim is true, the counts in adjacent intervals are
-almost equal with at least a known probability. A `SafetyCheck` contains this probability and the
-limit for the gap between the counts. If too few of a number of runs stay within the limit, a
-binomial test refutes the claim. Counts within the limit do not confirm the claim because the
-densities may be arbitrarily rough inside an interval.
+almost equal with at least a known probability. A `SafetyCheck` contains this probability and a
+limit on the gap between the counts in adjacent intervals. If the gaps stay within the limit in too
+few of several runs, a binomial test refutes the claim. Gaps within the limit do not confirm the
+claim because the densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
 `num_inputs`, and N_j is the count in interval j. The density bounds of Lemma
@@ -34,10 +34,10 @@ class SafetyVerdict:
     Attributes:
         num_runs: Number of runs.
         num_within: Number of runs in which every gap is within the limit.
-        probability: Lower bound on the probability that all gaps of a run are within the limit if
-            the claim is true.
-        p_value: P-value of the one-sided binomial test: an upper bound on the probability that at
-            most `num_within` runs are within the limit if the claim is true. The p-value is 1 if
+        probability: If the claim is true, all gaps of a run are within the limit with at least this
+            probability.
+        p_value: P-value of the one-sided binomial test. If the claim is true, `num_within` or fewer
+            runs are within the limit with at most this probability. The p-value is 1 if
             `probability` is 0 or less.
     """
 
@@ -54,16 +54,16 @@ class SafetyVerdict:
 
 @dataclass(frozen=True)
 class SafetyCheck:
-    """A limit for the gaps between the counts in adjacent intervals.
+    """A limit on the gaps between the counts in adjacent intervals.
 
     Attributes:
         num_intervals: m, the number of intervals.
         num_samples: n, the number of draws for each input of one run.
         num_inputs: k, the number of inputs of one run (2 for one pair).
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1.
-        limit: C w^2 + 2 beta w tau_1, the limit for |N_j - N_(j+1)| / n.
-        probability: Lower bound on the probability that a run stays within the limit if the claim
-            is true. The bound is vacuous if it is 0 or less.
+        limit: C w^2 + 2 beta w tau_1, the limit on |N_j - N_(j+1)| / n.
+        probability: If the claim is true, all gaps of a run are within the limit with at least this
+            probability. A value of 0 or less is vacuous.
 
     References:
         Gorla et al., Theorem 3 and eq. (9).
@@ -114,7 +114,7 @@ class SafetyCheck:
             counts: Integers [num_runs, k, m], or [k, m] for one run, counts as in `gaps`.
 
         Raises:
-            TypeError, ValueError: If `gaps` raises the error for these counts.
+            TypeError, ValueError: If `gaps` would raise this error for the counts.
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
@@ -136,13 +136,13 @@ def safety_check(
     Args:
         plan: Plan for outputs in an interval, whose Lipschitz constant is the claim.
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
-            `beta` is None, the smallest beta that reaches `probability` is used.
+            `beta` is None, the smallest beta with which the check has `probability` is used.
         probability: Smallest accepted probability that one run passes the check if the claim is
             true. The argument is ignored if `beta` is not None.
 
     Returns:
-        The safety check. For k inputs, the factor 2 k m replaces the factor 4 m in the paper, which
-        is for two inputs.
+        The safety check. The paper's factor 4 m is valid for two inputs. For k inputs, this
+        function replaces it with 2 k m.
 
     Raises:
         TypeError: If the plan assumes finitely many outputs, because such a plan has no Lipschitz
@@ -185,20 +185,21 @@ def plan_safety(
     beta: float | None = None,
     max_samples: int = MOST_SAMPLES,
 ) -> tuple[Plan, SafetyCheck]:
-    """Increase a plan's number of samples until the plan's safety check can refute false claims.
+    """Plan enough samples for a safety check that can refute false claims.
 
     Args:
         plan: Plan for outputs in an interval, whose Lipschitz constant is the claim.
         probability: Smallest accepted probability that one run passes the check if the claim is
             true.
-        excess: Factor > 1. Densities whose average slope between adjacent intervals is above
-            `excess` times the claimed constant exceed the limit.
+        excess: Factor > 1. The check can detect densities whose average slope between adjacent
+            intervals is above `excess` times the claimed constant.
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
-            `beta` is None, it is computed from `excess`.
+            `beta` is None, a value is computed from `excess`.
         max_samples: Largest feasible number of draws per input.
 
     Returns:
-        The plan, with a larger number of samples if necessary, and the plan's safety check.
+        The plan, with its number of samples increased if necessary, and the safety check for this
+        plan.
 
     Raises:
         TypeError: If the plan assumes finitely many outputs.

@@ -1,4 +1,4 @@
-"""The hypothesis of Gaussian differential privacy, which compares shifted normal distributions.
+"""The hypothesis of Gaussian differential privacy, defined by shifted normal distributions.
 
 References:
     Dong, Roth, Su (2022).
@@ -23,12 +23,12 @@ from dpjax.inference._hypotheses import (
 )
 
 _LARGEST_EPSILON = 600.0
-"""Largest epsilon of a tangent. The slope of the tangent is e^epsilon, which must be finite."""
+"""Largest epsilon of a tangent. A tangent's slope is e^epsilon, which must be finite in float64."""
 
 
 @dataclass(frozen=True)
 class Shift:
-    """mu-Gaussian differential privacy with mu = t, for which g(t, q) is Phi(Phi^-1(q) + k t).
+    """mu-Gaussian differential privacy with mu = t. In this case, g(t, q) is Phi(Phi^-1(q) + k t).
 
     Attributes:
         distance: k, the number of records in which the databases differ.
@@ -61,7 +61,7 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents of g, which touch g near each pair's event with the largest level.
+        """Return tangents that touch g near each pair's event with the largest estimated level.
 
         The slope of a tangent is exp(-s z), where s is the shift k t and z is the mean of the
         normal quantiles of the event's two probabilities. The tangent's intercept is the delta of
@@ -96,7 +96,10 @@ class Shift:
         return scipy.special.ndtr(x - self.distance * level)
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """See `Hypothesis`. The bound follows from the largest change of the slope."""
+        """See `Hypothesis`.
+
+        The bound is computed from the largest change of the slope in each interval.
+        """
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)
         lifted_low, lifted_high = _slopes(x + self.distance * level)
@@ -105,7 +108,7 @@ class Shift:
 
 
 def _slopes(x: Floats) -> tuple[Floats, Floats]:
-    """Return the smallest and largest slope of the log odds of Phi between adjacent points.
+    """Return the smallest and largest slopes of ln(Phi(x) / (1 - Phi(x))) between adjacent points.
 
     The slope increases with |x|.
 

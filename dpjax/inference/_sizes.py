@@ -1,10 +1,10 @@
-"""Division of an event's confirmation draws between both sides.
+"""Division of the confirmation draws for an event between both sides.
 
 Let p and q be an event's probabilities on its likelier side and on the other side, and let N1 and
 N2 be the numbers of draws on these sides. An estimated level has a variance of the form s1^2 / N1 +
-s2^2 / N2. For a given sum N1 + N2, the variance is smallest at N2 / N1 = s2 / s1. For epsilon at
-delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)), so a side where the event is rare needs more
-draws.
+s2^2 / N2. For a given sum N1 + N2, the variance is smallest at N2 / N1 = s2 / s1. For epsilon with
+delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)). Therefore, the side on which the event has a
+smaller probability needs more draws.
 
 References:
     Neyman (1934) for the optimal allocation.
@@ -18,16 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._hypotheses import Hypothesis
 
 _STEPS, _MOST = 4, 12
-"""Rounding of ratios of sample sizes to 2^(k / _STEPS) with integers |k| <= _MOST.
+"""Ratios of sample sizes are rounded to 2^(k / _STEPS) with integers |k| <= _MOST.
 
-Because of the rounding, machines that compute logarithms differently use the same sample sizes.
+Because of the rounding, machines that compute slightly different logarithms use the same sample
+sizes.
 """
 
 _PARTS = 0.5, 0.75
-"""Powers of the asymptotically best ratio that are compared, in addition to the powers 0 and 1."""
+"""Exponents, besides 0 and 1, of the powers of the asymptotically best ratio that are compared."""
 
 _UNIT = 1e-12
-"""Factor for variances, which makes them as small as for a very large number of draws."""
+"""Factor that makes variances as small as for a very large number of draws."""
 
 
 class Shared(NamedTuple):
@@ -41,7 +42,7 @@ class Shared(NamedTuple):
 
 
 class Rivals(NamedTuple):
-    """Numbers of competing pairs and partitions.
+    """Numbers of pairs and of partitions among which an event is chosen.
 
     Only the event with the largest predicted bound over all pairs and partitions is confirmed.
 
@@ -73,11 +74,12 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
 
 
 def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return four ratios to compare: 1, the given ratio, and two ratios between them.
+    """Return four ratios to compare, which range from 1 to the given ratio.
 
-    The given ratio is best for a large number of draws. With few draws, the given ratio leaves too
-    few draws for the likelier side. The table shows the exact mean bound on epsilon for the powers
-    0, 1/2, 3/4 and 1 of the ratio. The result has shape [4, ...].
+    The given ratio is best for a large number of draws. With a small number of draws, the given
+    ratio would leave too few draws for the likelier side. The four columns of the table show the
+    exact mean of the bound on epsilon for the powers 0, 1/2, 3/4 and 1 of the best ratio. The
+    result has shape [4, ...].
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34

@@ -291,12 +291,12 @@ def _derivatives(first: Floats, pooled: Floats, odds: Floats) -> tuple[Floats, F
     for piece, of_piece in zip(at.pieces, sums, strict=True):
         np.add.reduce(parts[:, piece], axis=1, out=of_piece)
     gradient, hessian = np.zeros((size, odds.shape[1])), np.zeros((1 + _BELOW, size, odds.shape[1]))
-    first, second = at.sides
-    gradient[first] = sums[:, 0]
-    gradient[second] += sums[:, 1]
-    hessian[0, first] = sums[:, 2]
-    hessian[0, second] += sums[:, 3]
-    hessian[np.abs(second - first), np.minimum(first, second)] = sums[:, 4]
+    low, high = at.sides
+    gradient[low] = sums[:, 0]
+    gradient[high] += sums[:, 1]
+    hessian[0, low] = sums[:, 2]
+    hessian[0, high] += sums[:, 3]
+    hessian[np.abs(high - low), np.minimum(low, high)] = sums[:, 4]
     return gradient, hessian
 
 

@@ -1,8 +1,9 @@
-"""The limits of black-box audits, in numbers and in words.
+"""Formulas and texts that describe the limits of black-box audits.
 
-If the probability of an event is below about 1 / n, n draws are likely to miss the event, and the
-privacy loss on the event may be arbitrarily large. Therefore, an estimator has no guarantee at any
-sample size without an assumption on the densities (Theorem 1; Theorem 5 for Renyi levels).
+If the probability of an event is below about 1 / n, then n draws are likely to miss the event. The
+privacy loss on such an event may be arbitrarily large. Therefore, without an assumption about the
+densities, no sample size guarantees the precision of an estimate (Theorem 1; Theorem 5 for Renyi
+levels).
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -15,7 +16,7 @@ from dpjax.core import validate
 
 
 def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
-    """Return the probability of an event that all draws miss with probability `chance`.
+    """Return the probability of an event that n draws miss with probability `chance`.
 
     Args:
         num_samples: n, the number of draws for one input.
@@ -37,11 +38,11 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
 
 
 def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
-    """Return the log rarity for which all draws of a two-point mechanism are likely to be 0.
+    """Return the log rarity at which all draws from a two-point mechanism are likely to be 0.
 
     The mechanism outputs 0 or 1. For one input, the probability of the output 1 is e^-log_rarity.
-    For the other input, the probability of the output 1 is smaller. With at least the probability
-    `chance`, all draws for both inputs are 0, even if the privacy level is arbitrarily large.
+    For the other input, the probability of the output 1 is smaller. All draws for both inputs are 0
+    with probability at least `chance`, no matter how large the privacy level is.
 
     Args:
         num_samples: n, the number of draws for each input.
@@ -62,11 +63,12 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
 
 
 def blind_spot(num_samples: int, seen: str = "draws") -> str:
-    """Return the paragraph in each report that describes the limits of the method.
+    """Return the paragraph of a report that describes the limits of black-box audits.
 
     Args:
         num_samples: n, the number of draws for each input, or the number of databases.
-        seen: Unit of n: "draws" from a mechanism, or "databases" with results of a query.
+        seen: What n counts: "draws" for draws from a mechanism, or "databases" for databases with
+            query results.
 
     Raises:
         TypeError: If `num_samples` is not an integer.

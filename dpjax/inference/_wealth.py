@@ -1,13 +1,14 @@
-"""The wealth of bets against privacy levels, which implies a lower bound on the level at any time.
+"""The wealth of bets against privacy levels, and the lower bound that it implies at any time.
 
-The wealth at a level is the mean, over bets, of the product of payoffs over all blocks and pairs.
-If the level holds, the expected wealth is at most 1 at any stopping time. Therefore, with
-probability at least 1 - error, the wealth never reaches 1 / error (Ville). A level whose wealth
-reaches 1 / error is refuted.
+Each bet against a level multiplies its payoffs over all blocks and pairs. The wealth at a level is
+the mean of these products over all bets. If the level holds, the expected wealth is at most 1 at
+any stopping time. Therefore, with probability at least 1 - error, the wealth never reaches 1 /
+error (Ville). A level whose wealth reaches 1 / error is refuted.
 
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
-that this level and all smaller levels in the grid are refuted. If the bound exceeds the true level,
-the smallest level in the grid at or above the true level was refuted.
+that this level and all smaller levels in the grid are refuted. The bound can exceed the true level
+only if the smallest level in the grid that is at least the true level has been refuted. This level
+holds, so it is refuted with probability at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
 their counts of draws from the database (`Wealth.known`), and each draw from the database affects
@@ -39,8 +40,9 @@ class Wealth:
 
     Attributes:
         error: Largest probability that the bound ever exceeds the true level.
-        hypothesis: Hypothesis that the bets are against.
-        claim: Claimed level, which is one of the levels in `grid`, or None if there is no claim.
+        hypothesis: Hypothesis that the bets oppose.
+        claim: Claimed level, or None if there is no claim. The claimed level is one of the levels
+            in `grid`.
         few: Whether draws are expensive.
         ordered: Whether adjacent cells have similar ratios.
         grid: float64 [levels], tested levels in increasing order.
@@ -50,8 +52,8 @@ class Wealth:
         first: int64 [pairs, cells], counts of all earlier draws from the databases.
         second: int64 [pairs, cells], counts of all earlier draws from the neighbors.
         num_blocks: Number of blocks so far.
-        shared: int64 [pairs, 2], IDs in [0, 2 * pairs) of each pair's database and neighbor. Two
-            IDs are equal if the databases are equal and their outputs are counted in the same
+        shared: int64 [pairs, 2], IDs of each pair's database and neighbor, in [0, 2 * pairs). Two
+            databases have the same ID if they are equal and their outputs are counted in the same
             cells.
     """
 
@@ -70,7 +72,7 @@ class Wealth:
 
     @property
     def place(self) -> int:
-        """Number of levels in the grid below the smallest level that is not refuted."""
+        """Number of levels in the grid that are below the smallest level that is not refuted."""
         return int(np.logical_and.accumulate(self.is_refuted).sum())
 
     @property
@@ -102,7 +104,7 @@ class Wealth:
 
     @property
     def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Counts from both sides, [pairs, cells], summed over all pairs with the same database."""
+        """Counts of draws from each database, summed over all pairs that contain it."""
         return pooled(self.first, self.second, self.shared)
 
     def to_plain(self) -> dict[str, NDArray]:
@@ -168,8 +170,8 @@ def start(
         pairs: Number of pairs of databases.
         cells: Number of cells. Ordered cells are numbered along their line.
         error: Largest probability that the bound ever exceeds the true level.
-        hypothesis: Hypothesis that the bets are against.
-        claim: Claimed level, which is added to the grid, or None if there is no claim.
+        hypothesis: Hypothesis that the bets oppose.
+        claim: Claimed level, or None if there is no claim. The claimed level is added to the grid.
         few: Whether draws are expensive. If True, bets start with the first draws.
         ordered: Whether adjacent cells have similar ratios.
         grid: Float [levels], levels to test. If `grid` is None, the levels of the hypothesis are
@@ -207,19 +209,20 @@ def start(
 
 
 def _own(pairs: int) -> NDArray[np.int64]:
-    """Return a different ID for each database, int64 [pairs, 2]."""
+    """Return IDs for databases that all differ, int64 [pairs, 2]."""
     return np.arange(2 * pairs).reshape(2, pairs).T
 
 
 def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
     """Return the state after one more block of draws.
 
-    The number of draws for each pair and side must have been chosen before the block was drawn.
+    The numbers of draws for all pairs and sides must be chosen before the draws of the block are
+    made.
 
     Args:
         state: State before the block.
-        x: Integers [pairs, cells], counts of the block's draws from the databases. A pair without
-            draws on one of its sides makes no bet.
+        x: Integers [pairs, cells], counts of the block's draws from the databases. No bet is made
+            for a pair that has no draws on one of its sides.
         y: Integers [pairs, cells], counts of the block's draws from the neighbors.
 
     Raises:
@@ -253,7 +256,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 def recounted(
     state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
 ) -> Wealth:
-    """Return the state with all earlier draws counted in new cells, for later bets.
+    """Return the state for later bets, in which all earlier draws are counted in new cells.
 
     Args:
         state: State whose draws are counted again.
@@ -263,7 +266,7 @@ def recounted(
             databases differ.
 
     Raises:
-        ValueError: If the numbers of draws differ from the numbers of draws in the state.
+        ValueError: If the counts do not add up to the numbers of draws in the state.
     """
     validate.counts(first=first, second=second)
     after = replace(

@@ -1,6 +1,6 @@
 """Mechanisms: pure JAX samplers with a known output space.
 
-The true privacy level of each built-in mechanism is known, too.
+The true privacy level of each built-in mechanism is also known.
 """
 
 from dpjax.core.types import FiniteSpace as FiniteSpace

@@ -13,7 +13,7 @@ from dpjax.mechanisms._base import OfInteger, OfNumber, draw_dtype, pytree
 
 @pytree
 class Laplace(OfNumber):
-    """The number s plus noise Lap(1 / epsilon): true level epsilon.
+    """The number s plus noise Lap(1 / epsilon); the true level is epsilon.
 
     Attributes:
         epsilon: True level if the number s has sensitivity 1.
@@ -36,7 +36,7 @@ class Laplace(OfNumber):
 
 @pytree
 class NoisyHistogram1(Laplace):
-    """One count of a histogram plus noise Lap(1 / epsilon): true level epsilon.
+    """One count of a histogram plus noise Lap(1 / epsilon); the true level is epsilon.
 
     Attributes:
         epsilon: True level if the count changes by 1.
@@ -56,7 +56,7 @@ class NoisyHistogram1(Laplace):
 
 @pytree
 class NoisyHistogram2(NoisyHistogram1):
-    """A histogram count plus noise with the wrong scale epsilon: true level 1 / epsilon.
+    """A histogram count plus noise with the wrong scale epsilon; the true level is 1 / epsilon.
 
     The noise is Lap(epsilon); the correct noise would be Lap(1 / epsilon).
 
@@ -84,7 +84,7 @@ class NoisyHistogram2(NoisyHistogram1):
 
 @pytree
 class Gaussian(OfNumber):
-    """The number s plus noise N(0, sigma^2): no finite level because the loss is unbounded.
+    """The number s plus noise N(0, sigma^2); no finite level because the loss is unbounded.
 
     Attributes:
         sigma: Standard deviation of the noise.
@@ -112,10 +112,12 @@ class Gaussian(OfNumber):
 
 @pytree
 class TwoSidedGeometric(OfInteger):
-    """The integer a plus noise k with P(k) proportional to e^(-epsilon |k|): true level epsilon.
+    """An integer plus two-sided geometric noise; the true level is epsilon.
+
+    The noise takes the value k with probability proportional to e^(-epsilon |k|).
 
     Attributes:
-        epsilon: True level if the integer a has sensitivity 1.
+        epsilon: True level if the integer has sensitivity 1.
 
     References:
         Ghosh, Roughgarden, Sundararajan (2009).

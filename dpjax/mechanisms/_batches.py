@@ -44,8 +44,8 @@ class Sampling(Protocol):
     ) -> tuple[Array | None, Array]:
         """Return the batch of a step, and the state for the next step.
 
-        The batch is a boolean array [num_records] of the records that it contains, or None if it
-        contains all records.
+        The batch is a bool array [num_records] that is True for the records in the batch, or None
+        if the batch contains all records.
         """
         ...
 

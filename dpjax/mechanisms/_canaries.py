@@ -85,13 +85,12 @@ def canaries(
         features: Features of all records, [n, d].
         labels: Labels, 0 or 1, [n].
         number: Number k of canaries.
-        kind: Kind of canary.
-            "saturating": each canary has an additional coordinate in which all other records are 0,
-            and is 0 in all other coordinates. Its gradient is clipped in every step and orthogonal
-            to all other gradients.
-            "mislabelled": canaries are records removed from the data and given the wrong label.
-            "out of distribution": each feature is drawn uniformly between its smallest and largest
-            value in the data, and the label is a fair coin.
+        kind: Kind of canary. "saturating": each canary has an additional coordinate in which all
+            other records are 0, and is 0 in all other coordinates. The gradient of a saturating
+            canary is clipped in every step and orthogonal to all other gradients. "mislabelled":
+            canaries are records that are removed from the data and given the wrong label. "out of
+            distribution": each feature is drawn uniformly between its smallest and largest value in
+            the data, and the label is chosen by a fair coin.
         amplitude: Value of a saturating canary in its additional coordinate.
         seed: Seed for the random choice of records and features.
 
@@ -161,10 +160,10 @@ def canary_pair(
     Args:
         features: Features of all other records, [n, d].
         labels: Labels of all other records, 0 or 1, [n].
-        canary: Features of the canary, [d], or None for a saturating canary. In the latter case,
-            every record gets an additional coordinate, which is `amplitude` for the canary and 0
-            for all other records. The canary's gradient is then clipped in every step, always has
-            the same direction, and is orthogonal to all other gradients.
+        canary: Features of the canary, [d], or None for a saturating canary. For a saturating
+            canary, every record gets an additional coordinate, which is `amplitude` for the canary
+            and 0 for all other records. The canary's gradient is then clipped in every step, always
+            has the same direction, and is orthogonal to all other gradients.
         label: Label of the canary.
         amplitude: Value of a saturating canary in the additional coordinate.
 

@@ -64,7 +64,7 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
 
 
 def is_built_in(mechanism: object) -> bool:
-    """Return whether a mechanism's class is in the catalogue; if so, it needs no validation."""
+    """Return whether a mechanism's class is in the catalogue; such classes need no validation."""
     return type(mechanism) in CATALOGUE.values()
 
 

@@ -1,4 +1,4 @@
-"""Validation of users' samplers: outputs have the right form and depend on the key alone."""
+"""Checks that a user's sampler returns valid outputs and draws all randomness from its key."""
 
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING

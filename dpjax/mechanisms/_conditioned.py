@@ -59,7 +59,7 @@ class Exponential(BuiltIn):
 
 
 class _OnUnitInterval(BuiltIn):
-    """A distribution around x, truncated to [0, 1].
+    """A distribution centered at the database x and truncated to [0, 1].
 
     Each draw picks a side of x and then a distance from x.
     """
@@ -72,7 +72,7 @@ class _OnUnitInterval(BuiltIn):
         return Pairs([0.0], [1.0])
 
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
-        """Return the probabilities of both sides of x, and a quantile function of the distance.
+        """Return the probabilities of both sides of x, and the quantile function of |output - x|.
 
         The two probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
         function accepts a uniform number and a boolean that is True if the output is below x, and
@@ -93,10 +93,10 @@ class _OnUnitInterval(BuiltIn):
 
 @pytree
 class TruncatedLaplace(_OnUnitInterval):
-    """Laplace distribution of scale B around x, truncated to [0, 1]: true level 1 / B.
+    """Laplace distribution centered at x and truncated to [0, 1]; the true level is 1 / scale.
 
     Attributes:
-        scale: Scale B of the Laplace distribution.
+        scale: Scale of the Laplace distribution before truncation.
 
     References:
         Gorla et al., Table I.
@@ -108,7 +108,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """True level, 1 / scale; the databases 0 and 1 attain it."""
+        """True level, 1 / scale, which databases 0 and 1 attain."""
         return 1 / float(self.scale)
 
     def _sides(self, database: Array):
@@ -123,7 +123,7 @@ class TruncatedLaplace(_OnUnitInterval):
 
 @pytree
 class TruncatedGaussian(_OnUnitInterval):
-    """Normal distribution around x, truncated to [0, 1]: true level 1 / (2 sigma^2).
+    """Normal distribution centered at x, truncated to [0, 1]; the true level is 1 / (2 sigma^2).
 
     Attributes:
         sigma: Standard deviation before truncation.
@@ -138,7 +138,7 @@ class TruncatedGaussian(_OnUnitInterval):
 
     @property
     def level(self) -> float:
-        """True level, 1 / (2 sigma^2); the databases 0 and 1 attain it."""
+        """True level, 1 / (2 sigma^2), which databases 0 and 1 attain."""
         return 1 / (2 * float(self.sigma) ** 2)
 
     def _sides(self, database: Array):

@@ -31,9 +31,9 @@ _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
 class FromFunction:
     """A mechanism that vectorizes a user's function, which returns one draw per call.
 
-    The function accepts a key and a database. If its output has multiple parts (a dict, a tuple, a
-    matrix), all numbers in the output form a vector, in the order of `jax.tree.leaves`. Call
-    `from_function` to create the mechanism and infer its attributes.
+    The function accepts a key and a database. If the function's output has multiple parts (a dict,
+    a tuple, a matrix), all numbers in the output form a vector, in the order of `jax.tree.leaves`.
+    Call `from_function` to create the mechanism and infer its attributes.
 
     Attributes:
         function: Pure function `(key, database) -> output`, traceable by JAX; `key` is a scalar
@@ -68,7 +68,7 @@ def from_function(
 
     Args:
         function: Function that accepts a key and a database, and returns a number, an array, or a
-            pytree of numbers and arrays. It must be pure and traceable by JAX.
+            pytree of numbers and arrays. The function must be pure and traceable by JAX.
         database: An example database on which the function is validated: an array, or a pytree of
             arrays.
         num_outcomes: Number of categories if the outputs are unordered categories

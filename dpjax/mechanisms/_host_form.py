@@ -7,7 +7,7 @@ from dpjax.core.errors import name_of_function
 from dpjax.core.wording import ON_HOST, term
 
 _SEEDS = ("seed", "rng")
-"""Names of parameters for randomness; `dpjax.HostMechanism` passes them by keyword."""
+"""Names of parameters for randomness, which `dpjax.HostMechanism` passes by keyword."""
 
 _SIZES = ("num_samples", "n_samples", "samples", "size", "num", "n", "count", "num_draws")
 """Common names of the parameter that sets the number of outputs."""
@@ -20,8 +20,8 @@ def host_form(function: Callable[..., object]) -> str | None:
     """Suggest a call of `dpjax.HostMechanism` that suits the parameters of a function.
 
     Returns:
-        A clause for an error message, with words marked by `core.wording.term`. None if the
-        parameters look like those of a JAX function, are not recognized, or cannot be read.
+        A clause for an error message, with words marked by `core.wording.term`. The result is None
+        if the parameters look like those of a JAX function, are not recognized, or cannot be read.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -16,9 +16,10 @@ _TAIL_SIGMAS = 10
 
 @pytree
 class DiscreteGaussian(OfInteger):
-    """The integer a plus noise k, P(k) proportional to e^(-k^2 / (2 sigma^2)): no finite level.
+    """An integer plus discrete Gaussian noise; no finite level because the loss is unbounded.
 
-    The noise is drawn by inverting a table of tail probabilities up to `largest_noise`.
+    The noise takes the value k with probability proportional to e^(-k^2 / (2 sigma^2)). The noise
+    is drawn by inverting a table of tail probabilities up to `largest_noise`.
 
     Attributes:
         sigma: Parameter sigma of the noise, slightly above the noise's standard deviation.
@@ -66,11 +67,11 @@ class DiscreteGaussian(OfInteger):
 
 @pytree
 class TruncatedGeometric(BuiltIn):
-    """A count in 0..n plus two-sided geometric noise, clamped to 0..n: true level ln(1 + 2^-k).
+    """A count plus two-sided geometric noise, clamped to 0..n; the true level is ln(1 + 2^-k).
 
-    The noise j has a probability proportional to (1 + 2^-k)^-|j|, where k = ceil(log2(2 /
-    epsilon)). The published algorithm uses the base 1 + 2^-k because its exact arithmetic requires
-    a rational base.
+    The noise takes the value j with probability proportional to (1 + 2^-k)^-|j|, where k =
+    ceil(log2(2 / epsilon)). The published algorithm uses the base 1 + 2^-k because its exact
+    arithmetic requires a rational base.
 
     Attributes:
         epsilon: Requested level epsilon; the true level lies between epsilon / 4 and epsilon / 2.
@@ -117,8 +118,8 @@ class SnappedLaplace(OfNumber):
 
     The mechanism releases clamp(round(clamp(s) + Lap((1 + B 2^-49) / epsilon))). The function clamp
     limits a value to [-B, B]. The function round returns the nearest multiple of Lambda, where
-    Lambda is the smallest power of two above the noise scale. This class outputs integers: the
-    released value is clamp(Lambda times the integer).
+    Lambda is the smallest power of two above the noise scale. This class outputs an integer m, and
+    the released value is clamp(Lambda m).
 
     Attributes:
         epsilon: True level.

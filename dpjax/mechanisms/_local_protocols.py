@@ -75,7 +75,7 @@ class _UnaryEncoding(_Protocol):
 
 @pytree
 class SymmetricUnaryEncoding(_UnaryEncoding):
-    """SUE: each of the k bits is reported correctly with odds of e^(epsilon / 2) to 1.
+    """Symmetric unary encoding (SUE): each bit is correct with odds of e^(epsilon / 2) to 1.
 
     References:
         Wang, Blocki, Li, Jha (2017), section 4.3; basic RAPPOR of Erlingsson et al. (2014).
@@ -91,7 +91,7 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class OptimizedUnaryEncoding(_UnaryEncoding):
-    """OUE: report a bit per category, with different probabilities for the true category.
+    """Optimized unary encoding (OUE): report one noisy bit per category.
 
     The bit of the true category is 1 with probability 1/2. Each other bit is 1 with probability
     1 / (e^epsilon + 1).
@@ -109,7 +109,9 @@ class OptimizedUnaryEncoding(_UnaryEncoding):
 
 @pytree
 class ThresholdedHistogramEncoding(_Protocol):
-    """THE: add Lap(2 / epsilon) to the one-hot vector; report which entries exceed a threshold.
+    """Thresholded histogram encoding (THE): report which noisy entries exceed a threshold.
+
+    Noise Lap(2 / epsilon) is added to each entry of the true category's one-hot vector.
 
     Attributes:
         epsilon: True level of the noisy vector. The true level of the reported bits, `level`, is
@@ -135,7 +137,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
     @property
     def level(self) -> float:
-        """True level: the log odds ratio of the true category's bit and any other bit.
+        """True level: the log odds ratio between the true category's bit and any other bit.
 
         If a bit is 1 with probability p for the true category, and with probability q for every
         other category, the level is ln(p (1 - q) / (q (1 - p))).
@@ -193,7 +195,7 @@ class LocalHashing(_Protocol):
 
     @classmethod
     def optimized(cls, epsilon: float = 1.0, num_categories: int = 4) -> "LocalHashing":
-        """Return optimized local hashing (OLH), with e^epsilon + 1 buckets, rounded."""
+        """Return optimized local hashing (OLH), which has round(e^epsilon) + 1 buckets."""
         return cls(epsilon, round(math.exp(epsilon)) + 1, num_categories)
 
     @property

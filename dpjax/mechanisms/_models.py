@@ -20,7 +20,7 @@ from dpjax.core import validate
 
 
 class Gradients(NamedTuple):
-    """The gradients of n examples, represented by their norms and by a function that sums them.
+    """The gradients of n examples, represented by their norms and a function for weighted sums.
 
     Attributes:
         norms: Norm of each example's gradient, [n].

@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""Definitions of noisy maxima by mechanism name: functions that return the `Rule` for k queries."""
+"""Functions of the number k of queries that return a noisy maximum's `Rule`, by mechanism name."""
 
 
 @pytree
@@ -100,7 +100,7 @@ class NoisyMax(OfQueries):
 
 @pytree
 class ReportNoisyMax(NoisyMax):
-    """Output argmax_i (q_i + Lap(2 / epsilon)): true level epsilon; no pair attains it.
+    """Output argmax_i (q_i + Lap(2 / epsilon)); the true level is epsilon, which no pair attains.
 
     References:
         Ding et al. (2018), Algorithm 5; Askin, Kutta, Dette (2022), experiment (b).
@@ -112,7 +112,7 @@ class ReportNoisyMax(NoisyMax):
 
 @pytree
 class ReportNoisyMax2(NoisyMax):
-    """Output argmax_i (q_i + Exp(2 / epsilon)), with one-sided noise: true level epsilon.
+    """Output argmax_i (q_i + Exp(2 / epsilon)), with one-sided noise; the true level is epsilon.
 
     References:
         Ding et al. (2018), Algorithm 6.
@@ -124,7 +124,7 @@ class ReportNoisyMax2(NoisyMax):
 
 @pytree
 class ReportNoisyMax3(NoisyMax):
-    """Output max_i (q_i + Lap(2 / epsilon)): true level num_queries epsilon / 2.
+    """Output max_i (q_i + Lap(2 / epsilon)); the true level is num_queries epsilon / 2.
 
     References:
         Ding et al. (2018), Algorithm 7.
@@ -152,7 +152,9 @@ class ReportNoisyMax4(NoisyMax):
 
 @pytree
 class ContinuousNoisyMax(NoisyMax):
-    """Output max_i (v_i + Lap(k / epsilon)) over k = num_queries statistics: true level epsilon.
+    """Output max_i (v_i + Lap(k / epsilon)) over k statistics; the true level is epsilon.
+
+    The number k of statistics is `num_queries`.
 
     References:
         Askin, Kutta, Dette (2022), Example 1 and experiment (c); the authors write k lambda for
@@ -181,9 +183,10 @@ class FiniteExponential(NoisyMax):
 
 @pytree
 class HalfNoiseMax(NoisyMax):
-    """Output argmax_i (q_i + Gumbel / epsilon): half the needed noise, so true level 2 epsilon.
+    """Output argmax_i (q_i + Gumbel / epsilon), with half the necessary noise scale.
 
-    The mechanism spends four times its claimed zCDP budget. A released library had this bug.
+    The true level is 2 epsilon, and the mechanism spends four times its claimed zCDP budget. A
+    released library once used this wrong noise scale.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.

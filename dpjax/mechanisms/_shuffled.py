@@ -1,4 +1,4 @@
-"""The largest noisy gradient sum in an epoch of shuffled batches, drawn without simulated steps."""
+"""The largest noisy gradient sum in an epoch of shuffled batches, sampled without training."""
 
 import math
 
@@ -18,9 +18,9 @@ class ShuffledBatches(OfNumber):
 
     The class models an epoch of DP-SGD with shuffled batches. The output is the largest of the
     epoch's T noisy sums of gradients. The gradients of all other records point in the direction
-    opposite to the canary's gradient. The sums are shifted so that a batch without the canary has
-    the sum 0. The canary's batch has the sum s = 2 if the canary is present, and s = 1 if its
-    gradient is replaced by zero.
+    opposite to the canary's gradient. The noise-free sums are shifted so that a batch without the
+    canary sums to 0. The canary's batch sums to s = 2 if the canary is present, and to s = 1 if the
+    canary's gradient is replaced by zero.
 
     The mechanism has no finite level of pure differential privacy. No accountant bounds the level
     of shuffled batches, and the level of Poisson batches with the same sampling rate can be far

@@ -99,7 +99,7 @@ class SparseVector(OfQueries):
 
     @property
     def standard_region(self) -> tuple[float, float] | None:
-        """Bounds for the number reported with a positive query, or None without such a number."""
+        """Bounds for the number reported with a positive query; None if no number is reported."""
         return None if self.noise.told is None else (-3.0, 5.0)
 
     @property
@@ -152,7 +152,7 @@ class SparseVector(OfQueries):
 
 @pytree
 class SVT1(SparseVector):
-    """Variant 1, which is correct: true level epsilon.
+    """Variant 1, which is correct; its true level is epsilon.
 
     The noise is Lap(2 / epsilon) for the threshold and Lap(4 c / epsilon) for the answers.
 
@@ -167,10 +167,10 @@ class SVT1(SparseVector):
 
 @pytree
 class SVT2(SparseVector):
-    """Variant 2: the threshold's noise is redrawn after each positive query; true level epsilon.
+    """Variant 2, which redraws the threshold's noise after each positive query.
 
-    The noise is Lap(2 c / epsilon) for the threshold and Lap(4 c / epsilon) for the answers, where
-    c is `max_positives`.
+    The true level is epsilon. The noise is Lap(2 c / epsilon) for the threshold and Lap(4 c /
+    epsilon) for the answers, where c is `max_positives`.
 
     References:
         Lyu, Su, Li (2017), Algorithm 2; Askin, Kutta, Dette (2022), experiment (e).
@@ -183,7 +183,7 @@ class SVT2(SparseVector):
 
 @pytree
 class SVT3(SparseVector):
-    """Variant 3: report the noisy answer of the first positive query, and stop.
+    """Variant 3, which reports the noisy answer of the first positive query and then stops.
 
     The reported answer is an upper bound on the noisy threshold, and thereby reveals information
     about all earlier queries, whose noisy answers were below the threshold. The true level is
@@ -200,7 +200,7 @@ class SVT3(SparseVector):
 
 @pytree
 class SVT4(SparseVector):
-    """Variant 4: the scale of the answers' noise lacks the factor c = `max_positives`.
+    """Variant 4, in which the scale of the answers' noise lacks the factor c = `max_positives`.
 
     The noise is Lap(4 / epsilon) for the threshold and Lap(4 / (3 epsilon)) for the answers. The
     true level is (1 + 6 c) epsilon / 4.
@@ -223,7 +223,7 @@ class SVT4(SparseVector):
 
 @pytree
 class SVT5(SparseVector):
-    """Variant 5: only the threshold has noise, and the variant never stops; no finite level.
+    """Variant 5, which adds noise only to the threshold and never stops; it has no finite level.
 
     The threshold's noise is Lap(2 / epsilon).
 
@@ -237,7 +237,7 @@ class SVT5(SparseVector):
 
 @pytree
 class SVT6(SparseVector):
-    """Variant 6: add noise Lap(2 / epsilon) to the threshold and the answers, and never stop.
+    """Variant 6, which adds noise Lap(2 / epsilon) to threshold and answers, and never stops.
 
     The true level, num_queries epsilon / 2, is a supremum that no pair attains.
 
@@ -297,7 +297,7 @@ class SVT3And4(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level, (num_queries / 2 + 7 / 4) epsilon; a supremum that no pair attains."""
+        """True level, (num_queries / 2 + 7 / 4) epsilon, a supremum that no pair attains."""
         return sum(part.level for part in self.parts)
 
     @property

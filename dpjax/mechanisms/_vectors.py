@@ -49,7 +49,7 @@ class _Reals(BuiltIn):
 
 
 class _Composed(_Reals):
-    """A mechanism that composes one release of level epsilon per entry of its output."""
+    """A mechanism whose output vector consists of releases with level epsilon, one per entry."""
 
     @property
     def level(self) -> float:
@@ -59,7 +59,7 @@ class _Composed(_Reals):
 
 @pytree
 class ParallelLaplace(_Composed, OfNumber):
-    """k independent releases of a number s plus noise Lap(1 / epsilon): true level k epsilon.
+    """k independent releases of a number plus noise Lap(1 / epsilon); true level k epsilon.
 
     Attributes:
         epsilon: Level of one release.
@@ -118,7 +118,9 @@ class PrefixSum(_Composed, OfQueries):
 
 @pytree
 class SummedHistogramEncoding(_Reals, OfCategory):
-    """SHE: add noise Lap(2 / epsilon) to each entry of the category's one-hot vector.
+    """Summed histogram encoding (SHE): add noise to the category's one-hot vector.
+
+    The noise in each entry is Lap(2 / epsilon).
 
     Attributes:
         epsilon: True level.

@@ -45,7 +45,7 @@ def _plain(value: object) -> object:
     try:
         array = np.asarray(value, float)
         if array.size > _MOST_NUMBERS:
-            return f"{array.size} numbers of the shape {list(array.shape)}"
+            return f"{array.size} numbers of shape {list(array.shape)}"
         return array.tolist()
     except (TypeError, ValueError):
         return getattr(value, "__name__", str(value))
@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return the arguments for a mechanism's class or `from_function` that recreate it."""
+    """Return arguments from which a mechanism can be recreated by its class or `from_function`."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
@@ -85,8 +85,8 @@ def mechanism_from_plain(
         parameters: Parameters of the mechanism, or arguments for `from_function`.
         database: Database on which a function is validated; may be None if `name` refers to a
             class.
-        allow_import: Modules that may be imported, including their submodules. If it is empty, only
-            mechanisms in the catalogue are accepted.
+        allow_import: Modules that may be imported, including their submodules. If the collection is
+            empty, only mechanisms in the catalogue are accepted.
 
     Raises:
         ValueError: If the name is unknown, if its module is not allowed, or if a value is out
@@ -165,7 +165,7 @@ def mechanism_to_plain(mechanism: object) -> JsonObject | None:
 
 
 def path_of(function: object) -> str | None:
-    """Return MODULE:NAME of a function, or None if it cannot be imported by such a name."""
+    """Return MODULE:NAME of a function, or None if the function has no importable name."""
     module, name = (getattr(function, part, "") for part in ("__module__", "__qualname__"))
     if not module or module == "__main__" or not name.isidentifier():
         return None

@@ -1,6 +1,6 @@
 """DP-SGD on small models as a mechanism: each draw trains a model and outputs a canary's score.
 
-Training runs are independent of each other, so thousands of them run in parallel: the code is
+Training runs are independent of each other, so thousands of them run in parallel. The code is
 vectorized over training runs and scans over steps.
 
 References:
@@ -48,9 +48,9 @@ accelerator is fully used only if it computes many training runs at a time.
 def accounted(noise_multiplier: float, sampling: Sampling, num_steps: int) -> object:
     """Return the privacy loss distribution that an accountant computes for DP-SGD.
 
-    The distribution is for the addition or removal of one record. Levels derived from it are never
-    below the true levels. `dpjax.audit` accepts the distribution as a claim for the notions
-    `Epsilon(delta)` and `Profile()`.
+    The distribution is for the addition or removal of one record. Privacy levels derived from the
+    distribution are never below the true levels. `dpjax.audit` accepts the distribution as a claim
+    for the notions `Epsilon(delta)` and `Profile()`.
 
     Args:
         noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
@@ -282,7 +282,7 @@ class DpSgd:
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters; a correct step returns `move`."""
+        """Return the vector to subtract from the parameters, which is `move` in correct DP-SGD."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

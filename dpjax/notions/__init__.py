@@ -31,4 +31,4 @@ from dpjax.notions.evidence import register as register
 NOTIONS = {
     notion.name: notion for notion in (Epsilon, Profile, TradeOff, Gdp, Renyi, Zcdp, TotalVariation)
 }
-"""Maps the name of each notion, used in recipes and on the command line, to the notion's class."""
+"""Class of each notion, by the name that recipes and the command line use."""

@@ -1,4 +1,4 @@
-"""Conversion of claims, each of which is a level or a curve in one of several forms."""
+"""Conversion of claims. A claim is a level, or a curve in one of several forms."""
 
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -26,7 +26,7 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""For each quantity of a claimed curve, a description of its valid range, for error messages."""
+"""Descriptions, for error messages, of the valid range of each quantity of a claimed curve."""
 
 _HALVINGS = 60
 """Number of bisection steps in the search for an epsilon."""
@@ -44,7 +44,7 @@ def number(claim: object) -> float:
 
 
 def refuse_text(claim: object) -> None:
-    """Raise an error if a claim is a string, such as a number in quotes.
+    """Raise an error if a claim is a string, for example a number in quotes.
 
     Raises:
         TypeError: If the claim is a string.
@@ -87,7 +87,7 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
 
 
 def epsilon_at(claim: object, delta: float) -> float:
-    """Return the smallest epsilon at which a claimed privacy profile is at most `delta`.
+    """Return the smallest epsilon for which a claimed privacy profile is at most `delta`.
 
     Raises:
         TypeError: If the claim is not a curve.
@@ -126,7 +126,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
     Args:
         claim: Sequence of points, or a function that returns the type II error at a level.
-        levels: float64 [levels], levels at which a claimed function is evaluated.
+        levels: float64 [levels], levels at which the claim is evaluated if it is a function.
 
     Raises:
         TypeError: If the claim is not a curve.
@@ -143,7 +143,7 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
 
 def _delta_of(claim: object) -> _Function | None:
-    """Return a function that evaluates the claimed delta at an epsilon.
+    """Return the function that maps an epsilon to the claimed delta.
 
     The result is None if the claim is a list of points.
     """

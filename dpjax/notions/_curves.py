@@ -1,4 +1,4 @@
-"""Notions that are curves: the privacy profile and the trade-off curve of hypothesis tests."""
+"""Notions whose level is a curve: the privacy profile and the trade-off curve."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,9 +19,9 @@ _POINTS = 101
 
 
 class _Curve(Notion):
-    """Base class of notions that are curves.
+    """Base class of notions whose level is a curve.
 
-    The one-number summary of a curve is the total variation distance per record.
+    Such a notion is summarized by one number, the total variation distance per record.
     """
 
     def of_band(self, band: Band, distance: int = 1) -> float:
@@ -29,7 +29,7 @@ class _Curve(Notion):
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return the bound on the curve and the claimed values, float64 [2, points].
+        """Return bounds on the curve (row 0) and claimed values (row 1), float64 [2, points].
 
         Args:
             band: Band of a chain.
@@ -54,7 +54,7 @@ class _Curve(Notion):
 class Profile(_Curve):
     """The privacy profile: delta as a function of epsilon.
 
-    The one-number summary of a profile is delta at epsilon = 0.
+    A profile is summarized by one number, which is delta at epsilon = 0.
 
     A claim is a list of pairs (epsilon, delta), a function that returns delta at an epsilon, a
     dp_accounting privacy loss distribution, or an OpenDP privacy curve.
@@ -90,7 +90,7 @@ class Profile(_Curve):
         return np.stack([shown, claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return epsilons, and lower bounds on delta in both directions of the pair."""
+        """Return epsilons and, for each direction of the pair, lower bounds on delta."""
         top = largest(band, epsilon_of(0.0)) / distance
         epsilons = np.linspace(0, top if np.isfinite(top) else 1.0, _POINTS)
         first, second = of_one_record(band, epsilons, distance)
@@ -105,10 +105,10 @@ class Profile(_Curve):
 class TradeOff(_Curve):
     """The trade-off curve: the smallest type II error of any test at each significance level.
 
-    The one-number summary of a trade-off curve is the total variation, the largest difference
-    between the power and the level of a test. A claim is a list of pairs (level, type II error), or
-    a function that returns the type II error at a level. The claimed curve applies to tests in both
-    directions.
+    A trade-off curve is summarized by one number, the total variation distance. This number is the
+    largest difference between the power and the significance level of a test. A claim is a list of
+    pairs (level, type II error), or a function that returns the type II error at a level. The
+    claimed curve applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.
@@ -148,7 +148,7 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return lower bounds on the power of tests, and the claimed power: float64 [2, points]."""
+        """Return lower bounds on the power of tests (row 0) and the claimed power (row 1)."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
         # A test in the reverse direction has the type I and type II errors exchanged.
@@ -156,21 +156,22 @@ class TradeOff(_Curve):
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return test levels and bounds on type II errors; the null hypothesis is the neighbor."""
+        """Return significance levels and bounds on the type II errors of tests of the neighbor."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 
 
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-    """Bound the privacy profile for one record from a pair that differs in `distance` records.
+    """Bound the privacy profile for one record using a pair that differs in `distance` records.
 
     Let delta_k be the profile of pairs that differ in k records, and delta the profile of pairs
-    that differ in one record. By group privacy, delta_k(k e) <= delta(e) r for the ratio r =
-    (exp(k e) - 1) / (exp(e) - 1). A lower bound on delta_k(k e), divided by r, is therefore a lower
-    bound on delta(e).
+    that differ in one record. Let r = (exp(k e) - 1) / (exp(e) - 1). By group privacy, delta_k(k e)
+    <= r delta(e). A lower bound on delta_k(k e), divided by r, is therefore a lower bound on
+    delta(e).
 
     Returns:
-        Lower bounds on delta, float64 [2, epsilons], with one row per direction of the pair.
+        Lower bounds on delta, float64 [2, epsilons]. Row 0 compares the database with its neighbor,
+        and row 1 compares the neighbor with the database.
 
     References:
         Vadhan (2017), Lemma 2.2.

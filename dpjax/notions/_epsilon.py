@@ -20,7 +20,7 @@ _LARGEST, _HALVINGS = 60.0, 60
 
 @dataclass(frozen=True)
 class Epsilon(Notion):
-    """The smallest epsilon of (epsilon, delta)-differential privacy at a fixed delta.
+    """The smallest epsilon of (epsilon, delta)-differential privacy for a fixed delta.
 
     Attributes:
         delta: Delta of (epsilon, delta)-differential privacy, in [0, 1).
@@ -92,7 +92,7 @@ class Epsilon(Notion):
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """Return the claimed epsilon: the claim itself, or a claimed curve's epsilon at `delta`."""
+        """Return the claimed epsilon, which is read at `delta` if the claim is a curve."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

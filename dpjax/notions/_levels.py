@@ -23,9 +23,10 @@ from dpjax.notions._notion import Notion
 
 
 class _OfAnEvent(Notion):
-    """Base class of notions that have a hypothesis about one event.
+    """Base class of notions that can be tested by a hypothesis about one event.
 
-    The level of such a notion grows linearly with the distance of the databases.
+    The level of such a notion is proportional to the number of records in which the databases
+    differ.
     """
 
     def of_band(self, band: Band, distance: int = 1) -> float:
@@ -66,10 +67,10 @@ class Gdp(_OfAnEvent):
 
 @dataclass(frozen=True)
 class TotalVariation(_OfAnEvent):
-    """The total variation distance, which is also delta at epsilon = 0.
+    """The total variation distance, which equals the smallest delta at epsilon = 0.
 
-    The total variation distance is the largest difference between the two probabilities of an
-    event.
+    The total variation distance is the largest difference between the probabilities of an event
+    under two neighboring databases.
     """
 
     name: ClassVar[str] = "total-variation"
@@ -128,7 +129,11 @@ class Renyi(Notion):
         return f"the Renyi divergence of order {self.order:g}"
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """See `Notion`. For a distance of up to 2^c, the bound at order / 2^c is divided by 3^c."""
+        """See `Notion`.
+
+        If the databases differ in at most 2^c records, return the bound at order / 2^c, divided by
+        3^c.
+        """
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
 

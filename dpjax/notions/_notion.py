@@ -7,7 +7,7 @@ in an event or a chain to a lower bound on its level.
 import math
 from collections.abc import Sequence
 from dataclasses import Field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,8 @@ from dpjax.inference import (
     Chain,
     Event,
     Hypothesis,
-    Rivals,
-    Shared,
     Way,
     chain_of,
-    choose_event,
     epsilon_of,
     event_lower_bound,
     expected_bands,
@@ -33,15 +30,13 @@ from dpjax.inference import (
     simpler,
 )
 from dpjax.notions import _claims
+from dpjax.notions._asked import Asked, chosen, fresh, promised
 from dpjax.notions._claims import Claim
 from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
 """Largest number of bins per axis at which cells are ordered only by the ratios of their counts."""
-
-_ROWS = 256
-"""Largest number of search sets per call of `choose_event`, which limits the memory of a call."""
 
 _HUGE = 1e300
 """Finite number that replaces an infinite bound before bounds are averaged."""
@@ -143,16 +138,16 @@ class Notion:
         """
         hypothesis = self._of_an_event()
         asked = [
-            _Asked(search, search.partition.positions(), search.partition.coarser())
+            Asked(search, search.partition.positions(), search.partition.coarser())
             for search in searches
         ]
         found = []
-        for each, event in zip(asked, _chosen(asked, budget, hypothesis), strict=True):
+        for each, event in zip(asked, chosen(asked, budget, hypothesis), strict=True):
             partition, halves, allowed = each.search
             # Simplify events only along the partition's own axes. A cut of category codes, or of a
             # sum of numbers, is not easy to describe.
             lines = each.positions[: len(partition.shape)] if partition.ordered else []
-            batch, terms = event.larger.shape, (_fresh(budget), budget.confidence, hypothesis)
+            batch, terms = event.larger.shape, (fresh(budget), budget.confidence, hypothesis)
             simple = [
                 simpler(event.at(at), halves[at], lines, allowed, *terms)
                 for at in np.ndindex(batch)
@@ -189,9 +184,9 @@ class Notion:
         hypothesis, asked, found = self.hypothesis(), [], []
         for search in searches:
             merged, may, positions = merged_counts(*search)
-            asked.append(_Asked(search._replace(halves=merged, allowed=may), positions))
+            asked.append(Asked(search._replace(halves=merged, allowed=may), positions))
         if hypothesis is not None:
-            return [event.predicted for event in _chosen(asked, budget, hypothesis)]
+            return promised(asked, budget, hypothesis)
         for (_, merged, may), *_ in asked:
             bounds = [
                 self._mean_of(
@@ -297,73 +292,6 @@ class Notion:
         number = int(np.argmax(found[larger])) if found[larger].size else 0
         number += chain.usable[1] if larger == 1 else 0
         return Event(chain.event(number, larger), np.array(larger), np.array(max(best)))
-
-
-def _fresh(budget: Budget) -> int | Shared:
-    """Return the number of draws, as a `Shared` if the two sides may get different numbers."""
-    return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
-
-
-class _Asked(NamedTuple):
-    """Search set of one pair, and the orders in which its cells may be added to an event.
-
-    Attributes:
-        search: Search set of the pair, in one or more runs.
-        positions: Positions of the cells along lines, as `Partition.positions` returns them.
-        coarser: Group of each cell in coarser partitions, as `Partition.coarser` returns them.
-    """
-
-    search: Search
-    positions: Sequence[NDArray[np.float64]]
-    coarser: Sequence[NDArray[np.int64]] = ()
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Hashable value of all inputs to the choice of an event except the counts."""
-        partition, halves, allowed = self.search
-        arrays = (*self.positions, *self.coarser)
-        may = None if allowed is None else allowed.tobytes()
-        parts = halves.shape[-1], partition.ordered, len(self.positions), may
-        return (*parts, *(array.tobytes() for array in arrays))
-
-
-def _chosen(asked: Sequence[_Asked], budget: Budget, hypothesis: Hypothesis) -> list[Event]:
-    """Return the events that `choose_event` chooses, one `Event` with all runs per search set.
-
-    Pairs with equal `_Asked.key` are passed to `choose_event` together, as if they were runs of one
-    pair. The result for a run does not depend on the other runs.
-    """
-    groups: dict[tuple[object, ...], list[int]] = {}
-    for number, each in enumerate(asked):
-        groups.setdefault(each.key, []).append(number)
-    found: dict[int, Event] = {}
-    for numbers in groups.values():
-        first = asked[numbers[0]]
-        batches = [asked[number].search.halves for number in numbers]
-        rows = np.concatenate([halves.reshape(-1, *halves.shape[-3:]) for halves in batches])
-        events: list[Event] = []
-        for start in range(0, len(rows), _ROWS):
-            part = rows[start : start + _ROWS]
-            of_part = choose_event(
-                part[:, 0],
-                _fresh(budget),
-                budget.confidence,
-                allowed=first.search.allowed,
-                hypothesis=hypothesis,
-                judge=part[:, 1],
-                coarser=first.coarser,
-                positions=first.positions,
-                ordered=first.search.partition.ordered,
-                rivals=Rivals(budget.num_rivals, budget.num_partitions),
-            )
-            events += [of_part.at((row,)) for row in range(len(part))]
-        start = 0
-        for number, halves in zip(numbers, batches, strict=True):
-            batch = halves.shape[:-3]
-            stop = start + math.prod(batch)
-            found[number] = Event.stacked(events[start:stop], batch)
-            start = stop
-    return [found[number] for number in range(len(asked))]
 
 
 def merged_counts(

@@ -1,4 +1,4 @@
-"""Figures drawn from plain arrays and numbers; matplotlib is imported with the first figure."""
+"""Figures drawn from plain arrays and numbers; matplotlib is imported when a figure is drawn."""
 
 from dpjax.plotting._canvas import DATABASE as DATABASE
 from dpjax.plotting._canvas import NEIGHBOR as NEIGHBOR

@@ -18,7 +18,7 @@ EVENT, CLAIM = "#e3c565", "#237a4b"
 # All colors but EVENT are also used for text, so their contrast with white is at least 4.5 to 1.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
-"""Color and name of each side of a pair: the database and its neighbor."""
+"""Color and display name of each side of a pair; the first side is the database."""
 
 LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
@@ -41,13 +41,13 @@ the total length of all labels is at most `_ROW`.
 _FORMATS = (".png", ".svg", ".pdf")
 
 WIDTH = 4.2
-"""Default width of a figure, in inches; text stays readable in a figure shown 400 pixels wide."""
+"""Default width of a figure in inches; text stays legible if the figure is 400 pixels wide."""
 
 
 def new_figure(
     num_rows: int = 1, num_columns: int = 1, *, size: tuple[float, float]
 ) -> "tuple[Figure, Any]":
-    """Return a figure and its axes, independent of any display.
+    """Return a figure and its axes; no display is needed.
 
     Args:
         num_rows: Number of rows of panels.
@@ -84,7 +84,7 @@ def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title
 
     Args:
         axes: Panel to draw in.
-        entries: Artists by label, or None to use all labeled artists of the panel.
+        entries: Dictionary from labels to artists, or None to use all labeled artists of the panel.
         title: Title of the panel.
     """
     entries = _entries(axes) if entries is None else entries
@@ -163,7 +163,7 @@ def _ink(artist: Any) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Shorten a text to a maximum number of characters."""
+    """Shorten a string to a maximum number of characters."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -210,7 +210,7 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """Validate the path of a figure file and return it; the errors are those of `save_figure`."""
+    """Validate and return the path of a figure file; raise the same errors as `save_figure`."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
         raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")

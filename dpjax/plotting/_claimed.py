@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from dpjax.inference import ZCDP_ORDERS, two_points
 
 _STEPS = 60
-"""Number of bisection steps for each error probability, which is enough for any plot."""
+"""Number of bisection steps per error probability; the result is precise enough for any plot."""
 
 
 class Claimed:
@@ -42,7 +42,7 @@ class Claimed:
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the smallest miss probability that a test can have under the level or curve.
+        """Return the smallest miss probability of any test under this privacy level or curve.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].

@@ -1,4 +1,4 @@
-"""Labels of curves: next to each curve if there is room, and otherwise in a legend."""
+"""Labels of curves, placed next to each curve if there is room, and otherwise in a legend."""
 
 from typing import TYPE_CHECKING
 

@@ -5,7 +5,7 @@ import io
 from matplotlib.figure import Figure
 
 _SHOWN_DPI = 100
-"""Pixels per inch of a displayed figure; the image is sharp because its resolution is higher."""
+"""Pixels per inch at which a figure is displayed; its image has a higher resolution."""
 
 
 class NotebookFigure(Figure):

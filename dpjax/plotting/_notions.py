@@ -1,6 +1,6 @@
 """Figure of bounds on the privacy profile, the trade-off curve and the Renyi divergences.
 
-All bounds are computed from one chain of nested sets of outputs.
+All bounds are computed from a single chain of nested sets of outputs.
 """
 
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ _TOP = 1.15
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
-    """Plot bounds on the privacy profile, the trade-off curve and Renyi divergences in a row.
+    """Plot a row of panels: bounds on the privacy profile, trade-off curve and Renyi divergences.
 
     All curves compare the two databases of the audited pair, even if these databases differ in more
     than one record. All bounds hold simultaneously.

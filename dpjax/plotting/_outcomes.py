@@ -1,4 +1,4 @@
-"""Panels that show counted outputs: numbers on an axis, or labels at equal distances."""
+"""Panels that show counted outputs, as numbers on an axis or as equally spaced labels."""
 
 import math
 from collections.abc import Sequence
@@ -64,8 +64,9 @@ class Strip:
         low: Lower end of each cell, [cells].
         high: Upper end of each cell, [cells]. A single value between intervals has an upper end
             equal to its lower end.
-        names: Names of the cells, or None if the cells have positions on a numeric axis. Cells with
-            names are labels, or a few floats drawn at equal distances.
+        names: Names of the cells, or None if the cells have positions on a numeric axis. Named
+            cells are equally spaced; their outputs are labels or a small number of different
+            floats.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
         shares: Share of the database's and of the neighbor's outputs in each cell, [2, cells].
@@ -159,7 +160,7 @@ def _numbers(bounds: np.ndarray, columns: JsonObject) -> Strip:
 
 
 def _joined(strip: Strip, num_samples: int) -> Strip:
-    """Merge adjacent intervals and the gaps between them until their shares are precise."""
+    """Merge adjacent intervals and the gaps between them until their shares are precise enough."""
     counts = strip.shares * num_samples
     enough = min(_ENOUGH, _SHARE * counts.sum())
     heights = _heights(strip, _groups(strip, counts, enough, np.inf), num_samples)
@@ -231,7 +232,7 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the losses of a strip, [cells], with NaN for losses that are too noisy to draw.
 
-    A loss is too noisy if the difference of two losses, both with the standard error of this loss,
+    A loss with standard error s is too noisy if the difference of two losses with standard error s
     would have a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
@@ -254,7 +255,7 @@ def _with_ends(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def share_panel(axes: "Axes", strip: Strip) -> None:
-    """Draw the probabilities or densities on both sides.
+    """Draw the probabilities or densities for both sides.
 
     If some cells are single values and others are intervals, a second axis on the right shows the
     probabilities of the single values.
@@ -366,7 +367,7 @@ def _steps(axes: "Axes", strip: Strip, height: np.ndarray, **style: Any) -> None
 
 
 def _ribbon(axes: "Axes", strip: Strip, loss: np.ndarray) -> None:
-    """Draw pointwise 95% confidence intervals for the losses of all intervals as a ribbon."""
+    """Draw a ribbon of pointwise 95% confidence intervals for the losses of all cells."""
     assert strip.noise is not None
     for low, high, middle, noise in zip(strip.low, strip.high, loss, strip.noise, strict=True):
         if high > low and np.isfinite(middle):

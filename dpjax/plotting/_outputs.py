@@ -89,7 +89,7 @@ class Outputs(NamedTuple):
 
 
 def plot_outputs(title: str, shown: Outputs) -> "Figure":
-    """Plot the densities of both sides above the privacy loss, with the witness and the bound.
+    """Plot both sides' densities and, in a panel below, the privacy losses, witness and bound.
 
     Args:
         title: Title of the figure.

@@ -80,7 +80,7 @@ def _font(found: re.Match[str]) -> str:
 def svg_if_possible(
     draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
 ) -> str | None:
-    """Return the figure of a result as SVG for a notebook; return None without matplotlib.
+    """Return a result's figure as SVG for a notebook, or None if matplotlib is not installed.
 
     Args:
         draw: Function that accepts the result and returns a figure.

@@ -50,11 +50,12 @@ class Seen(NamedTuple):
     Attributes:
         counts: Number of outputs in the event, for the database and for its neighbor.
         trials: Total number of outputs, for the database and for its neighbor.
-        larger: 0 if the event is likelier on the database, 1 if it is likelier on the neighbor.
-        event: The event, in words.
-        confidence: Confidence level of the box around the witness's point, or None for no box. No
-            binomial bound, and thus no box, is valid if earlier outputs determined the total number
-            of outputs.
+        larger: 0 if the event is more likely under the database, 1 if it is more likely under the
+            neighbor.
+        event: Description of the event, in words.
+        confidence: Confidence level of the box around the witness's point, or None for no box. Pass
+            None if earlier outputs determined the total number of outputs, because binomial bounds
+            are then invalid.
     """
 
     counts: tuple[int, int]
@@ -64,7 +65,7 @@ class Seen(NamedTuple):
     confidence: float | None
 
     def point(self) -> tuple[float, float]:
-        """Return the false-alarm rate and miss rate of the test whose alarm is the event."""
+        """Return the false-alarm and miss rates of the test that raises an alarm on the event."""
         shares = [count / number for count, number in zip(self.counts, self.trials, strict=True)]
         return shares[1 - self.larger], 1 - shares[self.larger]
 
@@ -87,8 +88,8 @@ class Errors(NamedTuple):
     Attributes:
         claim: The claim, converted to pairs that differ in as many records as the audited pair.
         lower: The lower bound, converted like the claim; drawn only if there is no band.
-        claimed: The claim, in words.
-        bound: The lower bound, in words.
+        claimed: Description of the claim, in words.
+        bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.
         band: Confidence band for the probabilities of a chain of nested sets of outputs, or None if
             the audit counted no chain.
@@ -179,7 +180,8 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return false-alarm rates, and an upper bound on the smallest miss rate at each of them.
 
-    An alarm points to the database on which the witness's event is likelier.
+    An alarm means that the output is attributed to the side on which the witness's event is more
+    likely.
     """
     assert shown.band is not None
     alarms, misses = trade_off(shown.band)

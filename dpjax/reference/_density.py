@@ -53,7 +53,8 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.ndarray:
     """Return the log of `density`; the log is accurate even if the density underflows.
 
-    If the density is 0, the log is -inf. Arguments, shapes and exceptions are those of `density`.
+    If the density is 0, the log is -inf. Arguments, shapes and exceptions are the same as for
+    `density`.
     """
     if law_of.dispatch(type(mechanism)) is law_of.dispatch(object):
         raise TypeError(

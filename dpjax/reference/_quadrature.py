@@ -28,8 +28,8 @@ def line_rule(
     Args:
         kinks: One or more points at which the integrand is not smooth, in any order.
         tail_scale: Largest scale of the exponentials in the integrand.
-        panel_width: Maximum width of a finite panel. A few times the smallest scale of the
-            exponentials is narrow enough.
+        panel_width: Maximum width of a finite panel. A width of a few times the smallest scale of
+            the exponentials is narrow enough.
 
     Returns:
         The nodes, [num_nodes], and the weights, [num_nodes].

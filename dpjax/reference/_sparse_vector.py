@@ -60,7 +60,7 @@ def _(mechanism: SVT3And4, database, outputs):
 
 
 def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return each mixed output's label (0 if it is invalid), and whether the label is valid."""
+    """Return each mixed output's label (0 for invalid labels), and whether the label is valid."""
     label = outputs[:, 0]
     known = (label == np.floor(label)) & (label >= 0) & (label < size)
     return np.where(known, label, 0).astype(int), known

@@ -26,7 +26,7 @@ from dpjax.inference import check_order
 
 
 class _Truncated:
-    """Base class of mechanisms whose output density is a kernel around the input.
+    """Base class of mechanisms whose output density is a kernel centered at the input.
 
     The kernel is truncated to [0, 1]. Array arguments of all methods lie in [0, 1] and are
     broadcast against each other.
@@ -36,7 +36,7 @@ class _Truncated:
         raise NotImplementedError
 
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
-        """Return the log of the integral of the kernel around x over [0, 1]."""
+        """Return the log of the integral over [0, 1] of the kernel centered at x."""
         raise NotImplementedError
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -49,7 +49,7 @@ class _Truncated:
         return self._log_kernel(y - x) - self._log_mass(x)
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
-        """Return the epsilon of local DP for a pair of inputs: the larger of both directions."""
+        """Return the local DP epsilon for a pair of inputs, the maximum over both directions."""
         # The log ratio of two densities is monotone in y, so its extremes are at the ends 0 and 1.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))
@@ -68,7 +68,7 @@ class _Truncated:
 
 @dataclass(frozen=True)
 class ExactTruncatedLaplace(_Truncated):
-    """Laplace noise around x, truncated to [0, 1].
+    """Laplace distribution centered at x and truncated to [0, 1].
 
     Attributes:
         scale: Scale B > 0 of the Laplace distribution before truncation.
@@ -109,12 +109,12 @@ class ExactTruncatedLaplace(_Truncated):
 
     @property
     def input_lipschitz(self) -> float:
-        """Lipschitz constant D of the density in x: the limit of its slope as x -> 0 for y < x."""
+        """Lipschitz constant D of the density in x: the limit of the slope as x -> 0 for y < x."""
         return 2 * self.lipschitz
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of local DP over all pairs of inputs; the pair (0, 1) attains it."""
+        """Local DP epsilon over all pairs of inputs; the pair (0, 1) attains the maximum."""
         return 1 / self.scale
 
     def _divergence(self, p: float, q: float, order: float) -> float:
@@ -143,7 +143,7 @@ def _log_exponential(low: float, high: float, start: float, slope: float, scale:
 
 @dataclass(frozen=True)
 class ExactTruncatedGaussian(_Truncated):
-    """Gaussian noise around x, truncated to [0, 1].
+    """Gaussian distribution centered at x and truncated to [0, 1].
 
     Attributes:
         sigma: Standard deviation before truncation, > 0.
@@ -197,7 +197,7 @@ class ExactTruncatedGaussian(_Truncated):
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of local DP over all pairs of inputs; the pair (0, 1) attains it."""
+        """Local DP epsilon over all pairs of inputs; the pair (0, 1) attains the maximum."""
         return 1 / (2 * self.sigma**2)
 
     def _divergence(self, p: float, q: float, order: float) -> float:

@@ -65,8 +65,9 @@ class Family(Source):
     these parameters are skipped.
 
     Attributes:
-        make: Function that accepts the parameters as keyword arguments, and returns an OpenDP,
-            diffprivlib or PyDP object, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
+        make: Function that accepts the parameters as keyword arguments, and returns an object
+            of a privacy library (see `dpjax.LibraryMechanism`), a `dpjax.HostMechanism` or a
+            `dpjax.CommandMechanism`.
         ranges: Map from the name of each parameter to a list of its values, or to an interval (low,
             high) of numbers. If both ends are integers, the interval contains only integers.
 

@@ -34,7 +34,7 @@ COLUMNS = {
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
-    """Return the binding, as JSON values, of a block computed by this process."""
+    """Return, as JSON values, the binding of a block that this process computed."""
     versions = provenance.versions()
     return {
         "format": FORMAT,

@@ -29,7 +29,7 @@ Columns = JsonObject
 """Table of computed runs: a dictionary from column names to columns with one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""Values of a bound's `basis` attribute that mean that the bound holds at every sample size."""
+"""Values of the `basis` attribute of bounds that hold at every sample size."""
 
 
 @own_floats()
@@ -51,7 +51,7 @@ def compute(
         execution: Options for the speed and memory of the computation; they never change a row.
         more: Number of draws per side in addition to those specified by the entry's method.
         states: The `state` column of the runs after fewer draws, from which the runs continue, or
-            None to start the runs with their first draw. The rows are the same in both cases.
+            None to start the runs with their first draw. The rows do not depend on `states`.
 
     Returns:
         The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if
@@ -86,7 +86,7 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of an entry; they are cached so that all blocks use the same cells."""
+    """Return the terms of an entry; the cache ensures that all blocks use the same cells."""
     return entry.terms(key_of(list(words)))
 
 

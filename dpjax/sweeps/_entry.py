@@ -127,7 +127,7 @@ class Entry:
 
     @cached_property
     def region(self) -> Region | None:
-        """Set of outputs that are compared: a `Box`, `Outcomes`, or None for all outputs.
+        """Region in which outputs are compared: a `Box`, `Outcomes`, or None for all outputs.
 
         If the region is None, methods that estimate densities use the range of the outputs of a
         pilot sample.
@@ -179,7 +179,7 @@ class Entry:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the runs are sequential audits without a time limit, which can be continued."""
+        """Whether the runs can be continued; True for sequential audits without a time limit."""
         return isinstance(self.method, Sequential) and self.method.seconds is None
 
     def longer(self, more: int) -> Method:
@@ -239,9 +239,9 @@ class Entry:
         parameter = next((name for name in content if name in ("epsilon", "sigma", "scale")), None)
         if parameter is not None:
             raise ValueError(
-                f"an entry has no {parameter!r}: parameters of its mechanism are written as "
-                f"parameters = {{{parameter} = {content[parameter]!r}}}, several values as "
-                f"grid = {{{parameter} = [...]}}."
+                f"an entry has no {parameter!r}: write a parameter of its mechanism as "
+                f"parameters = {{{parameter} = {content[parameter]!r}}}, or multiple values of the "
+                f"parameter as grid = {{{parameter} = [...]}}."
             )
         # "grid" is accepted here because `SweepSpec.from_dict` expands it into multiple entries.
         check_names("an entry", content, _NAMES, "grid")
@@ -283,4 +283,4 @@ class Entry:
 
 _NAMES = ("label", "mechanism", "source", "parameters", "method", "options", "notion", "claim")
 _NAMES = (*_NAMES, "confidence", "distance", "runs", "pairs")
-"""Names of the values that an entry in a file may contain."""
+"""Names of the fields that an entry in a specification file may contain."""

@@ -82,7 +82,7 @@ def refuse_strangers(folder: Path) -> None:
 
 
 def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
-    """Reject a store that holds another sweep, or finished blocks missing from the new sweep."""
+    """Reject a store of another sweep, or with finished blocks that the new sweep does not have."""
     same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
     if not same_draws or not {e.id for e in old.entries} <= {e.id for e in new.entries}:
         raise ValueError(

@@ -72,8 +72,8 @@ def run_sweep(
         progress: Function called after every block.
         report: Function called with a sentence about each problem in the store, such as a corrupt
             block.
-        should_stop: Function called between blocks. Once it returns True, no further block is
-            started; blocks in progress are finished and stored.
+        should_stop: Function called between blocks. Once the function returns True, no further
+            block is started; blocks in progress are finished and stored.
 
     Returns:
         The progress of this shard of the sweep at the end of the call.
@@ -138,7 +138,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return the number of runs in the compiled program that serves all blocks of an entry."""
+    """Return the compiled program's number of runs, which is equal for all blocks of an entry."""
     return min(block_runs, block.entry.num_runs)
 
 

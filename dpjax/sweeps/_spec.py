@@ -125,7 +125,7 @@ class SweepSpec:
 
         The table of an entry may have a `grid`, which maps parameters to lists of values. A table
         with a `grid` stands for multiple entries, one per combination of values. The label of each
-        resulting entry shows the entry's values.
+        resulting entry shows its combination of values.
 
         Args:
             content: The specification as JSON values.
@@ -189,12 +189,12 @@ class SweepSpec:
 
 
 def _of(error: Exception, text: str) -> Exception:
-    """Return a TypeError with a new text if `error` is a TypeError, and otherwise a ValueError."""
+    """Return a new TypeError with message `text` if `error` is a TypeError, else a ValueError."""
     return TypeError(text) if isinstance(error, TypeError) else ValueError(text)
 
 
 def _size(entry: object) -> int:
-    """Return the number of entries that a table stands for; 1 if it has no valid `grid`."""
+    """Return the number of entries that a table describes, or 1 if it has no valid `grid`."""
     grid = entry.get("grid") if isinstance(entry, Mapping) else None
     lists = grid.values() if isinstance(grid, Mapping) else ()
     return math.prod(len(values) for values in lists if isinstance(values, list))

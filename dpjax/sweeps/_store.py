@@ -2,8 +2,8 @@
 
 The name of a block's file includes the hash of the file's bytes. A file gets its final name only
 when it is complete, so incomplete files are recognized. The binding in a file states which runs the
-file holds (see `_binding.py`). The blocks still to compute are the blocks of the specification that
-are not stored. A file is deleted only if it is named like a block and is broken or incomplete.
+file holds (see `_binding.py`). A block remains to be computed if it is in the specification but not
+in the store. A file is deleted only if it is named like a block and is broken or incomplete.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the file names of finished blocks: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of the suffix of a block's name that marks a block whose runs have additional draws."""
+"""Pattern of the suffix of block names that marks blocks whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the file names of incomplete blocks."""
@@ -83,9 +83,9 @@ class Store:
         """Open the store of a sweep, or create the store if it does not exist.
 
         A sweep may continue the store of a smaller sweep if the larger sweep has all entries and
-        all finished blocks of the smaller sweep. A stored sweep can grow by entries, by runs, and
-        by draws for sequential entries. If `more` is larger in the store than in `spec`, the
-        larger value is used.
+        all finished blocks of the smaller sweep. A stored sweep can be extended by entries, by
+        runs, and by draws for sequential entries. If `more` is larger in the store than in `spec`,
+        the larger value is used.
 
         Args:
             folder: A new folder, or the folder of an existing store.
@@ -366,7 +366,7 @@ def states_of(path: Path) -> list[bytes]:
 
 
 def _rows(path: Path) -> "pa.Table":
-    """Return a stored block without the columns that may change when it is computed again."""
+    """Return a stored block without the columns that may change when the block is recomputed."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path).drop_columns(list(UNREPEATABLE))

@@ -26,7 +26,7 @@ _SHARES = (0.05, 0.5, 0.95)
 _LABEL = 34
 
 _LINES = 12
-"""Maximum number of entries in a figure; with more, the lines could not be told apart."""
+"""Maximum number of entries in a figure; more lines than this would be indistinguishable."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class SweepSummary(Shown):
         drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
         figures = () if drawn is None else (Picture(said, drawn),)
         words = [
-            "Each run is a separate audit. The columns with percentages and the median are "
+            "Each run is a separate audit. The columns with percentages and the median show "
             "quantiles of the bounds."
         ]
         if self._is_claimed:

@@ -55,7 +55,7 @@ def test_precision_and_samples_together_must_reach_the_confidence(run):
     row = json.loads(run(*asked, "--confidence", 0.8).output)
     assert row["evidence"]["counted"]["plan"]["num_samples"] == 10_000
     done = run(*asked)
-    assert done.exit_code == 2 and "--num-samples = 10000 draws give the precision" in done.error
+    assert done.exit_code == 2 and "--num-samples = 10000 draws reach the precision" in done.error
 
 
 def test_finite_outputs(run):

@@ -156,6 +156,30 @@ def test_choices_are_what_is_accepted():
                 make(**{option.name: choice})
 
 
+DECLARED = [*DECLARED_METHODS.values(), *DECLARED_SOURCES.values(), *DECLARED_NOTIONS.values()]
+
+
+def test_options_with_a_default_text_offer_choices():
+    """Every option of kind str takes one of few words, which shell completion offers.
+
+    An option without a help text of its own shares the text and the choices of another class.
+    """
+    own = [o for d in DECLARED for o in d.options if o.help and o.kind == "str"]
+    texts = {option.name: option for option in own}
+    assert {"kernel", "density", "objective", "bound", "special"} <= texts.keys()
+    assert all(option.default in option.choices for option in texts.values())
+
+
+def test_options_with_two_numbers_have_a_placeholder_for_each():
+    pairs = [o for d in DECLARED for o in d.options if o.kind.startswith("tuple[float, float]")]
+    assert {"region", "output_interval"} <= {option.name for option in pairs}
+    assert all(len(option.metavar.split()) == 2 for option in pairs if option.help)
+    # The width of an interval that begins at 0.
+    (width,) = (o for d in DECLARED for o in d.options if o.kind == "width")
+    assert width.metavar in width.help
+    assert width.metavar == "INPUT_WIDTH"
+
+
 def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):
     """Register a method like the others, in a separate package."""
     (tmp_path / "methods").mkdir()

@@ -25,14 +25,14 @@ def changed(array, place, value):
          "entry 0: 0.0 and 1.0; entry 1: 0.0 and 1.0; entry 2: 0.0 and 1.0; 47 more"),
         (np.arange(60.0).reshape(20, 3), changed(np.arange(60.0).reshape(20, 3), (4, 1), -1.0),
          "entry 4, 1: 13.0 and -1.0"),
-        (list(range(40)), NO_SEVEN, "entry 7 is missing in the neighbor: 7"),
-        (NO_SEVEN, list(range(40)), "entry 7 is missing in the database: 7"),
+        (list(range(40)), NO_SEVEN, "entry 7 is missing from the neighbor: 7"),
+        (NO_SEVEN, list(range(40)), "entry 7 is missing from the database: 7"),
         (np.arange(60.0).reshape(20, 3), np.delete(np.arange(60.0).reshape(20, 3), 2, axis=0),
-         "row 2 is missing in the neighbor: (6.0, 7.0, 8.0)"),
+         "row 2 is missing from the neighbor: (6.0, 7.0, 8.0)"),
         ({"ages": ZEROS, "k": 3}, {"ages": changed(ZEROS, 3, 9.0), "k": 3},
          "'ages', entry 3: 0.0 and 9.0"),
         ({"ages": ZEROS, "k": 3}, {"ages": ZEROS, "k": 4}, "'k': 3 and 4"),
-        ({"ages": ZEROS, "k": 3}, {"ages": ZEROS}, "'k' is missing in the neighbor"),
+        ({"ages": ZEROS, "k": 3}, {"ages": ZEROS}, "'k' is missing from the neighbor"),
         (["yes"] * 30, ["yes"] * 29 + ["no"], "entry 29: 'yes' and 'no'"),
         # NaN on both sides is not a difference.
         (changed(ZEROS, 2, np.nan), changed(changed(ZEROS, 2, np.nan), 3, 1.0),
@@ -69,7 +69,7 @@ def test_frames(library):
     whole = frames.DataFrame({"age": age, "name": name})
     less = frames.DataFrame({"age": age[:2] + age[3:], "name": name[:2] + name[3:]})
     other = frames.DataFrame({"age": [*age[:-1], 99], "name": name})
-    assert difference(whole, less) == "row 2 is missing in the neighbor: (32, 'person 2')"
+    assert difference(whole, less) == "row 2 is missing from the neighbor: (32, 'person 2')"
     assert difference(whole, other) == "row 29, age: 59 and 99"
     assert difference(whole, frames.DataFrame({"age": age})) is None
 

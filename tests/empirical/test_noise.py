@@ -298,7 +298,7 @@ def test_nothing_to_hide_needs_no_noise():
         ({"epsilon": 0.0}, "epsilon must be a number > 0"),
         ({"noise": "gaussian"}, "noise 'gaussian' is not known"),
         ({"rule": "largest"}, "rule 'largest' is not known"),
-        ({"query": ("mean", "max")}, "query must have one number as result"),
+        ({"query": ("mean", "max")}, "query must return one number"),
         ({"sensitivity": -1.0}, "sensitivity must be"),
         (
             {"noise": "deconvolution", "density": Density(bandwidth="variable")},

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.inference import Ratio, Rivals, Shared, choose_event
+from dpjax.inference import Ratio, Rivals, Shared, choose_event, largest_bound
 from dpjax.inference._choice import _halves, errors_by_ratio
-from dpjax.inference._judged import MASSES, _sizes
-from dpjax.inference._orders import ByRatio
+from dpjax.inference._judged import MASSES, _sizes, judged
+from dpjax.inference._orders import ByPosition, ByRatio
 
 CELLS = 60
 
@@ -29,6 +29,8 @@ def test_a_batch_is_its_runs_one_by_one(monkeypatch):
         "rivals": Rivals(4),
     }
     whole = choose_event(first, 5_000, 0.95, judge=second, **options)
+    largest = largest_bound(first, 5_000, 0.95, judge=second, **options)
+    np.testing.assert_array_equal(largest, whole.predicted)
     monkeypatch.setattr("dpjax.inference._judged._MOST_ENTRIES", 1)
     parts = choose_event(first, 5_000, 0.95, judge=second, **options)
     for i, (one, other) in enumerate(zip(first, second, strict=True)):
@@ -167,3 +169,23 @@ def test_the_rare_one_of_two_outcomes_is_chosen():
         )
         right = event.cells[:, 0] & ~event.cells[:, 1] & (event.larger == 0)
         assert right.mean() > least
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_cells_without_draws_do_not_affect_counts_of_sets(seed, monkeypatch):
+    """With many cells of which few have draws, compared with tables of all cells."""
+    rng = np.random.default_rng(seed)
+    cells, runs = int(rng.integers(20, 200)), int(rng.integers(1, 40))
+    mean = rng.gamma(0.3, size=cells) * (rng.random(cells) < rng.choice([0.05, 0.2]))
+    halves = rng.poisson(10 ** rng.uniform(-1, 2) * mean, (runs, 2, 2, cells))
+    allowed = rng.random(cells) < rng.choice([0.8, 1.1])
+    ordered = bool(rng.integers(2))
+    groups = [np.arange(cells) // 8, rng.integers(0, 2, cells), np.arange(cells) * 0]
+    ways = [ByRatio.of(allowed, labels, ordered) for labels in (None, *groups)]
+    for line in (np.arange(cells), np.where(rng.random(cells) < 0.3, np.nan, rng.random(cells))):
+        ways.append(ByPosition.of(allowed, line))
+    found = judged(halves, ways)
+    monkeypatch.setattr(
+        "dpjax.inference._judged._needed", lambda halves, ways: np.ones(halves.shape[-1], bool)
+    )
+    np.testing.assert_array_equal(found, judged(halves, ways))

@@ -187,6 +187,14 @@ def test_nan_is_an_outcome():
     assert 1.9 < result.lower_bound < math.log(11)
 
 
+def test_an_event_that_is_rare_at_one_side_has_more_draws_there():
+    """The variance of ln(K1 / K2) is least where draws are as 1 / sqrt(p); both are 8,000."""
+    result = dpjax.audit(leaky, [(0.02, 0.22)], method=SMALL)
+    database, neighbor = result.evidence.trials
+    assert database + neighbor == 2 * SMALL.num_confirm
+    assert 2 < database / neighbor < math.sqrt(11)
+
+
 def test_a_rare_event_with_delta_has_no_infinite_estimate():
     """NaN with a probability of 0.003 at one side alone: at delta = 0.1 it shows nothing."""
     pair = [(0.0, 0.003)]

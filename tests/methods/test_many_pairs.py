@@ -10,7 +10,7 @@ import dpjax
 from dpjax import Epsilon, Events, Execution, Gdp, TotalVariation, Zcdp
 from dpjax.methods import _events
 from dpjax.methods._events import _kept, _places
-from dpjax.notions import _notion
+from dpjax.notions import _asked
 from dpjax.partitions import Budget, Encoder, Search, lay
 from dpjax.sources import Rounds, _drawn_counts, _pilots
 from dpjax.sources._counting import count_halves
@@ -42,8 +42,8 @@ MIXED = [
 @pytest.mark.parametrize("notion", [Epsilon(), Epsilon(0.01), Gdp(), TotalVariation(), Zcdp()])
 @pytest.mark.parametrize("rows", [1, 3, 256])
 def test_pairs_together_are_pairs_alone(notion, rows, monkeypatch):
-    """Bit for bit, however many pairs `choose_event` takes in one call."""
-    monkeypatch.setattr(_notion, "_ROWS", rows)
+    """Bit for bit, however many pairs one call takes."""
+    monkeypatch.setattr(_asked, "_ROWS", rows)
     budget = Budget(5_000, 0.999, num_rivals=len(MIXED), shared=True)
     together = notion.promises(MIXED, budget)
     for search, found in zip(MIXED, together, strict=True):
@@ -61,13 +61,13 @@ def test_pairs_together_are_pairs_alone(notion, rows, monkeypatch):
 
 def test_pairs_alike_share_a_call(monkeypatch):
     """Pairs of one shape of cells are one call; those with another region are another."""
-    calls, real = [], _notion.choose_event
+    calls, real = [], _asked.largest_bound
 
     def seen(counts, *arguments, **options):
         calls.append(len(counts))
         return real(counts, *arguments, **options)
 
-    monkeypatch.setattr(_notion, "choose_event", seen)
+    monkeypatch.setattr(_asked, "largest_bound", seen)
     alike = [MIXED[3]._replace(halves=MIXED[3].halves + k) for k in range(4)]
     other = MIXED[3]._replace(allowed=np.arange(MIXED[3].partition.size) > 2)
     Epsilon().promises([*alike, other, MIXED[0]], Budget(1_000, 0.99))

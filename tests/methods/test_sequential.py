@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 import dpjax
 from dpjax import HostMechanism, Sequential
+from dpjax.inference._hybrid import best_events
 from dpjax.mechanisms import FiniteSpace, Gaussian, Laplace, RandomizedResponse
 from dpjax.partitions import Encoder, encode_drawn, is_fixed, lay
 from dpjax.sources._drawn_counts import OpenedDrawn
@@ -361,3 +362,14 @@ def test_cells_of_finitely_many_outcomes_are_determined_once(monkeypatch):
     # The cells of numbers are determined again, from more draws.
     with pytest.raises(TypeError, match="NoneType"):
         dpjax.audit(Laplace(1.0), PAIR, method=Sequential(), claim=1.0)
+
+
+def test_scores_of_pairs_are_expected_bounds_of_equal_draws():
+    """Each pair is scored as if it had as many fresh draws as the pair with the most."""
+    pairs = dpjax.Pairs(np.zeros(3), np.array([0.2, 1.0, 0.5]))
+    result = dpjax.audit(Laplace(1.0), pairs, method=Sequential(num_draws=3000), key=3)
+    counted = result.evidence.counted
+    draws = counted.wealth.draws
+    assert draws.min() < draws.max()
+    expected = best_events(counted.wealth, np.arange(3), int(draws.max()), counted.error).predicted
+    assert [score for _, score in result.pair_scores] == sorted(expected.tolist(), reverse=True)

@@ -5,11 +5,13 @@ import pytest
 from scipy import stats
 
 import dpjax
-from dpjax.inference import Event
+from dpjax.inference import Event, one_run_lower_bound
 from dpjax.inference._band import band, radius
 from dpjax.inference._buehler import buehler_bound
+from dpjax.inference._guesses import Guessed
 from dpjax.inference._hypotheses import Ratio
 from dpjax.notions import ChainCounts, EventAndChain, EventCounts, evidence_from_plain
+from dpjax.notions.evidence._guesses import level_of
 
 COUNTS, TRIALS = np.array([30, 200]), (400, 1_000)
 
@@ -78,3 +80,10 @@ def test_chains_that_are_none_are_refused(changed):
     assert evidence_from_plain(content).to_plain() == content
     with pytest.raises(ValueError):
         evidence_from_plain(content | changed)
+
+
+def test_the_number_of_guesses_is_fixed_unless_it_is_chosen():
+    guessed = Guessed(1000, 100, 95)
+    fixed = one_run_lower_bound(*guessed, delta=1e-5, confidence=0.95)
+    assert level_of(guessed, dpjax.Epsilon(1e-5), 0.05) == fixed
+    assert 0 < level_of(guessed, dpjax.Epsilon(1e-5), 0.05, chosen=True) < fixed

@@ -1,6 +1,7 @@
 """Cells on a device are those on the host, for every kind of output, to the last draw."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from dpjax.core.types import FiniteSpace, IntegerSpace, MixedSpace, RealSpace, VectorSpace
 from dpjax.partitions import Box, Encoder, encode_drawn, lay, lookup
+from dpjax.partitions._lookup import _is_consecutive
 
 TINY = np.finfo(np.float32).tiny
 
@@ -110,3 +112,21 @@ def test_counts_have_room_for_the_largest_partition():
     for some in (stack, stack[::-1]):
         found = lookup(some, space, np.float32).size
         assert max(sizes) <= found < 2 * max(sizes) and found & (found - 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        ([3.0], True),
+        ([3.0, 4.0, 5.0], True),
+        ([2.5], False),
+        ([2.5, 3.5], False),
+        ([3.0, 5.0], False),
+        ([], False),
+        ([-(2.0**31)], False),
+        ([2.0**31 - 1], True),
+        ([2.0**31], False),
+    ],
+)
+def test_successive_integers_that_fit_in_32_bits_are_consecutive(edges, expected):
+    assert _is_consecutive(SimpleNamespace(edges=[np.array(edges)])) == expected

@@ -12,7 +12,14 @@ from dpjax.partitions import Outputs, pilot_size, score_partitions
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._network import NetworkFit, _rounded
 from dpjax.partitions._scored import Scored, _losses, _may_win, entry_partition, fold_of
-from dpjax.partitions._scores import FOLDS, Combination, Weighted, _Logistic, fit_combination
+from dpjax.partitions._scores import (
+    FOLDS,
+    Combination,
+    Weighted,
+    _Logistic,
+    _weighted,
+    fit_combination,
+)
 
 NAMES = ("a number",)
 """Names of the labels of vectors."""
@@ -351,6 +358,16 @@ def test_cells_have_even_shares_and_fine_tails():
     )
     assert FOLDS == 5 and scored.size == 62 and abs(counts[2:7].sum() - 62) <= 3
     np.testing.assert_allclose(counts[10:-8], 8000 / 48, atol=2)
+
+
+def test_a_typical_output_has_the_same_score_by_all_fits_and_by_rounded_weights():
+    columns = SimpleNamespace(scale=np.array([2.0, 0.5, 1.0]), centre=np.array([10.0, -3.0, 4.0]))
+    score = _weighted(np.random.default_rng(5).normal(size=(FOLDS, 3)) + 2, columns)
+    values = np.tile(columns.centre, (FOLDS, 1))
+    typical = Outputs(np.zeros(FOLDS, int), values, np.zeros(FOLDS, bool))
+    np.testing.assert_allclose(
+        score.values(typical, np.arange(FOLDS)), score.values(typical), rtol=1e-6
+    )
 
 
 def test_one_entry_keeps_labels_apart():

@@ -8,8 +8,8 @@ import pytest
 import dpjax
 import dpjax.plotting
 from dpjax.results import _figures
-from dpjax.results._page import _numbers
-from dpjax.results._words import witness_story
+from dpjax.results._page import _answers, _numbers
+from dpjax.results._words import outputs_caption, trade_off_caption, witness_story
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,20 @@ def test_the_likelier_side_is_told_first(result, larger):
     assert f"It happened in {parts[0]} and in {parts[1]}, {times:.3g} times as often" in said
 
 
+@pytest.mark.parametrize("upper", [None, 3.0])
+def test_a_caption_without_a_curve_states_both_ends(result, upper):
+    found = replace(result, witness=None, statement=replace(result.statement, upper_bound=upper))
+    middle = "" if upper is None else " and, under the assumption, at most 3"
+    said = f"{result.level} is at least {result.lower_bound:.4g}{middle}, with confidence 0.999."
+    assert outputs_caption(found) == said
+
+
+def test_the_dot_of_a_trade_off_curve_is_explained_where_there_is_one(result):
+    dot = "The dot is the test for the witness's event"
+    assert dot in trade_off_caption(result)
+    assert dot not in trade_off_caption(replace(result, witness=None))
+
+
 def test_numbers_of_a_page(result):
     rows = [(name, value, unit) for name, value, unit in _numbers(result, "nats")]
     names = [name for name, _, _ in rows]
@@ -53,6 +67,16 @@ def test_numbers_of_a_page(result):
     assert "Search set" not in {row[0] for row in without} and len(without) == len(rows) - 1
 
 
+def test_answers_have_the_units_of_their_notions():
+    rng = np.random.default_rng(1)
+    sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
+    answers = _answers(dpjax.audit(sides, method=dpjax.Events(also=True)))
+    units = [unit for _, _, unit in answers]
+    assert units[:2] == ["nats", "nats"] and "probability" in units
+    # The second text of `Notion.unit` is a sentence.
+    assert not any(unit.endswith(".") for unit in units)
+
+
 def test_what_is_folded_on_a_page(result):
     """Open are what was found and what to do; closed is what few readers need."""
     sections = {section.title: section for section in result.page(".md").sections}
@@ -60,6 +84,14 @@ def test_what_is_folded_on_a_page(result):
     assert sections["How to do it again"].folded
     assert not any(sections[title].folded for title in list(sections)[:3])
     assert dict(sections["How to do it again"].codes)["The recipe"].startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"), [(2.0, "claim 2"), (3, "claim 3"), ([[0.0, 0.5]], "claimed curve")]
+)
+def test_a_claim_is_named_in_a_trade_off_plot(result, claim, said):
+    found = replace(result, statement=replace(result.statement, claim=claim))
+    assert _figures._errors(found).claimed == said
 
 
 @pytest.mark.parametrize("is_known", [True, False])

@@ -314,6 +314,11 @@ def test_refusals(function, options, error, message):
         audit(function, **options)
 
 
+def test_an_unknown_way_with_special_outputs_is_refused_at_once():
+    with pytest.raises(ValueError, match="special 'drop' is not known"):
+        HostMechanism(noisy, special="drop")
+
+
 def test_a_change_of_shape_is_said():
     calls = []
 

@@ -91,3 +91,12 @@ def test_the_last_errors_are_kept():
     # The descriptor is closed, once.
     with pytest.raises(OSError):
         os.write(errors.fileno(), b"1")
+
+
+def test_the_errors_of_a_program_that_fails_to_run_are_closed():
+    errors = _Tail()
+    with pytest.raises(RuntimeError, match="failed"), errors:
+        raise RuntimeError("failed")
+    assert errors.fileno() == -1
+    errors._reader.join(10)
+    assert not errors._reader.is_alive()

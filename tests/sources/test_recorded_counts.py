@@ -5,8 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpjax import Recorded
+from dpjax.core import random
+from dpjax.core.execution import Execution
 from dpjax.core.wording import Doubt
 from dpjax.partitions import Encoder, lay
+from dpjax.sources import Request, Rounds
 from dpjax.sources._recorded_counts import (
     _notes_of_atoms,
     _notes_of_nan,
@@ -89,3 +93,16 @@ def test_doubts_are_lifted_where_outputs_are_known_to_be_independent():
     assert weighed(notes, SimpleNamespace(independent=False)) is notes
     lifted = weighed(notes, SimpleNamespace(independent=True))
     assert lifted == notes and not any(isinstance(note, Doubt) for note in lifted)
+
+
+def test_the_shorter_confirmation_set_limits_the_draws_of_an_event():
+    rng = np.random.default_rng(2)
+    request = Request(
+        lambda number: Rounds(10, 0, 0, 10), None, lambda *_: 0.0, random.as_key(1), Execution()
+    )
+    sides = Recorded(rng.normal(size=3000), rng.normal(size=2500), search_fraction=0.2)
+    with sides.opened(None, request) as opened:
+        (search,) = opened.search()
+        searched = search.halves.sum(axis=(0, 1, 3))
+        assert opened.num_confirm == min(np.array([3000, 2500]) - searched)
+        assert opened.num_confirm == pytest.approx(2000, abs=100)

@@ -27,6 +27,15 @@ def test_clusters_of_a_rare_outcome_are_doubtful(method):
     assert "successive outputs are correlated" in " ".join(result.doubts)
 
 
+@pytest.mark.parametrize("method", [dpjax.Sequential(), dpjax.Local()], ids=["sequential", "local"])
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_each_side_is_tested_for_clusters(side, method):
+    sides = {name: np.random.default_rng(5).permutation(clustered(0)) for name in "xy"}
+    sides[side] = clustered(0)
+    (doubt,) = dpjax.audit(Recorded(**sides), method=method).doubts
+    assert doubt.startswith(f"{side}: successive outputs are correlated")
+
+
 def test_the_order_of_the_first_outputs_is_tested(monkeypatch):
     monkeypatch.setattr(_recorded_in_order, "_ORDERED", 7)
     values = np.arange(20)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadType
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Neighbors
 from dpjax.notions import Notion
 
@@ -41,3 +41,13 @@ def refuse_class(subject: object) -> None:
             f"subject must be an instance, but was the class {subject.__name__}: write "
             f"{subject.__name__}(...) with its parameters."
         )
+
+
+def finite(level: float, measure: str, d_in: object) -> float:
+    """Return the level that an object states, or raise ValueError if it is infinite."""
+    if not level < float("inf"):
+        raise BadValue(
+            f"subject must state a finite {measure} at d_in = {d_in!r}, but states {level!r}: "
+            "no audit could refute that."
+        )
+    return float(level)

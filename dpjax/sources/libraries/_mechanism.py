@@ -24,15 +24,15 @@ from dpjax.sources.libraries._read import library_of, made, read
 
 @dataclass(frozen=True)
 class LibraryMechanism(OnHost):
-    """An object of OpenDP, diffprivlib or PyDP.
+    """An object of OpenDP, diffprivlib, PyDP, Tumult Core or SmartNoise.
 
     `dpjax.audit` wraps objects of libraries automatically. Wrap an object explicitly to choose
     `d_in` or another option. The claim, the domain and the neighboring relation are read from the
     object.
 
     Attributes:
-        subject: Object of the library. The arguments of a diffprivlib tool are bound by
-            `functools.partial`.
+        subject: Object of the library. The arguments of a diffprivlib tool, or of the `fit`
+            of a SmartNoise synthesizer, are bound by `functools.partial`.
         d_in: Distance between neighboring databases, in the units of the measurement's input
             metric. If `d_in` is None, the distance is 1, or 2 for the symmetric distance between
             databases of a fixed size.
@@ -62,7 +62,7 @@ class LibraryMechanism(OnHost):
     special: str = option("", default="outcomes")
     kind: ClassVar[str] = "object"
     asked: ClassVar[tuple[str, str]] = (
-        "An object of OpenDP, diffprivlib or PyDP, with the claim that it states.",
+        "An object of a library, such as OpenDP, with the claim that it states.",
         "MODULE:NAME|FILE.py:NAME",
     )
     batched: ClassVar[bool] = False
@@ -72,8 +72,9 @@ class LibraryMechanism(OnHost):
     def __post_init__(self):
         if library_of(self.subject) is None:
             raise BadType(
-                "subject must be an object of OpenDP, diffprivlib or PyDP, whose library is "
-                f"imported, but was of the type {type(self.subject).__name__}."
+                "subject must be an object of OpenDP, diffprivlib, PyDP, Tumult Core or "
+                "SmartNoise, whose library is imported, but was of the type "
+                f"{type(self.subject).__name__}."
             )
         _ = self._host
 

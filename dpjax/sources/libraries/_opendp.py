@@ -14,7 +14,7 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Domain, Neighbors, Within, neighbors
 from dpjax.databases.spaces import Relation
 from dpjax.notions import Epsilon, Notion, Profile, Renyi, Zcdp
-from dpjax.sources.libraries._handed import Handed
+from dpjax.sources.libraries._handed import Handed, finite
 
 _EXAMPLES = {
     "bool": [True, False, True, False, True],
@@ -112,32 +112,23 @@ def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
     """Return the notion of the claim, and the value of the privacy map at `d_in`."""
     measure, stated = str(measurement.output_measure), measurement.map(d_in)
     if measure == "MaxDivergence":
-        return Epsilon(), _finite(stated, measure, d_in)
+        return Epsilon(), finite(stated, measure, d_in)
     if measure == "Approximate(MaxDivergence)":
         epsilon, delta = stated
-        return Epsilon(float(delta)), _finite(epsilon, measure, d_in)
+        return Epsilon(float(delta)), finite(epsilon, measure, d_in)
     if measure == "ZeroConcentratedDivergence":
-        return Zcdp(), _finite(stated, measure, d_in)
+        return Zcdp(), finite(stated, measure, d_in)
     if measure == "SmoothedMaxDivergence":
         return Profile(), stated
     if measure == "Approximate(ZeroConcentratedDivergence)" and not stated[1]:
-        return Zcdp(), _finite(stated[0], measure, d_in)
+        return Zcdp(), finite(stated[0], measure, d_in)
     if measure.startswith("RenyiDivergence"):
-        return Renyi(_ORDER), _finite(stated(_ORDER), measure, d_in)
+        return Renyi(_ORDER), finite(stated(_ORDER), measure, d_in)
     raise BadValue(
         "subject must state its privacy in a measure for which dpjax has a notion, but states "
         f"{measure}: convert it with a combinator of OpenDP, such as make_zCDP_to_approxDP, or "
         "audit dpjax.HostMechanism(subject, batched=False) with a notion and a claim."
     )
-
-
-def _finite(level: float, measure: str, d_in: object) -> float:
-    if not level < float("inf"):
-        raise BadValue(
-            f"subject must state a finite {measure} at d_in = {d_in!r}, but states {level!r}: "
-            "no audit could refute that."
-        )
-    return float(level)
 
 
 def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:

@@ -9,7 +9,14 @@ from typing import Any
 from dpjax.core.types import JsonObject
 from dpjax.sources.libraries._handed import Handed
 
-_READERS = {"opendp": "_opendp", "diffprivlib": "_diffprivlib", "pydp": "_pydp"}
+_READERS = {
+    "opendp": "_opendp",
+    "diffprivlib": "_diffprivlib",
+    "pydp": "_pydp",
+    "tmlt": "_tumult",
+    "snsql": "_smartnoise",
+    "snsynth": "_smartnoise",
+}
 """Name of the module that reads the objects of each library."""
 
 

@@ -14,12 +14,14 @@ from scipy import stats
 import dpjax
 from dpjax import mechanisms
 from dpjax.core import random
-from dpjax.densities import Fixed
+from dpjax.densities import Fixed, find_kernel
 from dpjax.mechanisms import Laplace
 from dpjax.methods.local import mpl_runs
 from dpjax.methods.local._findings import bounds_of
 from dpjax.methods.local._lattices import refined
+from dpjax.notions import Terms
 from dpjax.partitions import Box
+from dpjax.sources import Drawn
 from dpjax.sources.streams import DrawnStreams
 
 LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)
@@ -59,12 +61,33 @@ def test_a_result_says_all(laplace):
     assert "density" in str(laplace) and laplace.witness.bandwidth > 0
 
 
+def test_curves_of_a_pair_are_those_of_its_databases():
+    curve = dpjax.audit(Laplace(4.0), [(0.0, 1.0)], method=LOCAL).evidence.curve
+    points, first, second, loss = (
+        np.array(curve[name]) for name in ("points", "density", "neighbor_density", "loss")
+    )
+    assert abs(points[first.argmax()]) < 0.2 and abs(points[second.argmax()] - 1) < 0.2
+    both = np.minimum(first, second) > 0.1  # far above the floor
+    ratio = first[both] / second[both]
+    np.testing.assert_allclose(loss[both], abs(np.log(ratio)), rtol=1e-4, atol=1e-6)
+
+
 def test_pairs_are_listed_by_what_chose_one():
     """With this key the plain loss is larger at another pair, less sure than the one chosen."""
     result = dpjax.audit(mechanisms.ReportNoisyMax(1.0), method=LOCAL)
     labels, scores = zip(*result.pair_scores, strict=True)
     assert len(labels) == 10 and labels[0] == result.witness.pair
     assert list(scores) == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_row_says_whether_its_density_is_on_the_floor(kept):
+    """At a floor above all densities, each density is on it."""
+    method = dpjax.Local(400, 1000, floor=None if kept else 10.0)
+    terms = Terms(dpjax.Epsilon(), None, 0.95, 1, 0)
+    runs = np.arange(3, dtype=np.int32)
+    rows = method.run(Drawn(Laplace(1.0)), [(0.0, 1.0)], terms, runs).rows()
+    assert [row.status for row in rows] == ["OK" if kept else "ON_FLOOR"] * 3
 
 
 def test_a_witness_on_the_floor_gets_an_exact_bound():
@@ -152,6 +175,21 @@ def test_a_region_that_needs_a_finer_lattice_gets_one():
     assert result.recipe["method"]["num_nodes"] == 512
     with pytest.raises(ValueError, match=r"region .* is too wide for the bandwidth"):
         dpjax.audit(Laplace(1.0), ONE, method=dataclasses.replace(LOCAL, region=(-1e6, 1e6)))
+
+
+def test_a_lattice_with_less_than_a_node_per_bandwidth_is_refined():
+    options = dpjax.Local()
+    needed = find_kernel(options.kernel).min_nodes
+
+    def run(options):
+        return np.array([0.5 * options.num_nodes / dpjax.Local().num_nodes])
+
+    def refuse(*found):
+        raise AssertionError(found)
+
+    nodes, (settings,) = refined(run, options, lambda nodes: nodes, refuse)
+    assert needed <= nodes[0] < 2 * needed
+    assert settings.num_nodes == nodes[0] / 0.5 * options.num_nodes
 
 
 def test_the_lattice_is_refined_until_it_is_fine_enough():

@@ -346,3 +346,13 @@ def test_mean_squared_error_of_dpl(mechanism, limits):
             execution=ONE,
         )
         assert np.mean((np.asarray(found.loss)[:, 0] - 1.5) ** 2) <= limit
+
+
+@pytest.mark.parametrize(("num_samples", "num_confirm"), [(10**3, 10**6), (10**4, 10**6)])
+def test_the_undersmoothing_is_one_percent_above_its_least_value(num_samples, num_confirm):
+    """Condition (C4): gamma > nu / (6 (1 + nu)), where N = n^(1 + nu)."""
+    nu = {10**3: 1.0, 10**4: 0.5}[num_samples]
+    found = Local(num_samples, num_confirm).confirm_undersmoothing
+    assert found == pytest.approx(1.01 * nu / (6 * (1 + nu)))
+    assert Local(num_samples, num_samples + 1).confirm_undersmoothing == 0.02
+    assert Local(num_samples, num_confirm, undersmoothing=0.3).confirm_undersmoothing == 0.3

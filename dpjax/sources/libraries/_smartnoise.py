@@ -1,0 +1,99 @@
+"""Mechanisms and synthesizers of SmartNoise (the packages snsql and snsynth).
+
+A mechanism states its epsilon, its delta, and the bounds and the number of one person's records.
+Synthesizers state only their epsilon and delta, so the caller must give the pairs.
+
+References:
+    The SmartNoise library, additive mechanisms of `snsql.sql` and synthesizers of `snsynth`.
+"""
+
+import copy
+import functools
+from importlib import import_module
+from typing import Any
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases import Within, neighbors
+from dpjax.notions import Epsilon
+from dpjax.sources.libraries._handed import Handed, refuse_class
+
+_MECHANISMS = "snsql.sql._mechanisms"
+
+
+def read(subject: Any, d_in: object) -> Handed:
+    """Read the claim and the neighbors of an object."""
+    refuse_class(subject)
+    fit = subject.func if isinstance(subject, functools.partial) else subject
+    owner: Any = getattr(fit, "__self__", fit)
+    if hasattr(owner, "fit") and hasattr(owner, "sample"):
+        given = subject.keywords if isinstance(subject, functools.partial) else {}
+        call = _Synthesized(owner, given)
+        notion = Epsilon(float(getattr(owner, "delta", None) or 0.0))
+        return Handed(call.__name__, call, notion, float(owner.epsilon), None, None)
+    if hasattr(subject, "release") and hasattr(subject, "max_contrib"):
+        return _mechanism(subject, d_in)
+    raise BadType(
+        "an object of SmartNoise must be a mechanism with release, or a synthesizer, to be "
+        f"audited, but was of the type {type(subject).__name__}: audit a function from a database "
+        "to an answer, with a notion and a claim."
+    )
+
+
+def made(plain: JsonObject) -> Any:
+    """Create a mechanism from its class and parameters."""
+    kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
+    return kind(**dict(plain["parameters"]))
+
+
+class _Release:
+    """Function from an exact number to one noisy number."""
+
+    def __init__(self, mechanism: Any):
+        self._mechanism = mechanism
+        self.__name__ = f"SmartNoise {type(mechanism).__name__}"
+
+    def __call__(self, database: object) -> object:
+        return self._mechanism.release([database])[0]
+
+
+class _Synthesized:
+    """Function from a table to one row of synthetic data, by a copy of a synthesizer.
+
+    A single row has the same form for all databases, whatever their categories are.
+    """
+
+    def __init__(self, synthesizer: Any, given: dict[str, Any]):
+        self._synthesizer, self._given = synthesizer, given
+        self.__name__ = f"SmartNoise {type(synthesizer).__name__}"
+
+    def __call__(self, database: Any) -> object:
+        fresh = copy.deepcopy(self._synthesizer)
+        fresh.fit(database, **self._given)
+        rows = fresh.sample(1)
+        # Tables of pandas have rows in their attribute `values`.
+        return next(tuple(row) for row in getattr(rows, "values", rows))
+
+
+def _mechanism(mechanism: Any, d_in: object) -> Handed:
+    names = ("sensitivity",) if mechanism.sensitivity is not None else ("lower", "upper")
+    parameters = {
+        name: float(getattr(mechanism, name)) for name in ("epsilon", "delta", *names)
+    } | {"max_contrib": int(mechanism.max_contrib)}
+    plain: JsonObject = {"class": type(mechanism).__name__, "parameters": parameters}
+    # A person adds up to `max_contrib` records to a sum, each within the bounds.
+    moved = max(abs(float(mechanism.lower)), abs(float(mechanism.upper))) * mechanism.max_contrib
+    distance = float(d_in) if isinstance(d_in, int | float) else moved
+    if not 0 < distance < float("inf"):
+        raise BadValue(
+            f"subject must have a sensitivity that is positive and finite, but had {distance!r}: "
+            "set its bounds, or wrap it in dpjax.LibraryMechanism with d_in."
+        )
+    call = _Release(mechanism)
+
+    def anew() -> _Release:
+        return _Release(made(plain))
+
+    claim, notion = parameters["epsilon"], Epsilon(parameters["delta"])
+    pairs = neighbors(0.0, Within(distance))
+    return Handed(call.__name__, call, notion, claim, pairs, plain, anew)

@@ -1,0 +1,151 @@
+"""Measurements of Tumult Core, with claims from output measures and neighbors from domains.
+
+References:
+    The Tumult Core library, guide on measurements, domains, metrics and measures.
+"""
+
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadType, BadValue
+from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, neighbors
+from dpjax.databases.spaces import Relation
+from dpjax.notions import Epsilon, Notion, Zcdp
+from dpjax.sources.libraries._handed import Handed, finite, refuse_class
+
+_EXAMPLES: dict[str, list[Any]] = {
+    "NumpyIntegerDomain": [0, 1, 2, 3, 4],
+    "NumpyFloatDomain": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "NumpyStringDomain": ["a", "b", "a", "c", "a"],
+}
+"""Example values of each domain of values."""
+
+_SUMMED = {"SumOf": "l1", "RootSumOfSquared": "l2"}
+"""Norm of each metric that adds up absolute differences."""
+
+_NOISE = {
+    "AddLaplaceNoise": "scale",
+    "AddGaussianNoise": "sigma_squared",
+    "AddGeometricNoise": "alpha",
+    "AddDiscreteGaussianNoise": "sigma_squared",
+}
+"""Parameter of each measurement that adds noise to a number."""
+
+_INT64, _EXACT = (-(2**63), 2**63 - 1), (-(2**52), 2**52)
+"""Bounds of integer records: those of int64, and those of records whose noisy values are exact in
+float64, as the entries of vectors must be."""
+
+
+class _Measurement:
+    """Function from a database to one output of a measurement.
+
+    A list becomes a pandas series if the measurement expects a series.
+    """
+
+    def __init__(self, measurement: Any):
+        self._measurement = measurement
+        self.__name__ = f"Tumult {type(measurement).__name__}"
+
+    def __call__(self, database: object) -> object:
+        domain = self._measurement.input_domain
+        if type(domain).__name__ == "PandasSeriesDomain" and isinstance(database, list):
+            import pandas
+
+            database = pandas.Series(database, dtype=domain.element_domain.carrier_type)
+        output = self._measurement(database)
+        # The output of a measurement of a series may be a series.
+        return output.tolist() if hasattr(output, "tolist") else output
+
+
+def read(measurement: Any, d_in: object) -> Handed:
+    """Read the claim and the neighbors of a measurement."""
+    refuse_class(measurement)
+    if not hasattr(measurement, "privacy_function"):
+        raise BadType(
+            "an object of Tumult Core must be a Measurement to be audited, but was of the type "
+            f"{type(measurement).__name__}: chain a transformation with a measurement first."
+        )
+    if measurement.is_interactive:
+        raise BadType(
+            "a measurement of Tumult Core must return its output to be audited, but "
+            f"{type(measurement).__name__} is interactive: audit a function that asks its queries."
+        )
+    distance = 1 if d_in is None else d_in
+    notion, claim = _claim_of(measurement, distance)
+    call = _Measurement(measurement)
+    pairs = _pairs_of(measurement, distance)
+    return Handed(call.__name__, call, notion, claim, pairs, _plain(measurement))
+
+
+def made(plain: JsonObject) -> object:
+    """Create a measurement that adds noise to a number, from its class and parameter."""
+    root = "tmlt.core"
+    kind = getattr(import_module(f"{root}.measurements.noise_mechanisms"), str(plain["class"]))
+    if plain["domain"] == "NumpyIntegerDomain":
+        return kind(str(plain["parameter"]))
+    domain = getattr(import_module(f"{root}.domains.numpy_domains"), str(plain["domain"]))
+    return kind(domain(), str(plain["parameter"]))
+
+
+def _plain(measurement: Any) -> JsonObject | None:
+    name, domain = type(measurement).__name__, type(measurement.input_domain).__name__
+    if name not in _NOISE:
+        return None
+    exact = getattr(measurement, _NOISE[name])
+    return {"class": name, "domain": domain, "parameter": str(exact)}
+
+
+def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
+    """Return the notion of the claim, and the value of the privacy function at `d_in`."""
+    # The library takes no float, because a float may only approximate the intended distance.
+    stated = measurement.privacy_function(Fraction(d_in) if isinstance(d_in, float) else d_in)
+    measure = type(measurement.output_measure).__name__
+    if measure == "PureDP":
+        return Epsilon(), finite(_rounded_up(stated), measure, d_in)
+    if measure == "ApproxDP":
+        epsilon, delta = map(_rounded_up, stated)
+        return Epsilon(delta), finite(epsilon, measure, d_in)
+    if measure == "RhoZCDP":
+        return Zcdp(), finite(_rounded_up(stated), measure, d_in)
+    raise BadValue(
+        "subject must state its privacy in a measure for which dpjax has a notion, but states "
+        f"{measure}: audit dpjax.HostMechanism(subject, batched=False) with a notion and a claim."
+    )
+
+
+def _rounded_up(exact: Any) -> float:
+    return float(exact.to_float(round_up=True))
+
+
+def _pairs_of(measurement: Any, d_in: Any) -> Neighbors | None:
+    """Return the space of neighbors, or None if the domain or the metric is unknown."""
+    domain, size = measurement.input_domain, None
+    relation, atom = _relation_of(measurement.input_metric, d_in), domain
+    is_list = type(domain).__name__ in ("ListDomain", "PandasSeriesDomain")
+    if is_list:
+        atom, size = domain.element_domain, getattr(domain, "length", None)
+    values = _EXAMPLES.get(type(atom).__name__)
+    if relation is None or values is None:
+        return None
+    whole = _INT64 if type(measurement).__name__ in _NOISE else _EXACT
+    made_of = Domain(
+        bounds=whole if type(atom).__name__ == "NumpyIntegerDomain" else None,
+        nan=getattr(atom, "allow_nan", False),
+        infinite=getattr(atom, "allow_inf", False),
+        size=size if relation.of_records else None,
+    )
+    like = [values[i % len(values)] for i in range(len(values) if size is None else size)]
+    return neighbors(like if is_list else values[0], relation, made_of)
+
+
+def _relation_of(metric: Any, d_in: Any) -> Relation | None:
+    kind = type(metric).__name__
+    if kind == "AbsoluteDifference":
+        return Within(float(d_in))
+    if kind in _SUMMED and type(metric.inner_metric).__name__ == "AbsoluteDifference":
+        return Within(float(d_in), _SUMMED[kind])
+    if kind == "SymmetricDifference":
+        return AddRemove(int(d_in))
+    return ChangeOne(int(d_in)) if kind == "HammingDistance" else None

@@ -1,0 +1,106 @@
+"""Objects of SmartNoise: what they state is read from stand-ins with the same attributes."""
+
+import functools
+
+import pytest
+from stand_ins import SmartNoiseLaplace, Synthesizer, kind, pretend
+
+import dpjax
+from dpjax import Epsilon, LibraryMechanism
+from dpjax.sources import as_source
+from dpjax.sources.libraries._read import read
+
+CONFIDENCE = 1 - 1e-6
+FEW = dpjax.Events(num_samples=2000, num_confirm=2000)
+
+
+@pytest.fixture(autouse=True)
+def smartnoise(monkeypatch):
+    """Pretend that the library is imported."""
+    pretend(monkeypatch, "snsql.sql._mechanisms", Laplace=SmartNoiseLaplace)
+    pretend(monkeypatch, "snsynth")
+
+
+@pytest.mark.parametrize(
+    ("given", "moved"),
+    [
+        ({"sensitivity": 2.0}, 2.0),
+        ({"lower": -3.0, "upper": 1.0}, 3.0),
+        ({"lower": 1.0, "upper": 5.0, "max_contrib": 2}, 10.0),
+    ],
+)
+def test_claims_and_neighbors_are_those_of_the_object(given, moved):
+    """A person adds up to `max_contrib` records within the bounds to a sum."""
+    source = as_source(SmartNoiseLaplace(0.5, delta=1e-3, **given))
+    assert source.stated == (Epsilon(1e-3), 0.5) and source.name == "SmartNoise Laplace"
+    assert max(abs(x - y) for x, y in source.usual_pairs) == moved
+    half = LibraryMechanism(SmartNoiseLaplace(0.5, **given), d_in=0.25)
+    assert max(abs(x - y) for x, y in half.usual_pairs) <= 0.25
+
+
+def test_a_right_mechanism_is_not_refuted_and_a_wrong_one_is():
+    def audited(mechanism):
+        source = LibraryMechanism(mechanism, time_limit=None)
+        return dpjax.audit(source, [(0.0, 1.0)], method=FEW, confidence=CONFIDENCE)
+
+    right = audited(SmartNoiseLaplace(1.0, sensitivity=1.0))
+    assert right.verdict == "not refuted" and 0.5 < right.lower_bound <= right.claim == 1.0
+    mechanism = SmartNoiseLaplace(1.0, sensitivity=1.0)
+    mechanism.scale /= 2
+    wrong = audited(mechanism)
+    assert wrong.verdict == "violated" and wrong.lower_bound <= 2
+
+
+@pytest.mark.parametrize("given", [{"sensitivity": 1.0}, {"lower": -1.0, "upper": 1.0}])
+def test_results_are_run_again_from_their_recipe(given):
+    result = dpjax.audit(SmartNoiseLaplace(2.0, **given), [(0.0, 1.0)], method=FEW)
+    again = dpjax.rerun(result.from_json(result.to_json()), allow_import=["snsql"])
+    assert (again.claim, again.mechanism) == (result.claim, result.mechanism)
+    with pytest.raises(ValueError, match=r"allow_import=.'snsql'."):
+        dpjax.rerun(result)
+
+
+def test_synthesizers_are_copied_for_each_fit():
+    synthesizer = Synthesizer(1.5)
+    handed = read(synthesizer, None)
+    assert (handed.notion, handed.claim, handed.pairs) == (Epsilon(1e-6), 1.5, None)
+    assert handed.name == "SmartNoise Synthesizer"
+    assert {handed.call([[1], [0], [1]]) for _ in range(100)} == {(0,), (1,)}
+    assert synthesizer.positive is None
+
+
+def test_arguments_of_fit_are_bound():
+    call = read(functools.partial(Synthesizer(1000.0).fit, column=1), None).call
+    assert call([[0, 1], [0, 1]]) == (1,) and call([[1, 0], [1, 0]]) == (0,)
+    source = as_source(functools.partial(Synthesizer(2.0).fit, column=1))
+    assert source.stated == (Epsilon(1e-6), 2.0)
+
+
+def test_a_synthesizer_is_audited_at_given_pairs():
+    """The chances of a positive majority are 1 - exp(-2) / 2 and exp(-2) / 2: a loss of 2.62."""
+    source = LibraryMechanism(Synthesizer(2.0), time_limit=None)
+    result = dpjax.audit(source, [([[1]], [[0]])], method=FEW, confidence=CONFIDENCE)
+    assert 2 < result.lower_bound <= 2.63 and result.verdict == "violated"
+    with pytest.raises(ValueError, match="pairs"):
+        dpjax.audit(Synthesizer(2.0))
+
+
+def test_refusals():
+    with pytest.raises(TypeError, match="must be an instance, but was the class Laplace"):
+        dpjax.audit(SmartNoiseLaplace)
+    reader = kind("snsql.sql.private_reader", "PrivateReader")()
+    with pytest.raises(TypeError, match="but was of the type PrivateReader"):
+        dpjax.audit(reader)
+    unbounded = SmartNoiseLaplace(1.0, sensitivity=1.0)
+    unbounded.upper = float("inf")
+    with pytest.raises(ValueError, match="must have a sensitivity that is positive and finite"):
+        dpjax.audit(unbounded)
+    assert as_source(LibraryMechanism(unbounded, d_in=1.0)).usual_pairs is not None
+
+
+def test_the_library_itself():
+    mechanisms = pytest.importorskip("snsql.sql._mechanisms.laplace")
+    mechanism = mechanisms.Laplace(1.0, lower=-1.0, upper=3.0, max_contrib=2)
+    assert max(abs(x - y) for x, y in as_source(mechanism).usual_pairs) == 6.0
+    result = dpjax.audit(mechanism, [(0.0, 6.0)], method=FEW, confidence=CONFIDENCE)
+    assert result.verdict == "not refuted" and result.lower_bound > 0.5
