@@ -3,10 +3,11 @@
 In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes that were
 registered by `register_dataclass` compare equal if the fields of the classes are equal, although
 the hashes of the tree structures differ. The cache of compiled programs first compares only part of
-the hash, and therefore sometimes silently runs a program compiled for another class: for example,
-the program of SVT5 for SVT6, which has a different epsilon. In an experiment with one `jax.jit` and
-120 classes that had equal fields, 20 to 24 classes got a wrong program. In an affected version of
-jax, `jit_by_class` makes a separate `jax.jit` function for every combination of classes.
+the hash. Therefore, the cache sometimes silently runs a program that was compiled for another
+class. For example, it may run the program of SVT5 for SVT6, which has a different epsilon. In an
+experiment with one `jax.jit` and 120 classes that had equal fields, 20 to 24 classes got a wrong
+program. In an affected version of jax, `jit_by_class` makes a separate `jax.jit` function for every
+combination of classes.
 
 The cache can confuse two classes only if their tree structures compare equal. The function
 `classes_are_confused` checks whether the tree structures of two probe classes compare equal, so no

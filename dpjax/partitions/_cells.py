@@ -11,10 +11,10 @@ import numpy as np
 class Cells:
     """The numbered cells into which a partition divides `Outputs`.
 
-    The first cells contain outputs without numeric entries: one cell for each label that occurs in
-    the pilot (the first outputs of the search set), and one cell for all other labels. The other
-    cells contain outputs with numeric entries: for each label that had numeric entries in the
-    pilot, the boxes (products of bins), in C order.
+    The first cells contain outputs without numeric entries. There is one cell for each label that
+    occurs in the pilot (the first outputs of the search set), and one cell for all other labels.
+    The following cells contain outputs with numeric entries. For each label that had numeric
+    entries in the pilot, these cells are the boxes (products of bins), in C order.
 
     Attributes:
         names: Names of the labels in the pilot. Other attributes represent a label by its index in

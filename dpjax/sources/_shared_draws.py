@@ -87,7 +87,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
 
 
 def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
-    """Return how many first outputs have equal ranks, or 0 if ranks differ or may agree by chance.
+    """Return the number of first outputs, or 0 if their ranks differ or may agree by chance.
 
     Args:
         x: First outputs from the database, [m].

@@ -23,9 +23,9 @@ database.
 """
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Constants for the measurement of further databases. Only the first _MOST_PROBED databases are
-tried. If outputs from one of these databases take more than _SLOWER times as long as expected, its
-time per output is measured in detail.
+"""Constants for measuring the time per output on databases after the first one. Only the first
+_MOST_PROBED databases are tried. If outputs from one of these databases take more than _SLOWER
+times as long as expected, its time per output is measured in detail.
 """
 
 _BATCH_SHARE = 0.01
