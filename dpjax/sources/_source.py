@@ -294,7 +294,7 @@ class Source:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether each output needs its own call, which may be slow."""
+        """Whether each output needs its own call. If True, drawing may be slow."""
         return False
 
     @property

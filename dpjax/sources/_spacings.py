@@ -30,7 +30,7 @@ a ratio has a probability of at most _SHARE.
 
 _APART = 5.0
 """Largest assumed ratio of the probabilities of a narrow cloud of values on the two sides. The test
-for near-copies is valid if no ratio is larger.
+for near-copies is valid if no cloud has a larger ratio.
 """
 
 _FEWEST = 20
@@ -55,7 +55,8 @@ class NearCopies(NamedTuple):
         pairs: Number of pairs of adjacent spacings.
         close: Number of pairs of adjacent spacings in which one spacing is far smaller than the
             other.
-        alone: Number of pairs counted in `close` whose two close values come from the same side.
+        alone: Number of pairs counted in `close` in which the two close values come from the same
+            side.
         chance: Upper bound on the probability that independent draws show such evidence.
     """
 
