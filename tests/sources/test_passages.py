@@ -124,7 +124,7 @@ def test_chunks_that_arrive():
     assert long.telling == (True, False) and long.kinds == ["numbers", "labels"]
     with pytest.raises(TypeError, match="y of a held outputs of another kind"):
         Chunk.of("a", [1.0], ["a", 1.0])
-    with pytest.raises(TypeError, match="x of a held other outputs"):
+    with pytest.raises(TypeError, match="x of a held outputs of another kind"):
         Chunk.of("a", ["a", "b\0"], [1.0])
 
 
