@@ -59,7 +59,7 @@ def test_integers_that_occur_often_are_noted():
     rng = np.random.default_rng(1)
     x, y = (np.r_[rng.integers(0, 10**6, 900), np.full(100, 7)] for _ in range(2))
     (note,) = _notes_of_atoms(*laid(x, y)[:2])
-    assert note.startswith("Of the integers, 1 that occur often were counted one by one")
+    assert note.startswith("Integers that occur often (1 of them) were counted one by one")
 
 
 @pytest.mark.parametrize(
