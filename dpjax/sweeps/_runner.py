@@ -113,7 +113,7 @@ def run_sweep(
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
     elif execution is not None and execution.devices is not None:
         raise ValueError(
-            "devices must be left out with an executor, whose workers use their own devices."
+            "devices must be left out with an executor: its workers use their own devices."
         )
     else:
         _run_on(executor, store, todo, execution, done, should_stop)
