@@ -49,7 +49,7 @@ def stack(trees: Sequence[Database], side: str) -> Database:
 
     Args:
         trees: Databases to stack.
-        side: Name of the side of the pairs, for error messages.
+        side: Name of the pairs' side for error messages.
 
     Raises:
         ValueError: If the databases differ in structure or shape, or if they hold no array.
@@ -70,7 +70,7 @@ def stack(trees: Sequence[Database], side: str) -> Database:
 
 
 def shape_of(tree: Database) -> str:
-    """Return the shapes of all parts of a database, as text."""
+    """Return a string that states the shapes of all parts of a database."""
     shape = getattr(tree, "shape", None)
     if shape is not None:
         return str(tuple(shape))

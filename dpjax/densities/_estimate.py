@@ -206,7 +206,7 @@ def binned_density(
         num_nodes: Number of lattice nodes.
 
     Returns:
-        Densities >= 0, [p], by cubic interpolation between nodes.
+        Densities >= 0, [p], interpolated between nodes by cubics.
 
     Raises:
         TypeError: If the estimate is differentiated, or if the bandwidth is not a number.

@@ -81,7 +81,7 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data, by the rules in the options.
+        """Choose the kernel and the bandwidth from data according to the options.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].
@@ -100,7 +100,7 @@ class Density:
         if num_queries > 1 and (self.kernel == "ecdf" or isinstance(bandwidth, VariableBandwidth)):
             raise BadValue(
                 "kernel 'ecdf' and variable bandwidths support only one query, but there were "
-                f"{num_queries} queries: use another kernel, with a fixed bandwidth."
+                f"{num_queries} queries: use another kernel with a fixed bandwidth."
             )
         if not by_rule and np.size(bandwidth) not in (1, num_queries):
             raise BadValue(

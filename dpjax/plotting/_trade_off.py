@@ -142,8 +142,8 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
     alarm, miss = "probability of a false alarm", "probability of a miss"
     if shown.seen is not None:
         sides = ("database", "neighbor")
-        alarm = f"false alarm: the event at the {sides[1 - shown.seen.larger]}"
-        miss = f"miss: no event at the {sides[shown.seen.larger]}"
+        alarm = f"false alarm: event under the {sides[1 - shown.seen.larger]}"
+        miss = f"miss: no event under the {sides[shown.seen.larger]}"
     axes.set(xlabel=alarm, ylabel=miss)
     axes.locator_params(nbins=5)
     legend_within(axes, "upper right")

@@ -15,7 +15,7 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Number of further blocks to start before the current block is stored, by platform.
+"""For each platform, number of further blocks to start before the current block is stored.
 
 On a CPU, no further block is started because each block uses all cores. On all other platforms, one
 further block is started.
