@@ -373,3 +373,17 @@ def test_scores_of_pairs_are_expected_bounds_of_equal_draws():
     assert draws.min() < draws.max()
     expected = best_events(counted.wealth, np.arange(3), int(draws.max()), counted.error).predicted
     assert [score for _, score in result.pair_scores] == sorted(expected.tolist(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "pairs", "is_laid_again"),
+    [(Laplace(1.0), PAIR, True), (HostMechanism(noisy), [(0, 1)], True),
+     (RandomizedResponse(1.0), None, False)],
+    ids=["laplace", "host", "randomized response"],
+)  # fmt: skip
+def test_cells_are_laid_again_as_draws_grow_unless_all_outputs_are_known(
+    mechanism, pairs, is_laid_again
+):
+    result = dpjax.audit(mechanism, pairs, method=Sequential(num_draws=500))
+    (laid,) = result.evidence.counted.laid_by
+    assert (laid > 16) == is_laid_again and laid >= 16
