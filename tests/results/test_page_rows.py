@@ -94,6 +94,19 @@ def test_a_claim_is_named_in_a_trade_off_plot(result, claim, said):
     assert _figures._errors(found).claimed == said
 
 
+@pytest.mark.parametrize(
+    ("output", "event", "said"),
+    [
+        ("yes", "the output is in a set", "the output is yes"),
+        (0.5, None, "the output is 0.5"),
+        (0.5, "the output is at most 1", "the output is at most 1"),
+    ],
+)
+def test_the_dot_is_named_by_a_label_or_by_its_event(result, output, event, said):
+    witness = replace(result.witness, output=output, event=event)
+    assert _figures._errors(replace(result, witness=witness)).seen.event == said
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_figures_of_notions_name_the_pair(result, monkeypatch, is_known):
     titles = []
