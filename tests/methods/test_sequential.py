@@ -387,3 +387,12 @@ def test_cells_are_laid_again_as_draws_grow_unless_all_outputs_are_known(
     result = dpjax.audit(mechanism, pairs, method=Sequential(num_draws=500))
     (laid,) = result.evidence.counted.laid_by
     assert (laid > 16) == is_laid_again and laid >= 16
+
+
+def test_a_fixed_number_of_draws_is_spent_in_phases_on_fewer_and_fewer_pairs():
+    """A fifth on all ten pairs, 0.24 on the best three, and the rest on the best one."""
+    pairs = dpjax.Pairs(np.zeros(10), np.linspace(0.1, 1.0, 10))
+    result = dpjax.audit(Laplace(1.0), pairs, method=Sequential(num_draws=20_000))
+    draws = result.evidence.counted.wealth.draws
+    expected = [400] * 7 + [400 + 1_600] * 2 + [400 + 1_600 + 11_200]
+    assert sorted(draws[:, 0].tolist()) == sorted(draws[:, 1].tolist()) == expected
