@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax import Epsilon, Events, Execution, Gdp, TotalVariation, Zcdp
+from dpjax import Epsilon, Events, Execution, Gdp, Renyi, TotalVariation, Zcdp
 from dpjax.methods import _events
 from dpjax.methods._events import _kept, _places
 from dpjax.notions import _asked
@@ -57,6 +57,13 @@ def test_pairs_together_are_pairs_alone(notion, rows, monkeypatch):
             alone = notion.choose(search.at(run), budget)
             for column, other in zip(found.at((run,)), alone, strict=True):
                 assert np.array_equal(column, other)
+
+
+@pytest.mark.parametrize("notion", [Epsilon(), Gdp(), TotalVariation(), Zcdp(), Renyi(2)])
+def test_more_confidence_promises_a_smaller_bound(notion):
+    search = searched(1.0, 20_000, 3).at(0)
+    few, many = (float(notion.promise(search, Budget(20_000, sure))) for sure in (0.9, 0.999))
+    assert 0 < many < few
 
 
 def test_pairs_alike_share_a_call(monkeypatch):
