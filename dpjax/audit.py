@@ -58,7 +58,8 @@ def audit(
             states its own claim and neighbors (see `dpjax.LibraryMechanism`). The audit of a
             `dpjax.Family` first searches for the worst member of the family.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space made
-            by `dpjax.neighbors(...)`, the audit first searches the space for the three best pairs.
+            by `dpjax.neighbors(...)`, or a Hypothesis strategy that draws (database, neighbor), the
+            audit first searches for the best pairs.
             If `pairs` is None, the audit uses the standard pairs of a built-in mechanism, or the
             pairs that a library object states. For recorded outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
