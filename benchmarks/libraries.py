@@ -1,9 +1,9 @@
-"""Objects of OpenDP, diffprivlib and PyDP that keep their claims, at these and at half of them.
+"""Objects of public libraries that keep their claims, at these and at half of them.
 
 An object states its notion, claim and neighboring databases. If it keeps the claim, no audit may
 refute it, and a useful audit refutes half of the claim, unless the claim is loose. Floating-point
-mechanisms of diffprivlib reveal their inputs in the lowest bits of their outputs, so their audits
-ignore these bits (`bits=None`).
+mechanisms of diffprivlib, and the Gaussian noise of Tumult Core, reveal their inputs in the lowest
+bits of their outputs, so their audits ignore these bits (`bits=None`).
 
 References:
     The libraries' documentation; Mironov (2012), "On significance of the least significant bits for
@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -180,8 +181,62 @@ def pydp_cases() -> dict[str, Case]:
     }
 
 
-CASES = {"opendp": opendp_cases, "diffprivlib": diffprivlib_cases, "pydp": pydp_cases}
-PACKAGES = {"opendp": "opendp", "diffprivlib": "diffprivlib", "pydp": "python-dp"}
+def tumult_cases() -> dict[str, Case]:
+    """Measurements of Tumult Core by title, of which none needs Spark."""
+    from tmlt.core.domains.numpy_domains import NumpyFloatDomain, NumpyIntegerDomain
+    from tmlt.core.domains.pandas_domains import PandasSeriesDomain
+    from tmlt.core.measurements import noise_mechanisms as m
+    from tmlt.core.measurements.composition import Composition
+    from tmlt.core.measurements.pandas_measurements import series
+    from tmlt.core.measures import PureDP
+
+    reals, integers = NumpyFloatDomain(), PandasSeriesDomain(NumpyIntegerDomain())
+    return {
+        "AddLaplaceNoise": Case(lambda: m.AddLaplaceNoise(reals, 1)),
+        "AddGeometricNoise": Case(lambda: m.AddGeometricNoise(1)),
+        "AddGaussianNoise": Case(lambda: m.AddGaussianNoise(reals, 1), None),
+        "AddDiscreteGaussianNoise": Case(lambda: m.AddDiscreteGaussianNoise(1)),
+        "AddNoiseToSeries": Case(lambda: series.AddNoiseToSeries(m.AddGeometricNoise(1))),
+        "Composition": Case(lambda: Composition([m.AddGeometricNoise(2)] * 2)),
+        "NoisyQuantile": Case(
+            lambda: series.NoisyQuantile(integers, PureDP(), 0.5, lower=0, upper=10, epsilon=1)
+        ),
+    }
+
+
+def smartnoise_cases() -> dict[str, Case]:
+    """Mechanisms of SmartNoise by title."""
+    from snsql.sql import _mechanisms as m
+
+    one = {"epsilon": 1.0, "sensitivity": 1.0}
+    return {
+        "Laplace": Case(lambda: m.Laplace(**one)),
+        # The scale is 8 for sums that move by at most 6.
+        "Laplace, 2 records": Case(
+            lambda: m.Laplace(1.0, lower=-1.0, upper=3.0, max_contrib=2), level=0.75
+        ),
+        "Gaussian": Case(
+            lambda: m.Gaussian(**one, delta=1e-3),
+            draws=_RARE,
+            level=gaussian_epsilon(2.901533653703116, 1e-3),
+        ),
+    }
+
+
+CASES = {
+    "opendp": opendp_cases,
+    "diffprivlib": diffprivlib_cases,
+    "pydp": pydp_cases,
+    "tmlt": tumult_cases,
+    "snsql": smartnoise_cases,
+}
+PACKAGES = {
+    "opendp": "opendp",
+    "diffprivlib": "diffprivlib",
+    "pydp": "python-dp",
+    "tmlt": "tmlt.core",
+    "snsql": "smartnoise-sql",
+}
 
 
 def audited(
@@ -252,7 +307,10 @@ def main(out: Path, libraries: list[str], num_keys: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="Markdown file to write")
-    parser.add_argument("libraries", nargs="*", choices=[*CASES, []], help="libraries; all if none")
+    parser.add_argument(
+        "libraries", nargs="*", choices=[*CASES, []], help="libraries; all installed if none"
+    )
     parser.add_argument("--keys", type=int, default=KEYS, help="audits of each object")
     given = parser.parse_args()
-    main(given.out, given.libraries or list(CASES), given.keys)
+    installed = [name for name in CASES if find_spec(name) is not None]
+    main(given.out, given.libraries or installed, given.keys)

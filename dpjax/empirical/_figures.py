@@ -152,7 +152,7 @@ def plot_empirical_noise(
 
 
 def plot_empirical(result: Estimated) -> "Figure":
-    """Plot the densities if the result has one epsilon and one density; otherwise, the curves."""
+    """Plot densities if the result has one epsilon and one density; otherwise plot the curves."""
     alone = len(result.queries) == 1 and result.density is not None
     if len(result.epsilons) == 1 and alone:
         return plot_empirical_densities(result)

@@ -32,7 +32,7 @@ CAPTIONS = {
     "densities": "density with and without the individual whose delta is largest",
     "noise": "histogram of noise draws",
 }
-"""Captions of the figures, by figure name."""
+"""Dictionary from figure names to captions."""
 
 _NOT_TESTED = (
     "Databases other than the given ones, and individuals who are in none of them.",

@@ -7,6 +7,7 @@ likeliest count.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 
 _MOST_BLOCKS = 4096
 """Approximate maximum number of blocks per window."""
+
+_SHARED = 512
+"""Number of log binomial coefficients that are computed and remembered together."""
 
 _HUGE = 1e300
 """Finite number that replaces infinity in logarithms because infinity times 0 would be NaN."""
@@ -42,7 +46,14 @@ class Blocks:
         self.begin = int(first[0]) // self.stride
         num_blocks = int(last[-1]) // self.stride - self.begin + 2
         self.counts = (self.begin + np.arange(num_blocks)) * self.stride
-        self.log_ways = np.append(_log_ways(self.counts, trials), -np.inf)
+        self.log_ways = np.append(self._log_ways(num_blocks), -np.inf)
+
+    def _log_ways(self, num_blocks: int) -> NDArray[np.float64]:
+        """Return log binomial coefficients of `counts`, which bounds with equal n share."""
+        first, last = self.begin // _SHARED, (self.begin + num_blocks - 1) // _SHARED
+        parts = [_shared_log_ways(self.trials, self.stride, k) for k in range(first, last + 1)]
+        start = self.begin - first * _SHARED
+        return np.concatenate(parts)[start : start + num_blocks]
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first and last counts of each window, int64 [p], by Bernstein's inequality."""
@@ -80,21 +91,34 @@ class Windows:
         """Return indices of the blocks in the windows `part`, relative to `Blocks.begin`."""
         return self.start[part, None] + self._number
 
-    def masses(self, part: slice) -> NDArray[np.float64]:
-        """Return upper bounds on the probabilities of blocks in the windows `part`, [p, size]."""
+    def masses(self, part: slice, least: int = 0) -> NDArray[np.float64]:
+        """Return upper bounds on the probabilities of blocks, [windows, size - least].
+
+        Args:
+            part: The windows.
+            least: Index of the first block in each window.
+        """
+        number = self._number[least:]
         # Compute in place, since allocating memory costs more than the computation.
-        nodes = self._log_ways.take(self.numbers(part), mode="clip")
+        nodes = self._log_ways.take(self.start[part, None] + number, mode="clip")
         nodes += self._level[part, None]
-        nodes += np.multiply.outer(self._slope[part], self._number)
+        nodes += np.multiply.outer(self._slope[part], number)
         np.exp(nodes, out=nodes)
         if self._stride == 1:
             return nodes[:, :-1]
         # A block's likeliest count is its first one, its last one (nearly the next block's first),
         # or the mode of the distribution.
         mass = np.maximum(nodes[:, :-1], nodes[:, 1:])
-        mass[np.arange(len(mass)), self._mode[part]] = self._most[part]
+        (here,) = np.nonzero(self._mode[part] >= least)
+        mass[here, self._mode[part][here] - least] = self._most[part][here]
         mass *= self._stride
         return np.minimum(mass, 1.0, out=mass)
+
+
+@lru_cache(maxsize=256)
+def _shared_log_ways(trials: int, stride: int, number: int) -> NDArray[np.float64]:
+    """Return log binomial coefficients of the first counts of `_SHARED` successive blocks."""
+    return _log_ways((number * _SHARED + np.arange(_SHARED)) * stride, trials)
 
 
 def _log_ways(counts: NDArray, trials: int) -> NDArray[np.float64]:

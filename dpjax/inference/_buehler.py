@@ -318,25 +318,47 @@ class _Tail:
         few, many = Windows(self.smaller, q), Windows(larger, p)
         # For every block of K2 in its window: the first block of K1 with s >= observed.
         needed = self.needed // larger.stride - larger.begin
-        found, rows = np.empty(p.size), max(_MOST_CELLS // max(few.size, many.size), 1)
-        for i in range(0, p.size, rows):
-            part = slice(i, i + rows)
-            above = _above(many.masses(part), self.negligible)
-            place = needed.take(few.numbers(part)[:, :-1], mode="clip")
-            place -= many.start[part, None]
+        found, rows = np.empty(p.size), max(_MOST_CELLS // few.size, 1)
+        for start in range(0, p.size, rows):
+            part = range(p.size)[start : start + rows]
+            windows = slice(part.start, part.stop)
+            place = needed.take(few.numbers(windows)[:, :-1], mode="clip")
+            place -= many.start[windows, None]
             np.maximum(np.minimum(place, many.size, out=place), 0, out=place)
-            place += (above.shape[1] * np.arange(len(above)))[:, None]
-            found[part] = np.einsum("ij,ij->i", few.masses(part), above.ravel().take(place))
+            mass = few.masses(windows)
+            # Blocks below the least index do not matter, so more windows fit in a table.
+            width = many.size - int(place.min()) + 1
+            step = max(2 * _MOST_CELLS // width, 1) if 2 * few.size < width else rows
+            for first in range(0, len(part), step):
+                some = slice(first, first + step)
+                chosen = part[some]
+                above = _above(many, slice(chosen.start, chosen.stop), place[some], self.negligible)
+                found[chosen.start : chosen.stop] = np.einsum("ij,ij->i", mass[some], above)
         return found + self.negligible
 
 
-def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
-    """Bound the probability of a count in or above each block, [p, blocks + 1]."""
+def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDArray[np.float64]:
+    """Bound the probability of a count in or above each block.
+
+    Args:
+        many: Windows of the counts.
+        part: Windows of the rows of `place`.
+        place: Indices of blocks in each window, int64 [windows, blocks], which are overwritten.
+        negligible: Total probability of the counts outside a window.
+
+    Returns:
+        Float64 of the shape of `place`.
+    """
+    least = int(place.min())
+    mass = many.masses(part, least)
     above = np.zeros((mass.shape[0], mass.shape[1] + 1))
     np.cumsum(mass[:, ::-1], axis=1, out=above[:, -2::-1])
     above += negligible
-    above[:, 0] = 1.0
-    return np.minimum(above, 1.0, out=above)
+    if least == 0:
+        above[:, 0] = 1.0
+    np.minimum(above, 1.0, out=above)
+    place += (above.shape[1] * np.arange(len(above)) - least)[:, None]
+    return above.ravel().take(place)
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:

@@ -245,8 +245,8 @@ def _judged(
     if ordered and enough.any():
         (line,) = np.nonzero(is_line)
         smooth, gain = _smoothed(total, sets, ways, candidates, by_position)
-        of_lines = [share[line] for share in smooth]
-        by_fit = expected_bound(*of_lines, num_confirm, confidence, hypothesis)
+        p, q = (share[line] for share in smooth)
+        by_fit = expected_bound(p, q, num_confirm, confidence, hypothesis)
         hopeless = np.full(len(bound), -np.inf)
         of_line, of_fit = hopeless.copy(), hopeless
         of_line[line], of_fit[line] = bound[line], by_fit

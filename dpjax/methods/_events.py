@@ -312,22 +312,27 @@ def _searched_again(
     budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
     pooled = pools.pooled(searches)
 
-    def bounds(pairs: Sequence[int], times: int) -> NDArray[np.float64]:
-        """Return expected bounds, [pairs, runs], for search counts multiplied by `times`."""
-        found = []
-        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-            part = [pooled[pair] for pair in pairs[start : start + _PAIRS_AT_ONCE]]
-            asked = [search._replace(halves=times * search.halves) for search in part]
-            found += terms.notion.promises(asked, budget)
-        return np.stack(found)
+    def bounds(asked: NDArray[np.int64], times: int) -> NDArray[np.float64]:
+        """Return the expected bounds, [pairs, runs], with all search counts times `times`.
 
-    promised = bounds(range(num_pairs), 1)
-    # If there are very many pairs, choose the last pair only from the most promising pairs.
-    most = min(_HOPED, num_pairs)
-    best = np.argsort(-promised, axis=0, kind="stable")[:most]
-    hoping = np.unique(best).tolist()
-    hoped = np.full(promised.shape, -np.inf)
-    hoped[hoping] = bounds(hoping, _HOPE)
+        The bound of a pair is -infinity in each run whose row of `asked`, [runs, some pairs], does
+        not contain the pair.
+        """
+        found, places = np.full((num_pairs, num_runs), -np.inf), _places(asked)
+        for start in range(0, len(places), _PAIRS_AT_ONCE):
+            part = [(pair, runs) for pair, (runs, _) in places[start : start + _PAIRS_AT_ONCE]]
+            searches = [pooled[pair].at(runs) for pair, runs in part]
+            searches = [search._replace(halves=times * search.halves) for search in searches]
+            of_part = terms.notion.promises(searches, budget)
+            for place, of_pair in zip(part, of_part, strict=True):
+                found[place] = of_pair
+        return found
+
+    promised = bounds(np.tile(np.arange(num_pairs), (num_runs, 1)), 1)
+    # The most promising pairs are kept. The last place goes to one of the next pairs; if there are
+    # very many pairs, only the most promising of these pairs compete for it.
+    order = np.argsort(-promised, axis=0, kind="stable").T
+    hoped = bounds(order[:, rounds.num_kept - 1 : _HOPED], _HOPE)
     kept = _kept(promised.T, hoped.T, rounds.num_kept)
     counts = opened.search_again(kept)
     for (run, place), pair in np.ndenumerate(kept):

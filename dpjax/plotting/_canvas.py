@@ -24,7 +24,7 @@ LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
 
 SMALL, TINY = 9, 8
-"""Font sizes of labels and of less important text, in points."""
+"""Font sizes, in points, for labels and for less important text."""
 
 _LONGEST = 100
 """Maximum length, in characters, of an untrusted text; longer texts are cut off."""

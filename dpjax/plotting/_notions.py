@@ -105,7 +105,7 @@ def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     if (errors := claim.errors(x)) is not None:
         axes.plot(x, errors, color=CLAIM, label="claim: no test below")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="level of the test", aspect="equal")
-    axes.set(ylabel="error of the second kind, at most")
+    axes.set(ylabel="upper bound on the type II error")
     axes.locator_params(nbins=5)
     legend_within(axes, "upper right", "trade-off of errors")
 

@@ -69,7 +69,7 @@ class Strip:
             floats.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
-        shares: Share of the database's and of the neighbor's outputs in each cell, [2, cells].
+        shares: Share of each side's outputs in each cell, [2, cells]; row 0 is the database.
         loss: Privacy loss of each cell, [cells].
         event: Whether each cell is part of the counted event, bool [cells].
         tail: Whether each cell is a tail, whose width is unknown, bool [cells].

@@ -87,7 +87,8 @@ class Errors(NamedTuple):
 
     Attributes:
         claim: The claim, converted to pairs that differ in as many records as the audited pair.
-        lower: The lower bound, converted like the claim; drawn only if there is no band.
+        lower: The lower bound, converted like the claim. The bound is drawn only if there is no
+            band.
         claimed: Description of the claim, in words.
         bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.
@@ -142,8 +143,8 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
     alarm, miss = "probability of a false alarm", "probability of a miss"
     if shown.seen is not None:
         sides = ("database", "neighbor")
-        alarm = f"false alarm: the event at the {sides[1 - shown.seen.larger]}"
-        miss = f"miss: no event at the {sides[shown.seen.larger]}"
+        alarm = f"false alarm: event under the {sides[1 - shown.seen.larger]}"
+        miss = f"miss: no event under the {sides[shown.seen.larger]}"
     axes.set(xlabel=alarm, ylabel=miss)
     axes.locator_params(nbins=5)
     legend_within(axes, "upper right")

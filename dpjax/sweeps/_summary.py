@@ -98,7 +98,7 @@ class Stored(Protocol):
         ...
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return each entry's stored runs as columns, by entry id."""
+        """Return a dictionary from entry ids to stored runs, each a dictionary of columns."""
         ...
 
 

@@ -39,6 +39,16 @@ def test_the_likelier_side_is_told_first(result, larger):
     assert f"It happened in {parts[0]} and in {parts[1]}, {times:.3g} times as often" in said
 
 
+def test_a_caption_states_the_shares_of_the_shaded_event():
+    rng = np.random.default_rng(1)
+    sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
+    result = dpjax.audit(sides)
+    shares = zip(result.witness.event_counts, result.evidence.trials, strict=True)
+    first, second = (f"{100 * count / number:.3g} %" for count, number in shares)
+    said = f"contains {first} of the fresh outputs at the database and {second} at its neighbor."
+    assert said in outputs_caption(result)
+
+
 @pytest.mark.parametrize("upper", [None, 3.0])
 def test_a_caption_without_a_curve_states_both_ends(result, upper):
     found = replace(result, witness=None, statement=replace(result.statement, upper_bound=upper))
@@ -92,6 +102,19 @@ def test_what_is_folded_on_a_page(result):
 def test_a_claim_is_named_in_a_trade_off_plot(result, claim, said):
     found = replace(result, statement=replace(result.statement, claim=claim))
     assert _figures._errors(found).claimed == said
+
+
+@pytest.mark.parametrize(
+    ("output", "event", "said"),
+    [
+        ("yes", "the output is in a set", "the output is yes"),
+        (0.5, None, "the output is 0.5"),
+        (0.5, "the output is at most 1", "the output is at most 1"),
+    ],
+)
+def test_the_dot_is_named_by_a_label_or_by_its_event(result, output, event, said):
+    witness = replace(result.witness, output=output, event=event)
+    assert _figures._errors(replace(result, witness=witness)).seen.event == said
 
 
 @pytest.mark.parametrize("is_known", [True, False])

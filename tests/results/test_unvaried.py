@@ -53,7 +53,7 @@ def test_constant_outputs_that_differ_are_a_verdict(name, claim):
     assert result.verdict == "not random" and result.lower_bound > 5
     # It shows first, and the bound after it.
     second = " ".join(str(result).split("\n")[1].split())
-    assert second.startswith("NOT RANDOM: All ") and "outputs at the database" in second
+    assert second.startswith("NOT RANDOM: All ") and "outputs from the database" in second
     assert "With confidence 0.999, epsilon is at least" in result.sentence
     assert not any("the same" in note or "one side alone" in note for note in result.notes)
     assert dpjax.AuditResult.from_json(result.to_json()).verdict == "not random"
