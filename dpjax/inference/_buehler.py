@@ -338,16 +338,17 @@ class _Tail:
 
 
 def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDArray[np.float64]:
-    """Bound the probability of a count in or above each block.
+    """Return upper bounds on the probability of a count in or above a block.
 
     Args:
         many: Windows of the counts.
-        part: Windows of the rows of `place`.
-        place: Indices of blocks in each window, int64 [windows, blocks], which are overwritten.
-        negligible: Total probability of the counts outside a window.
+        part: Windows that correspond to the rows of `place`.
+        place: int64 [windows, blocks], indices of blocks within each window. The array is
+            overwritten.
+        negligible: Largest total probability of the counts outside a window.
 
     Returns:
-        Float64 of the shape of `place`.
+        Upper bounds, a float64 array with the shape of `place`.
     """
     least = int(place.min())
     mass = many.masses(part, least)

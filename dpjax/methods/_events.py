@@ -313,7 +313,7 @@ def _searched_again(
     pooled = pools.pooled(searches)
 
     def bounds(asked: NDArray[np.int64], times: int) -> NDArray[np.float64]:
-        """Return the expected bounds, [pairs, runs], with all search counts times `times`.
+        """Return expected bounds, [pairs, runs], for search counts multiplied by `times`.
 
         The bound of a pair is -infinity in each run whose row of `asked`, [runs, some pairs], does
         not contain the pair.
