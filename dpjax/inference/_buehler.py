@@ -98,7 +98,7 @@ def buehler_bound(
         hypothesis: Hypothesis that relates the level to the event's probabilities.
         larger: K1, count of the event on its likelier side.
         smaller: K2, count of the event on the other side.
-        trials: n1 and n2, the numbers of draws at the two sides.
+        trials: n1 and n2, the numbers of draws on the two sides.
         significance: Largest probability that the bound is above the level.
 
     References:
@@ -218,7 +218,7 @@ class _Tail:
     Args:
         hypothesis: Hypothesis that relates the level to the probabilities.
         counts: Observed counts K1 and K2.
-        trials: n1 and n2, the numbers of draws at the two sides.
+        trials: n1 and n2, the numbers of draws on the two sides.
         significance: Largest probability that the bound is above the level.
     """
 

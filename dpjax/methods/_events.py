@@ -54,10 +54,7 @@ _HOPED = 10_000
 """Maximum number of pairs among which the last pair of the second round is chosen."""
 
 _PAIRS_AT_ONCE = 2**12
-"""Number of pairs whose events are chosen together.
-
-The number limits the memory use of a search.
-"""
+"""Number of pairs per batch in the choice of events, which limits memory use."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
