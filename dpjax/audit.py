@@ -59,9 +59,10 @@ def audit(
             `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first searches
             for its least private member.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
-            `dpjax.neighbors(...)` returned, the audit first searches this space for the three best
-            pairs. If `pairs` is None, the audit uses a built-in mechanism's standard pairs, or the
-            pairs that a library object states. For recorded outputs, `pairs` must be None.
+            `dpjax.neighbors(...)` returned, or a Hypothesis strategy for such pairs, the audit
+            first searches for the three best pairs. If `pairs` is None, the audit uses a built-in
+            mechanism's standard pairs, or the pairs that a library object states. For recorded
+            outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
             which estimates densities; `dpjax.Histogram(...)`, whose interval is valid under an
             assumption; or `dpjax.Guesses()`, which is the method for a `dpjax.OneRun`. If `method`

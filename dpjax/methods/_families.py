@@ -10,8 +10,8 @@ import numpy as np
 from dpjax.core import random
 from dpjax.core.errors import text_of
 from dpjax.core.wording import BadType, BadValue
-from dpjax.databases import Neighbors
-from dpjax.databases.spaces import Proposed, Space
+from dpjax.databases import DrawnPairs, Neighbors
+from dpjax.databases.spaces import Proposed, Space, as_space
 from dpjax.methods._pairs import TIME_SHARE
 from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.notions import Epsilon, Notion, Terms
@@ -263,12 +263,13 @@ class _Members(Space):
         """Return the space of a member's pairs; if the pairs are a list, return the list."""
         if number not in self._own:
             given = self.made[number].usual_pairs if self._pairs is None else self._pairs
+            given = as_space(given)
             self._own[number] = given if isinstance(given, Space) else AnyPairs.of(given)
         return self._own[number]
 
     def _proposed_of(self, number: int, count: int) -> list[Proposed]:
         space = self._space_of(number)
-        if isinstance(space, Neighbors):
+        if isinstance(space, Neighbors | DrawnPairs):
             pairs = replace(space, num_pairs=min(count, space.num_pairs)).proposed()
         elif isinstance(space, Space):
             pairs = space.proposed()

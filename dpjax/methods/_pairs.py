@@ -19,7 +19,8 @@ from dpjax.core.execution import Execution, default_execution
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import MixedSpace
 from dpjax.core.wording import COLUMNS, BadValue
-from dpjax.databases import Neighbors, Pairs
+from dpjax.databases import DrawnPairs, Neighbors, Pairs
+from dpjax.databases.spaces import as_space
 from dpjax.databases.trees import nth
 from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.methods.local import Local, dpl_runs
@@ -144,7 +145,7 @@ def search_pairs(
     validate.positive_int(at_least=2, factor=factor)
     root = random.fold_in(random.as_key(key), random.stable_hash(_STAGE))
     source = as_source(subject)
-    pairs = source.usual_pairs if pairs is None else pairs
+    pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if source.sampler is None:
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
         ladder = Ladder(budget, None, keep, factor)
@@ -204,15 +205,16 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
     Args:
         source: Source of the audit.
         pairs: Pairs in any form that `dpjax.audit` accepts, or None for the default pairs of the
-            source. If `pairs` is a result of `dpjax.neighbors`, the function searches for the best
-            pairs and returns them. All other pairs are returned unchanged.
+            source. If `pairs` is a result of `dpjax.neighbors`, or a Hypothesis strategy for pairs,
+            the function searches for the best pairs and returns them. All other pairs are returned
+            unchanged.
         terms: Terms of the audit. The search makes its own draws, which the audit does not use.
 
     Raises:
         ValueError: If no pair of the space is allowed.
     """
-    pairs = source.usual_pairs if pairs is None else pairs
-    if not isinstance(pairs, Neighbors):
+    pairs = source.usual_pairs if pairs is None else as_space(pairs)
+    if not isinstance(pairs, Neighbors | DrawnPairs):
         return pairs, []
     root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
     limit = getattr(source, "time_limit", None)

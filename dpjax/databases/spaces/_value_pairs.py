@@ -10,7 +10,7 @@ import numpy as np
 from dpjax.core.wording import BadValue
 from dpjax.databases.spaces._bases import short
 from dpjax.databases.spaces._domain import Domain
-from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like
+from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like, is_number
 from dpjax.databases.spaces._records import key_of
 from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Made, Proposed
@@ -38,21 +38,29 @@ class ValuePair(NamedTuple):
 
 
 class ValuePairs:
-    """Pairs of neighboring values, made from an example value.
+    """Pairs of neighboring values, made from example values.
 
     Args:
-        like: Example value.
+        examples: Example values, all of one type and length.
         relation: Relation of two values.
         domain: Domain of the entries, or None for all finite values.
+        closed: Whether the numbers of each entry lie between those of the examples, and all other
+            values are those of the examples.
     """
 
     num_records = 0
 
-    def __init__(self, like: object, relation: Relation, domain: object):
-        domain = domain_like(_entries(like)) if domain is None else domain
+    def __init__(
+        self, examples: Sequence[Any], relation: Relation, domain: object, *, closed: bool = False
+    ):
+        entries = list(map(_entries, examples))
+        if domain is None:
+            domain = domain_like([value for row in entries for value in row])
         if not isinstance(domain, Domain) or domain.columns is not None:
             raise BadValue(f"domain must not name columns if relation is {relation!r}.")
-        self._like, self._relation, self._domain = like, relation, domain
+        self._examples, self._like, self._closed = examples, examples[0], closed
+        self._columns = list(zip(*entries, strict=True))
+        self._relation, self._domain = relation, domain
 
     def candidates(self) -> list[ValuePair]:
         """Return candidate pairs."""
@@ -71,17 +79,28 @@ class ValuePairs:
     def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two values are neighbors and lie in the domain."""
         sides = (database, neighbor)
-        inside = all(self._domain.has(v, i) for side in sides for i, v in enumerate(_entries(side)))
+        inside = all(self._has(v, i) for side in sides for i, v in enumerate(_entries(side)))
         near = inside and self._relation.holds(database, neighbor)
         return near and all(map(self._domain.holds, sides))
 
-    def size(self, pair: Proposed) -> int | None:
-        """Return None, as values have no records."""
-        return None
+    @staticmethod
+    def form_name(value: object) -> str:
+        """Return the type of a value and the number of its entries."""
+        return f"{type(value).__name__} {len(_entries(value))}"
+
+    def has_form(self, database: object) -> bool:
+        """Return whether a value has the type and length of the examples."""
+        return self.form_name(database) == self.form_name(self._like)
+
+    def size(self, pair: Proposed) -> int:
+        """Return 0, because values have no records."""
+        return 0
 
     def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return a value near the database of a pair, and a neighbor of this value."""
-        entries = [self._field(i).near(v, rng) for i, v in enumerate(_entries(pair.database))]
+        entries = _entries(pair.database)
+        if not self._closed or isinstance(self._relation, Within):
+            entries = [self._field(i).near(v, rng) for i, v in enumerate(entries)]
         value = _vector(self._like, entries) if isinstance(self._like, _VECTORS) else entries[0]
         others = self._values()
         if isinstance(self._relation, Within):
@@ -91,17 +110,34 @@ class ValuePairs:
     def _field(self, place: int) -> Field:
         return Field.of(self._domain, place, ANY_COLUMN)
 
+    def _has(self, value: Any, place: int) -> bool:
+        """Return whether an entry may hold a value."""
+        if not self._domain.has(value, place):
+            return False
+        if not self._closed:
+            return True
+        column = self._columns[place]
+        if is_number(value) and all(map(is_number, column)):
+            return math.isnan(value) or min(column) <= value <= max(column)
+        return value in column
+
     def _values(self) -> list[object]:
+        if self._closed:
+            return list(self._examples)
         like = self._like
         if not isinstance(like, _VECTORS):
-            return self._field(0).values([like])
+            return self._field(0).values(self._columns[0])
         entries = _entries(like)
-        each = [self._field(place).values(entries) for place in range(len(entries))]
+        single = len(self._examples) == 1
+        each = [
+            self._field(place).values(entries if single else column)
+            for place, column in enumerate(self._columns)
+        ]
         rows = [entries]
         for place in range(max(map(len, each), default=0)):
             rows.append([options[place % len(options)] for options in each])
             rows.append([options[(place + i) % len(options)] for i, options in enumerate(each)])
-        return [_vector(like, row) for row in rows]
+        return [*self._examples[1:], *(_vector(like, row) for row in rows)]
 
 
 def _entries(value: object) -> list[Any]:
