@@ -17,7 +17,7 @@ _MOST_BLOCKS = 4096
 """Approximate maximum number of blocks per window."""
 
 _SHARED = 512
-"""Number of log binomial coefficients that are computed and remembered together."""
+"""Number of log binomial coefficients that are computed and cached together."""
 
 _HUGE = 1e300
 """Finite number that replaces infinity in logarithms because infinity times 0 would be NaN."""
@@ -49,7 +49,7 @@ class Blocks:
         self.log_ways = np.append(self._log_ways(num_blocks), -np.inf)
 
     def _log_ways(self, num_blocks: int) -> NDArray[np.float64]:
-        """Return log binomial coefficients of `counts`, which bounds with equal n share."""
+        """Return log binomial coefficients of `counts`; bounds with equal n share a cache."""
         first, last = self.begin // _SHARED, (self.begin + num_blocks - 1) // _SHARED
         parts = [_shared_log_ways(self.trials, self.stride, k) for k in range(first, last + 1)]
         start = self.begin - first * _SHARED
@@ -92,11 +92,11 @@ class Windows:
         return self.start[part, None] + self._number
 
     def masses(self, part: slice, least: int = 0) -> NDArray[np.float64]:
-        """Return upper bounds on the probabilities of blocks, [windows, size - least].
+        """Return upper bounds on probabilities of blocks, float64 [windows, size - least].
 
         Args:
-            part: The windows.
-            least: Index of the first block in each window.
+            part: Windows whose blocks are used.
+            least: Index, within each window, of the first block that is used.
         """
         number = self._number[least:]
         # Compute in place, since allocating memory costs more than the computation.
@@ -117,7 +117,7 @@ class Windows:
 
 @lru_cache(maxsize=256)
 def _shared_log_ways(trials: int, stride: int, number: int) -> NDArray[np.float64]:
-    """Return log binomial coefficients of the first counts of `_SHARED` successive blocks."""
+    """Return log binomial coefficients of the first counts in `_SHARED` successive blocks."""
     return _log_ways((number * _SHARED + np.arange(_SHARED)) * stride, trials)
 
 

@@ -98,7 +98,7 @@ def buehler_bound(
         hypothesis: Hypothesis that relates the level to the event's probabilities.
         larger: K1, count of the event on its likelier side.
         smaller: K2, count of the event on the other side.
-        trials: n1 and n2, the numbers of draws at the two sides.
+        trials: n1 and n2, the numbers of draws on the two sides.
         significance: Largest probability that the bound is above the level.
 
     References:
@@ -218,7 +218,7 @@ class _Tail:
     Args:
         hypothesis: Hypothesis that relates the level to the probabilities.
         counts: Observed counts K1 and K2.
-        trials: n1 and n2, the numbers of draws at the two sides.
+        trials: n1 and n2, the numbers of draws on the two sides.
         significance: Largest probability that the bound is above the level.
     """
 
@@ -338,16 +338,17 @@ class _Tail:
 
 
 def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDArray[np.float64]:
-    """Bound the probability of a count in or above each block.
+    """Return upper bounds on the probability of a count in or above a block.
 
     Args:
         many: Windows of the counts.
-        part: Windows of the rows of `place`.
-        place: Indices of blocks in each window, int64 [windows, blocks], which are overwritten.
-        negligible: Total probability of the counts outside a window.
+        part: Windows that correspond to the rows of `place`.
+        place: int64 [windows, blocks], indices of blocks within each window. The array is
+            overwritten.
+        negligible: Largest total probability of the counts outside a window.
 
     Returns:
-        Float64 of the shape of `place`.
+        Upper bounds, a float64 array with the shape of `place`.
     """
     least = int(place.min())
     mass = many.masses(part, least)

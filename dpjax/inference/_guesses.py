@@ -19,10 +19,10 @@ probability after coin i is flipped. Summing this comparison over all guesses i 
 Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities hold for all sets A if
 and only if the sum of a b_a max(u_a - u_(a-1), 0) over a is at most n delta. Maximizing P(C >= c)
 under this condition is a linear program. The optimal solutions of this program are mixtures of at
-most two conditional distributions of W given W >= j, with different values of j. Such distributions
-occur: for randomized response conditioned on at least j correct answers, the number of correct
-guesses has the distribution of W given W >= j. Therefore, every larger lower bound that depends
-only on c is invalid for some mechanism.
+most two conditional distributions of W given W >= j, with different values of j. Some mechanisms
+attain these distributions. For example, if randomized response is conditioned on at least j correct
+answers, the number of correct guesses has the distribution of W given W >= j. Therefore, every
+larger lower bound that depends only on c is invalid for some mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), who prove a theorem with a larger term for delta.

@@ -165,7 +165,7 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Pairs of an order of cells and a side on which the sets of this order should be likelier.
+    """Candidates: orders of cells, each with the side on which its sets should be likelier.
 
     Attributes:
         order: int64 [candidates], index of the order. The i-th way to order cells defines the

@@ -34,8 +34,8 @@ _STAKES = (0.4, 0.1, 0.5)
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups along the line of cells.
 
-_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, binary splits with
-the depths in _DEPTHS are used instead, which result in 8 and 16 groups.
+_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, the groups result
+from binary splits with the depths in _DEPTHS, so there are 8 and 16 groups.
 """
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0

@@ -54,10 +54,7 @@ _HOPED = 10_000
 """Maximum number of pairs among which the last pair of the second round is chosen."""
 
 _PAIRS_AT_ONCE = 2**12
-"""Number of pairs whose events are chosen together.
-
-The number limits the memory use of a search.
-"""
+"""Number of pairs per batch in the choice of events, which limits memory use."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -313,7 +310,7 @@ def _searched_again(
     pooled = pools.pooled(searches)
 
     def bounds(asked: NDArray[np.int64], times: int) -> NDArray[np.float64]:
-        """Return the expected bounds, [pairs, runs], with all search counts times `times`.
+        """Return expected bounds, [pairs, runs], for search counts multiplied by `times`.
 
         The bound of a pair is -infinity in each run whose row of `asked`, [runs, some pairs], does
         not contain the pair.
