@@ -11,7 +11,7 @@ import dpjax
 from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.results._advice import advice
 from dpjax.results._build import judge
-from dpjax.results._meaning import meaning, right_at
+from dpjax.results._meaning import _shown, meaning, right_at
 from dpjax.results._words import HEADLINES, _chance
 
 ONE, FEW = [(0.0, 1.0)], dpjax.Events(2000, 5000)
@@ -185,3 +185,10 @@ def test_the_page_begins_with_it_and_names_the_unit():
         shown = audited(notion=notion).page(".md").sections
         (section,) = (part for part in shown if part.title == "What was shown")
         assert unit in section.paragraphs[0]
+
+
+def test_constant_outputs_without_counts_are_known_before_they_are_seen():
+    found = dpjax.audit(dpjax.Recorded(np.full(3000, 0.4), np.full(3000, 1.4)))
+    assert found.verdict == "not random" and "This audit shows, with" in _shown(found)
+    for witness in (None, replace(found.witness, event_counts=None)):
+        assert _shown(replace(found, witness=witness)).endswith("always guesses right.")

@@ -77,6 +77,19 @@ def test_numbers_of_a_page(result):
     assert "Search set" not in {row[0] for row in without} and len(without) == len(rows) - 1
 
 
+@pytest.mark.parametrize(
+    ("bandwidth", "densities", "is_said"),
+    [(0.1, (0.25, 0.125), True), (0.1, None, False), (None, (0.25, 0.125), False)],
+)
+def test_densities_at_a_witness_are_told_where_they_were_estimated(
+    result, bandwidth, densities, is_said
+):
+    witness = replace(result.witness, bandwidth=bandwidth, densities=densities, event_counts=None)
+    said = " ".join(witness_story(replace(result, witness=witness), witness))
+    assert ("fresh outputs is 0.25 at the database and 0.125 at its neighbor" in said) == is_said
+    assert ("estimated density" in said) == is_said
+
+
 def test_answers_have_the_units_of_their_notions():
     rng = np.random.default_rng(1)
     sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
