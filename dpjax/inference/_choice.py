@@ -266,7 +266,7 @@ def _judged(
         by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[sets.run[line]]
         is_better = better[sets.run[line]]
         bound[line] = np.where(is_better, by_fit, bound[line])
-        for share, smoothed in zip(shares, smooth, strict=True):
+        for share, smoothed in zip(shares, (p, q), strict=True):
             share[line] = np.where(is_better, smoothed, share[line])
     return _Judged(batch, total, ways, candidates, sets, shares, bound)
 
