@@ -32,7 +32,7 @@ def test_the_likelier_side_is_told_first(result, larger):
     first = 0 if larger == "database" else 1
     shares = [100 * count / number for count, number in zip(counts, trials, strict=True)]
     parts = [
-        f"{counts[side]:,} of {trials[side]:,} ({shares[side]:.3g} %) at {names[side]}"
+        f"{counts[side]:,} of {trials[side]:,} ({shares[side]:.3g}%) at {names[side]}"
         for side in (first, 1 - first)
     ]
     times = shares[first] / shares[1 - first]

@@ -137,7 +137,7 @@ class GuessCounts(Evidence):
         worth += (
             ", although the numbers of guesses were chosen from the output."
             if self.revealed
-            else ", and the number of correct guesses implies no larger bound."
+            else ". No larger bound follows from the number of correct guesses."
         )
         if self.share < 1:
             worth += (
