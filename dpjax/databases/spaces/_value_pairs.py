@@ -15,6 +15,9 @@ from dpjax.databases.spaces._records import key_of
 from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Made, Proposed
 
+_FEWEST_BITS = 255
+"""Integer whose bits are changed in domains without bounds, unless the example is larger."""
+
 _VECTORS = (list, tuple, np.ndarray)
 
 
@@ -67,7 +70,9 @@ class ValuePairs:
         values = self._values()
         if isinstance(self._relation, Within):
             return [ValuePair(x, y) for x in values for y in _moved(x, self._relation)]
-        return [ValuePair(x, y) for i, x in enumerate(values) for y in values[i + 1 :]]
+        return self._flipped() + [
+            ValuePair(x, y) for i, x in enumerate(values) for y in values[i + 1 :]
+        ]
 
     def made(self, database: Any, neighbor: Any, label: str) -> Made | None:
         """Return the pair of two values; None if it is not in the space."""
@@ -102,10 +107,30 @@ class ValuePairs:
         if not self._closed or isinstance(self._relation, Within):
             entries = [self._field(i).near(v, rng) for i, v in enumerate(entries)]
         value = _vector(self._like, entries) if isinstance(self._like, _VECTORS) else entries[0]
+        both = (pair.database, pair.neighbor)
+        if self._bits and all(type(side) is int for side in both) and rng.integers(2):
+            # Another bit changes on both sides, so the sides differ in the same bits as before.
+            bit = 1 << int(rng.integers(len(self._bits)))
+            return pair.database ^ bit, pair.neighbor ^ bit
         others = self._values()
         if isinstance(self._relation, Within):
             others = _moved(value, self._relation)
         return (value, others[rng.integers(len(others))]) if others else (value, value)
+
+    @property
+    def _bits(self) -> list[int]:
+        """Each bit of an integer that the domain may hold; [] for other values and relations."""
+        if type(self._like) is not int or self._closed or isinstance(self._relation, Within):
+            return []
+        bounds = self._domain.bounds_of(0)
+        largest = max(map(abs, bounds)) if bounds else max(abs(self._like), _FEWEST_BITS)
+        return [1 << place for place in range(math.ceil(largest).bit_length())]
+
+    def _flipped(self) -> list[ValuePair]:
+        """Return pairs of integers that differ in one bit."""
+        bounds = self._domain.bounds_of(0)
+        ends = [math.ceil(bounds[0]), math.floor(bounds[1])] if bounds else [0]
+        return [ValuePair(x, x ^ bit) for x in (self._like, *ends) for bit in self._bits]
 
     def _field(self, place: int) -> Field:
         return Field.of(self._domain, place, ANY_COLUMN)
