@@ -15,7 +15,7 @@ _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells; such tables fit in the CPU cache."""
 
 _TOGETHER = 16
-"""Number of runs per batch. Cells without draws in all runs of a batch are left out."""
+"""Minimum number of runs per batch. Cells without draws in all runs of a batch are left out."""
 
 
 class Sets(NamedTuple):
@@ -87,14 +87,19 @@ def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArr
         Sums of the counts of both halves, int64 [side, runs, orders, sizes].
     """
     found, cells = [], halves.shape[-1]
-    for start in range(0, len(halves), _TOGETHER):
-        part, of_part = halves[start : start + _TOGETHER], ways
+    together = max(_rows_at_once(ways, cells), _TOGETHER)
+    for start in range(0, len(halves), together):
+        part, of_part = halves[start : start + together], ways
         needed = _needed(part, ways)
         if 2 * np.count_nonzero(needed) <= cells:
             part, of_part = part[..., needed], [way.only(needed) for way in ways]
-        rows = max(_MOST_ENTRIES // (4 * len(ways) * part.shape[-1]), 1)
+        rows = _rows_at_once(ways, part.shape[-1])
         found += [_judged(part[i : i + rows], of_part) for i in range(0, len(part), rows)]
     return np.concatenate(found, axis=1)
+
+
+def _rows_at_once(ways: list[ByRatio | ByPosition], cells: int) -> int:
+    return max(_MOST_ENTRIES // (4 * len(ways) * cells), 1)
 
 
 def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.bool_]:
