@@ -1,4 +1,4 @@
-"""The functions `audit`, `rerun` (repeat an audit) and `resume` (continue a sequential audit)."""
+"""The functions `audit`, `rerun` (to repeat an audit) and `resume` (to continue one)."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -30,7 +30,7 @@ _RECIPE: JsonObject = {
     "distance": int,
     "key": int | list,
 }
-"""Entries of a recipe, with the type that each entry must have."""
+"""Map from each entry of a recipe to the type that the entry must have."""
 
 
 @signposted
@@ -51,38 +51,42 @@ def audit(
     """Return a lower confidence bound on a mechanism's privacy level, with a witness.
 
     Args:
-        subject: Subject of the audit: a mechanism of `dpjax.mechanisms`, a JAX function
-            (key, database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which holds the
-            scores of canaries in a single run. An OpenDP measurement or a diffprivlib mechanism
-            states its own claim and neighbors (see `dpjax.LibraryMechanism`). The audit of a
-            `dpjax.Family` first searches for the worst member of the family.
-        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space made
-            by `dpjax.neighbors(...)`, the audit first searches the space for the three best pairs.
-            If `pairs` is None, the audit uses the standard pairs of a built-in mechanism, or the
-            pairs that a library object states. For recorded outputs, `pairs` must be None.
+        subject: Subject of the audit: a mechanism from `dpjax.mechanisms`, a JAX function (key,
+            database) -> output that draws one output, a `dpjax.HostMechanism`, a
+            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which contains
+            the scores of canaries from a single run. An OpenDP measurement or a diffprivlib
+            mechanism is also accepted, and states its own claim and neighbors (see
+            `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first searches
+            for its least private member.
+        pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
+            `dpjax.neighbors(...)` returned, or a Hypothesis strategy for such pairs, the audit
+            first searches for the three best pairs. If `pairs` is None, the audit uses a built-in
+            mechanism's standard pairs, or the pairs that a library object states. For recorded
+            outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
-            which estimates densities; `dpjax.Histogram(...)`, which states an interval under an
-            assumption; or `dpjax.Guesses()`, for a `dpjax.OneRun`. If `method` is None, the audit
-            uses the default method for the kind of subject.
-        notion: Notion of privacy whose level the audit bounds. For `dpjax.Epsilon(delta)`, `Gdp()`
-            and `TotalVariation()`, the audit counts a single event in the confirmation set. For
-            `Profile()`, `TradeOff()`, `Renyi(order)` and `Zcdp()`, the audit counts a chain of
-            nested sets; from these counts, `AuditResult.bound` can also bound every other notion.
-            If `notion` is None, the audit bounds the notion of the claim that the subject itself
-            states, or epsilon if the subject states no claim.
-        claim: Claimed level, in the notion's unit. For notions that are curves, and for epsilon at
-            a delta, the claim may be a curve: pairs of numbers, a function, a dp_accounting privacy
-            loss distribution, or an OpenDP privacy curve. If neither a claim nor a notion is given,
-            the audit uses the claim that a library object states.
-        confidence: Joint confidence of the bounds of `num_claims` audits. If `confidence` is 0.999
-            and `num_claims` is 1, a correct mechanism is refuted for at most one key in a thousand.
-        num_claims: Number of audits whose bounds hold jointly at confidence level `confidence`;
-            each audit's bound fails with probability at most (1 - confidence) / num_claims.
-        distance: Number k of records in which the databases of each pair differ. The group privacy
-            property of the notion converts the bounds to databases that differ in one record.
-        key: Integer seed or typed key, which determines all random choices of the audit.
-        execution: Options for the speed and memory of the audit, which never change the result.
+            which estimates densities; `dpjax.Histogram(...)`, whose interval is valid under an
+            assumption; or `dpjax.Guesses()`, which is the method for a `dpjax.OneRun`. If `method`
+            is None, the audit uses the default method for the kind of subject.
+        notion: Privacy notion whose level the audit bounds. For `dpjax.Epsilon(delta)`, `Gdp()` and
+            `TotalVariation()`, the audit counts how often a single event occurs in the confirmation
+            set. For `Profile()`, `TradeOff()`, `Renyi(order)` and `Zcdp()`, the audit counts how
+            often each of several nested events occurs. From the counts of nested events,
+            `AuditResult.bound` can also compute bounds for every other notion. If `notion` is None,
+            the audit uses the notion of the subject's own claim, or epsilon if the subject states
+            no claim.
+        claim: Claimed level, in the notion's unit. If the notion is a curve, or epsilon at a given
+            delta, the claim may be a curve. A curve is given by pairs of numbers, a function, a
+            dp_accounting privacy loss distribution, or an OpenDP privacy curve. If neither a claim
+            nor a notion is passed, the audit uses the claim that a library object states.
+        confidence: Joint confidence level of the bounds from `num_claims` audits. If `confidence`
+            is 0.999 and `num_claims` is 1, a correct claim is refuted for at most one key in a
+            thousand.
+        num_claims: Number of audits whose bounds hold jointly at confidence level `confidence`. The
+            bound from each audit fails with probability at most (1 - confidence) / num_claims.
+        distance: Number k of records in which the databases of each pair differ. The bounds are
+            converted to databases that differ in one record by the notion's group privacy property.
+        key: Integer seed or typed key that determines all of the audit's random choices.
+        execution: Options that change the speed and memory of the audit, but never its result.
 
     Returns:
         The result of the audit, with a verdict on the claim.
@@ -152,25 +156,27 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Repeat an audit from the recipe in its result, with the same draws and the same outcome.
+    """Repeat an audit according to the recipe in its result, with the same draws and outcome.
 
     Args:
-        result: Result of `audit`, or path of a JSON or HTML file that contains such a result.
-        subject: Subject of the audit. If `subject` is None, the recipe must name a mechanism of
+        result: Result that `audit` returned, or path of a JSON or HTML file that contains such a
+            result.
+        subject: Subject of the audit. If `subject` is None, the recipe must name a mechanism from
             `dpjax.mechanisms`, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.
         allow_import: Modules that may be imported, including their submodules, to find the function
-            that the recipe names. If `allow_import` is empty, no module is imported for a recipe.
+            that the recipe names. By default, no module is imported.
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If both computers and package versions compute bitwise equal numbers, the
-        new result differs from the given result only in `seconds`, `device` and `versions`.
+        The new result. If the computers and package versions of both audits compute bitwise equal
+        numbers, the new result differs from the given result only in `seconds`, `device` and
+        `versions`.
 
     Raises:
-        ValueError: If no subject is given and the recipe names no subject; if the recipe names
-            a subject that may not be imported or run; or if the recipe is damaged or lacks the
-            pairs.
+        ValueError: If no subject is passed and the recipe names no subject; if the recipe names a
+            subject that may not be imported or run; or if the recipe is damaged or does not contain
+            the pairs.
         TypeError: If an entry of the recipe has the wrong type.
     """
     if not isinstance(result, AuditResult):
@@ -190,28 +196,31 @@ def resume(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Continue a sequential audit; the bounds before and after the continuation hold jointly.
+    """Continue a sequential audit so that the bounds from both parts hold jointly.
 
-    If a claim is given, an audit that was interrupted and then resumed has the same blocks of draws
-    and the same bounds as an audit that was never interrupted. Without a claim, a sequential audit
-    plans one exact bound near its end; if the audit ended before that bound was computed, the
-    resumed audit omits the bound. `rerun` repeats a resumed audit without interruption.
+    If there is a claim, an audit that was interrupted and then resumed has the same blocks of draws
+    and the same bounds as an audit that was never interrupted. If there is no claim, a sequential
+    audit plans one exact bound near its end. If the audit ends before this bound is computed, the
+    resumed audit omits it. If a resumed audit is repeated with `rerun`, the repetition has no
+    interruption.
 
     Args:
-        result: Result of an audit with `dpjax.Sequential()`, or the file of that result.
-        subject: Subject of the audit, needed only if the recipe names no subject, as in `rerun`.
-        pairs: Pairs of the earlier audit, which are needed only if the recipe does not contain the
-            pairs.
-        num_draws: Total draws per side, including the draws of `result`. If `num_draws` is None,
-            the total is 250,000, or unlimited if `seconds` is given.
+        result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a
+            result.
+        subject: Subject of the audit. As in `rerun`, the subject is needed only if the recipe does
+            not name it.
+        pairs: Pairs of the earlier audit. The pairs are needed only if the recipe does not contain
+            them.
+        num_draws: Total number of draws per side, including the draws in `result`. If `num_draws`
+            is None, the total is 250,000, or unlimited if `seconds` is set.
         seconds: Time limit for further draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: If the result is not from a sequential audit, if the result was computed by
-            other package versions, if the mechanism does not reproduce its first outputs, or if
-            `rerun` would raise a ValueError.
+        ValueError: If the result is not from a sequential audit, if it was computed with other
+            package versions, if the mechanism does not reproduce its first outputs, or if `rerun`
+            would raise a ValueError.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
@@ -242,10 +251,10 @@ def _recipe_of(
     allow_command: bool,
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
-    """Return the source and all other arguments of `audit`, read from a result's recipe.
+    """Return the source and all other arguments for `audit`, as read from a result's recipe.
 
     Raises:
-        ValueError: If the recipe is damaged, or needs a subject that was not given.
+        ValueError: If the recipe is damaged, or if it needs a subject but none was passed.
     """
     try:
         return _read_recipe(result, subject, Trust(allow_import, allow_command), pairs)

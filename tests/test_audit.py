@@ -262,7 +262,7 @@ REFUSED = [
         lambda: dpjax.audit(
             lambda key, x: jax.random.normal(key, x.shape), [([0.0] * 3, [0.0, 1.0])]
         ),
-        r"real vectors \(3\) at the database and real vectors \(2\) .*HostMechanism",
+        r"real vectors \(3\) for the database and real vectors \(2\) .*HostMechanism",
     ),
     (lambda: dpjax.audit(Laplace(1.0), [([0.0], 1.0)]), r"the same shape for this mechanism"),
     (

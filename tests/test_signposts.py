@@ -170,6 +170,6 @@ def test_a_misplaced_argument_is_told_where_it_goes(name, place):
 def test_a_claim_in_quotes():
     for notion in (dpjax.Epsilon(), dpjax.Gdp()):
         said = str(refusal(dpjax.audit, release, ONE, claim="1", notion=notion))
-        assert said == "claim must be a number or a curve, but was the text '1': write claim=1."
+        assert said == "claim must be a number or a curve, but was the string '1': write claim=1."
     said = str(refusal(dpjax.audit, release, ONE, claim="one"))
-    assert said == "claim must be a number or a curve, but was the text 'one'."
+    assert said == "claim must be a number or a curve, but was the string 'one'."

@@ -1,1 +1,1 @@
-"""Foundations of the package: errors, validation, types, files, compiled programs, exact sums."""
+"""Foundations of dpjax: errors, validation, types, files, compiled programs and exact sums."""

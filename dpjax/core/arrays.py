@@ -8,7 +8,7 @@ from dpjax.core.types import JsonObject
 
 
 def packed(array: np.ndarray) -> JsonObject:
-    """Encode the dtype, shape and content of an array of numbers or strings as JSON values."""
+    """Encode an array of numbers or strings, with its dtype and shape, as JSON values."""
     content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return {"dtype": array.dtype.str, "shape": list(array.shape), "content": content}
 
@@ -17,8 +17,8 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
     """Restore an array from the JSON values that `packed` returned.
 
     Args:
-        plain: Decoded JSON values, which may be damaged.
-        kinds: Accepted dtypes, as characters of `numpy.dtype.kind`.
+        plain: JSON values as read from a file, which may be damaged.
+        kinds: Accepted kinds of dtypes, as a string of `numpy.dtype.kind` characters.
 
     Raises:
         KeyError, TypeError, ValueError: If `plain` does not describe an array of an accepted

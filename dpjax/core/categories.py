@@ -8,18 +8,18 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""Maximum number of counters for which an accelerator counts by comparisons instead of a scatter.
+"""Maximum number of counters for which an accelerator counts with comparisons instead of a scatter.
 
-In a scatter to few counters, atomic additions to the same address wait for each other. Comparisons
-of each sample with every category take more operations, but run in parallel.
+In a scatter to few counters, many atomic additions have the same address and wait for each other.
+Comparing each sample with every category takes more operations, but all of them run in parallel.
 """
 
 
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     """Return a reducer that counts each of the integers offset, ..., offset + num_categories - 1.
 
-    The carry is a WideCount of shape [num_categories + 1]. The last entry counts all other integers
-    and the padding of the last block; callers ignore the last entry.
+    The carry is a WideCount of shape [num_categories + 1]. The last entry of the carry counts all
+    other integers and the padding of the last block. Callers ignore this entry.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.
@@ -48,6 +48,6 @@ def _scattered(bins: Array, size: int) -> Array:
 
 
 def compared(bins: Array, size: int) -> Array:
-    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without using a scatter."""
+    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without a scatter."""
     numbers = jnp.arange(size, dtype=jnp.int32)
     return jnp.sum(bins[:, None] == numbers[None, :], axis=0, dtype=jnp.int32)

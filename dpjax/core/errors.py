@@ -1,8 +1,8 @@
 """Errors, signals, and estimation statuses.
 
-Invalid arguments raise the built-in `ValueError` or `TypeError` on the host, before compilation.
-Problems that only the data can reveal are reported as a `Status`, a sentence that says what
-happened and what to do next, instead of a NaN. An interrupt raises `Stopped` between compiled
+Invalid arguments raise the built-in `ValueError` or `TypeError` on the host, before compilation. A
+problem that depends on the data is not reported as NaN but as a `Status`, which is a sentence that
+says what happened and what to do next. After an interrupt, `Stopped` is raised between two compiled
 calls.
 """
 
@@ -21,7 +21,7 @@ _MOST_NAMED = 8
 
 
 class Status(enum.Enum):
-    """Outcome of an estimation; the value of each member is a sentence for the user."""
+    """Outcome of an estimation. The value of each member is a sentence for the user."""
 
     OK = "The estimate stands."
     ON_FLOOR = (
@@ -36,16 +36,16 @@ class Status(enum.Enum):
 
     @property
     def sentence(self) -> str:
-        """Sentence that says whether an estimate is reliable, and if not, why."""
+        """Sentence that says whether an estimate is reliable and, if it is not, why."""
         return self.value
 
 
 def neutral(text: str) -> str:
     """Escape the control characters and lone surrogates of untrusted text.
 
-    Control characters can move a terminal's cursor, change its colors, or start lines that a CI
-    service would interpret as commands. Lone surrogates stand for undecodable bytes of file names,
-    and UTF-8 cannot encode them.
+    Control characters can move a terminal's cursor, change the terminal's colors, or start lines
+    that a CI service would interpret as commands. Lone surrogates stand for bytes in file names
+    that cannot be decoded. UTF-8 cannot encode lone surrogates.
     """
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
@@ -62,9 +62,9 @@ class Stopped(KeyboardInterrupt):
 def signals_wait() -> Iterator[None]:
     """Defer SIGINT and SIGTERM to the end of the `with` block.
 
-    An exception that a signal handler raises inside jax or during an import could be lost in a
-    callback, or could end the process. Only signals that have a Python handler are deferred, and
-    only in the main thread.
+    If a signal handler raised an exception inside jax or during an import, the exception could be
+    lost in a callback or could end the process. Only signals that have a Python handler are
+    deferred, and only in the main thread.
     """
     came: list[tuple[int, FrameType | None]] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
@@ -84,7 +84,7 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Prevent third-party code from ending the process or, by `pytest.skip`, the current test.
+    """Prevent audited code from ending the process or, with `pytest.skip`, the current test.
 
     Raises:
         ValueError: If the code raises a BaseException that is neither an Exception nor a
@@ -112,7 +112,7 @@ def text_of(value: object) -> str:
 
 
 def name_of_function(function: object) -> str:
-    """Return the display name of a function; a lambda is named by its file and line."""
+    """Return a function's display name, which is the file and line if the function is a lambda."""
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(function, "__code__", None)
     if name != "<lambda>" or code is None:
@@ -124,9 +124,9 @@ def needs(what: str, extra: str, *modules: str) -> None:
     """Check that the packages of an optional extra are installed.
 
     Args:
-        what: Plural noun for the feature that needs the packages; the message begins with this
-            noun.
-        extra: Optional extra of dpjax that installs the packages.
+        what: Plural noun for the feature that needs the packages. The error message begins with
+            this noun.
+        extra: Name of the optional extra of dpjax that installs the packages.
         *modules: Required modules.
 
     Raises:
@@ -143,8 +143,8 @@ def needs(what: str, extra: str, *modules: str) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name.
 
-    The end of the message suggests the known names that are most similar to `name`. If no known
-    name is similar, the message lists all known names, or only the first few if there are many.
+    The returned part suggests the known names that are most similar to `name`. If no known name is
+    similar, the returned part lists all known names, or only the first few if there are many.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=3, cutoff=0.4)

@@ -23,17 +23,20 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Maximum number of runs computed in parallel; further runs are computed in
-            later steps.
-        pairs_at_once: Maximum number of database pairs computed in parallel within each run.
-        layout: How the event methods count outputs drawn by JAX: "streamed" draws and counts in one
-            compiled kernel, "gathered" compiles only the sampler and counts in NumPy, and "auto"
-            chooses by the number of draws. Vectors that are reduced to a learned score always use
-            "gathered".
-        progress: Callback (outputs so far, total), which is called at the start and then
-            repeatedly; the total is 0 while it is unknown. `dpjax.cli.progress_bar` is an example.
-        devices: Devices that share the runs of a batch; the number of devices must divide the
-            number of runs. If `devices` is None, jax's default device computes all runs.
+        runs_at_once: Maximum number of runs that are computed in parallel. Further runs are
+            computed afterwards.
+        pairs_at_once: Maximum number of pairs of databases that are processed in parallel within
+            each run.
+        layout: How the event methods count outputs that JAX draws. "streamed" draws and counts in
+            one compiled kernel. "gathered" compiles only the sampler, and counts in NumPy. "auto"
+            chooses one of these according to the number of draws. Vectors that are reduced to a
+            learned score always use "gathered".
+        progress: Callback (number of outputs so far, total number), which is called at the start
+            and then repeatedly. The total number is 0 while it is unknown. `dpjax.cli.progress_bar`
+            is an example.
+        devices: Devices among which the runs of a batch are divided. The number of runs must be a
+            multiple of the number of devices. If `devices` is None, jax's default device computes
+            all runs.
     """
 
     runs_at_once: int = 1
@@ -51,9 +54,9 @@ class Execution:
 def default_execution() -> Execution:
     """Return the execution options for the current backend.
 
-    A CPU computes one stream of draws at a time, so that a block of draws stays in the cache and
-    XLA spreads each kernel over the cores. An accelerator computes many streams in parallel, so
-    that one launch fills the chip.
+    On a CPU, one stream of draws is computed at a time, so that a block of draws stays in the cache
+    and XLA spreads each kernel over the cores. On an accelerator, many streams are computed in
+    parallel, so that one launch keeps the whole chip busy.
     """
     if jax.default_backend() == "cpu":
         return Execution(runs_at_once=1, pairs_at_once=1)
@@ -61,7 +64,7 @@ def default_execution() -> Execution:
 
 
 def map_batched(fun: Callable[[Tree], Result], xs: Tree, at_once: int) -> Result:
-    """Apply `jax.lax.map` over the leading axis of a pytree, `at_once` entries in parallel."""
+    """Apply `jax.lax.map` over the leading axis of a pytree, with `at_once` entries in parallel."""
     return jax.lax.map(fun, xs, batch_size=at_once if at_once > 1 else None)
 
 
@@ -72,14 +75,14 @@ def over_devices(
     execution: Execution,
     **static: object,
 ) -> Result:
-    """Call a kernel with its runs split over the devices of `execution`.
+    """Call a kernel, and divide its runs among the devices of `execution`.
 
     The kernel is called as `function(*arguments, runs, execution=execution, **static)`. Each device
     computes its share of the runs, and the devices exchange no data.
 
     Args:
         function: Compiled kernel that accepts the runs as its last positional argument.
-        arguments: Arguments of `function` that all runs share.
+        arguments: Positional arguments of `function` that are the same for all runs.
         runs: One or more arrays whose leading axis indexes the runs.
         execution: Execution options, including the devices.
         **static: Further static arguments of the kernel.

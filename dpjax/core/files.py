@@ -21,10 +21,10 @@ _BUFFER = 2**18
 
 
 def refuse_endless(what: str, path: Path) -> None:
-    """Reject a path that is not a regular file: a folder, a pipe, a device or a socket.
+    """Raise an error if a path is not a regular file but a folder, a pipe, a device or a socket.
 
     Args:
-        what: Role of the file, such as "report file"; the messages begin with this role.
+        what: Role of the file, such as "report file", with which error messages begin.
         path: Path to check.
 
     Raises:
@@ -51,12 +51,12 @@ def refuse_unwritable(what: str, path: Path) -> None:
     """Check that a file can be written, before its content is computed.
 
     Args:
-        what: Role of the file, such as "report file"; the messages begin with this role.
+        what: Role of the file, such as "report file", with which error messages begin.
         path: Path of the file to write.
 
     Raises:
         FileNotFoundError: If the file's folder does not exist.
-        OSError: If the folder accepts no new files, or if the path is itself a folder.
+        OSError: If no new files can be created in the folder, or if the path itself is a folder.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
@@ -78,7 +78,7 @@ def read_document(what: str, path: Path) -> str:
     """Read a small UTF-8 file, such as a JSON or TOML file.
 
     Args:
-        what: Role of the file, such as "report file"; the messages begin with this role.
+        what: Role of the file, such as "report file", with which error messages begin.
         path: Path of the file.
 
     Raises:
@@ -106,7 +106,8 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
         packed: Size of the packed file, in bytes.
 
     Raises:
-        ValueError: If `unpacked` exceeds both the limit and a hundred times `packed`.
+        ValueError: If `unpacked` is larger than the limit and also larger than a hundred times
+            `packed`.
     """
     if unpacked > _MANY_TIMES * max(packed, 1):
         validate.within_limit(
@@ -117,8 +118,8 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
 def opened(path: Path) -> BinaryIO:
     """Open a file for reading, decompressing it if its name ends in .gz.
 
-    In a gz file, seeking backwards decompresses the file from its beginning. Reading a
-    decompression bomb raises ValueError.
+    After a seek backwards, a gz file is decompressed again from its beginning. If the file is a
+    decompression bomb, reading raises ValueError.
     """
     if path.suffix.lower() != ".gz":
         return path.open("rb")
@@ -126,7 +127,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """The decompressed content of a gz file; reading a decompression bomb raises ValueError."""
+    """The decompressed content of a gz file. Reading raises ValueError for a decompression bomb."""
 
     def __init__(self, path: Path):
         self._file, self._packed = gzip.open(path), path.stat().st_size
@@ -156,14 +157,14 @@ class _Unpacked(io.RawIOBase):
 
 
 def write_whole(files: dict[Path, str | bytes]) -> None:
-    """Write multiple files so that no file appears before all files are complete.
+    """Write multiple files, none of which appears under its name before all are complete.
 
     Args:
-        files: Content of each file to write, by path. Text is written in UTF-8; characters that
-            UTF-8 cannot encode, such as lone surrogates in file names, are escaped.
+        files: Map from the path of each file to its content. Text is written in UTF-8. Characters
+            that UTF-8 cannot encode, such as lone surrogates from file names, are escaped.
 
     Raises:
-        OSError: If a file cannot be written; no partial file is left behind.
+        OSError: If a file cannot be written. In this case, no partial file is left behind.
     """
     temporary = {}
     try:

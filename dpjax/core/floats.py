@@ -1,7 +1,7 @@
-"""Use NumPy's default error settings inside dpjax, and the caller's settings in user functions.
+"""Use NumPy's default error settings in dpjax, and the caller's settings in user functions.
 
-A caller may have set `numpy.seterr(all="raise")`, which turns the underflow of a tiny probability
-into an error. Therefore, dpjax computes under NumPy's default error settings.
+If a caller has set `numpy.seterr(all="raise")`, NumPy raises an error when a tiny probability
+underflows. Therefore, dpjax computes with NumPy's default error settings.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ Kind = Literal["ignore", "warn", "raise", "call", "print", "log"]
 
 
 class Settings(TypedDict):
-    """NumPy's reaction to each kind of floating-point error."""
+    """Map from each kind of floating-point error to NumPy's reaction."""
 
     divide: Kind
     over: Kind

@@ -1,16 +1,17 @@
-"""A `jax.jit` that keeps the compiled programs of different classes apart.
+"""Replacement for `jax.jit` that never confuses the compiled programs of different classes.
 
-In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes registered
-by `register_dataclass` compare equal whenever their fields do, although their hashes differ. The
-cache of compiled programs first compares only part of the hash, and therefore sometimes silently
-runs a program compiled for another class: for example, the program of SVT5 for SVT6, which has a
-different epsilon. In an experiment with one `jax.jit` and 120 classes that had equal fields, 20 to
-24 classes got a wrong program. In an affected version of jax, `jit_by_class` makes a separate
-`jax.jit` function for every combination of classes.
+In some versions of jax (at least 0.10.0 to 0.10.2), the tree structures of two classes that were
+registered by `register_dataclass` compare equal if the fields of the classes are equal, although
+the hashes of the tree structures differ. The cache of compiled programs first compares only part of
+the hash. Therefore, the cache sometimes silently runs a program that was compiled for another
+class. For example, it may run the program of SVT5 for SVT6, which has a different epsilon. In an
+experiment with one `jax.jit` and 120 classes that had equal fields, 20 to 24 classes got a wrong
+program. In an affected version of jax, `jit_by_class` makes a separate `jax.jit` function for every
+combination of classes.
 
-No list of affected versions is needed: the cache can confuse two classes only if their tree
-structures compare equal, and `classes_are_confused` tests two probe classes for equal tree
-structures. The comparison of the tree structures always detects the fault, whereas running two
+The cache can confuse two classes only if their tree structures compare equal. The function
+`classes_are_confused` checks whether the tree structures of two probe classes compare equal, so no
+list of affected versions is needed. This check always detects the fault. In contrast, running two
 programs would reveal the fault only occasionally.
 """
 
@@ -27,7 +28,7 @@ Result = TypeVar("Result")
 
 @lru_cache(maxsize=1)
 def classes_are_confused() -> bool:
-    """Return whether the installed jax confuses two classes with the same fields."""
+    """Return whether the installed version of jax may confuse two classes with equal fields."""
     first, second = (
         jax.tree_util.register_dataclass(make_dataclass("Probe", [("x", float, 0.0)]))
         for _ in range(2)
@@ -49,7 +50,7 @@ def classes_of(tree: object) -> Classes:
 
 
 class JitByClass(Generic[Result]):
-    """A jitted function that never runs a program compiled for other classes of arguments."""
+    """A jitted function that never runs a program that was compiled for other argument classes."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)
@@ -57,19 +58,19 @@ class JitByClass(Generic[Result]):
         self._static_argnames = static_argnames
 
     def program(self, *args: object, **kwargs: object) -> Callable[..., Result]:
-        """Return the `jax.jit` function for the classes of the given arguments."""
+        """Return the `jax.jit` function that belongs to the classes of the given arguments."""
         classes = classes_of((args, kwargs)) if classes_are_confused() else ()
         return _program(self._function, self._static_argnames, classes)
 
     def __call__(self, *args: object, **kwargs: object) -> Result:
-        """Run the program that belongs to the classes of the given arguments."""
+        """Run the program that was compiled for the classes of the given arguments."""
         return self.program(*args, **kwargs)(*args, **kwargs)
 
 
 def jit_by_class(
     *, static_argnames: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Result]], JitByClass[Result]]:
-    """Return a decorator like `jax.jit` that makes a function a `JitByClass`."""
+    """Return a decorator like `jax.jit`, except that the result is a `JitByClass`."""
     return lambda function: JitByClass(function, static_argnames)
 
 

@@ -23,8 +23,8 @@ def lazy(
     """Return the `__getattr__`, `__dir__` and `__all__` of a package with lazy attributes.
 
     Args:
-        package: `__name__` of the package.
-        names: Public names, by the module that defines the names.
+        package: Name of the package, from its `__name__`.
+        names: Map from each module to the public names that it defines.
         folders: Subpackages that are imported when they are first accessed as attributes of the
             package.
     """

@@ -14,7 +14,7 @@ def html_text(text: str) -> str:
 
 
 def html_rows(rows: Iterable[tuple[str, str]]) -> str:
-    """Return an HTML table with one row per (name, text)."""
+    """Return an HTML table with one row per pair (name, text)."""
     cells = (
         f'<tr><th scope="row" {LEFT}>{html_text(name)}</th><td {LEFT}>{html_text(text)}</td></tr>'
         for name, text in rows

@@ -1,9 +1,9 @@
 """Exact sums: wide integer counters and fixed-point kernel sums.
 
 A float32 counter stops increasing at 2^24, and a sum of floats depends on the order of its terms.
-Therefore, every statistic accumulated over a stream is an integer: a count, or a sum of kernel
-values in [0, 1] in fixed point. Integer sums are bitwise identical for any batching, number of
-devices and order of samples, and stay exact even for 1e10 samples.
+Therefore, every statistic that is accumulated over a stream is an integer. Such a statistic is
+either a count, or a fixed-point sum of kernel values in [0, 1]. An integer sum does not depend on
+batches, on the number of devices or on the order of samples, and it is exact even for 1e10 samples.
 """
 
 import math
@@ -14,10 +14,10 @@ import numpy as np
 from jax import Array
 
 MAX_BLOCK = 8192
-"""Maximum block size in samples; MAX_BLOCK * FIXED_POINT must fit an int32."""
+"""Maximum block size, in samples. An int32 must be able to represent MAX_BLOCK * FIXED_POINT."""
 
 FIXED_POINT = 2**17
-"""Resolution of kernel sums: kernel values are rounded to multiples of 1 / FIXED_POINT."""
+"""Inverse resolution of kernel sums. Kernel values are rounded to multiples of 1 / FIXED_POINT."""
 
 _LIMB_BITS = 30
 _LIMB_MASK = (1 << _LIMB_BITS) - 1
@@ -36,21 +36,21 @@ class WideCount(NamedTuple):
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...] = ()) -> "WideCount":
-        """Return counters of a given shape, all 0."""
+        """Return counters of a given shape that are all 0."""
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Return the counters increased by `count`, an int32 array of equal shape in [0, 2^30]."""
+        """Return the counters plus `count`, an int32 array of the same shape in [0, 2^30]."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 
     def as_float(self) -> Array:
-        """Return the counts, rounded to jax's default float type, for use inside a kernel."""
+        """Return the counts, for use in a kernel, as floats of jax's default dtype."""
         dtype = jnp.result_type(float)
         return self.high.astype(dtype) * dtype.type(2.0**_LIMB_BITS) + self.low.astype(dtype)
 
     def as_int(self) -> np.ndarray:
-        """Return the exact counts on the host, as int64."""
+        """Return the exact counts as int64 on the host."""
         return (np.asarray(self.high, np.int64) << _LIMB_BITS) + np.asarray(self.low, np.int64)
 
 
@@ -60,5 +60,5 @@ def to_fixed_point(values: Array) -> Array:
 
 
 def finite_or_none(value: float) -> float | None:
-    """Return a number, or None for NaN or an infinity, which JSON cannot represent."""
+    """Return a number, or None if it is NaN or an infinity, which JSON cannot represent."""
     return float(value) if math.isfinite(value) else None

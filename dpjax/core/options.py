@@ -1,7 +1,7 @@
-"""Command-line options, declared on the fields of the dataclasses that use them.
+"""Command-line options, which are declared as fields of dataclasses.
 
-The command line reads the calls to `option` from the source files, so that showing help does not
-import jax. Therefore, all arguments of a call to `option` must be literals.
+The command line reads the calls to `option` from the source files, and therefore shows its help
+without importing jax. For this reason, all arguments in a call to `option` must be literals.
 """
 
 from dataclasses import Field, field
@@ -30,19 +30,19 @@ def option(
     """Return a dataclass field that is also an option of the command line.
 
     Args:
-        help: Help text, one sentence or more, to which the default is appended unless the default
-            is None or a bool. If `help` is empty, the help text of a field with the same name in
-            another class is used.
+        help: Help text of one or more sentences. The default is appended to the text unless the
+            default is None or a bool. If `help` is empty, the help text of a field with the same
+            name in another class is used.
         default: Default value of the field.
         kind: Type of the option's value on the command line. If `kind` is empty, the option's value
             has the type of the field.
         metavar: Placeholder that the help shows for the option's value.
-        choices: Values offered by shell completion.
+        choices: Values that shell completion offers.
         flag: Name of the option. If `flag` is empty, the option is named after the field, with
             dashes in place of underscores. The option of a bool is written "--on/--off", or
             "/--off" if the field is True by default.
-        only: Names of the sources, methods or notions with which the option may be combined. If
-            none of a kind is named, the option may be combined with each of this kind.
+        only: Names of the sources, methods or notions with which the option may be combined. If,
+            for example, no source is named, the option may be combined with every source.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:

@@ -9,18 +9,18 @@ if TYPE_CHECKING:
 
 
 def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
-    """Return the names of the text columns of a Parquet file, after checking its unpacked size.
+    """Return the names of a Parquet file's text columns after checking the file's unpacked size.
 
-    The text columns should be read in dictionary encoding, because the file may store a million
-    copies of a string in a few bytes.
+    A Parquet file may store a million copies of a string in a few bytes. Therefore, text columns
+    should be read in dictionary encoding.
 
     Args:
         file: The opened file.
         packed: Size of the file in bytes.
 
     Raises:
-        ValueError: If the unpacked content of the file exceeds both the limit and a hundred times
-            the file's size.
+        ValueError: If the unpacked content is larger than the limit and also larger than a hundred
+            times the file's size.
     """
     import pyarrow.parquet as pq
 

@@ -1,30 +1,32 @@
 """Random bits, and random noise with accurate tails.
 
 A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong losses. In float32,
-`jax.random.laplace` takes the logarithm of a uniform on a 2^-23 grid: beyond 13 times the scale,
-its draws take only a few distinct values, and none exceeds about 16. In this module, a draw uses 63
-random bits: one for the sign, and 62 for a uniform whose *relative* precision near 0 is that of the
-float type. The tails of the draws are accurate far below a probability of 1e-12.
+`jax.random.laplace` computes the logarithm of a uniform number on a grid with step 2^-23. As a
+result, its draws beyond 13 times the scale have only a few distinct values, and no draw exceeds
+about 16 times the scale. In this module, each draw uses 63 random bits. One bit determines the
+sign, and 62 bits determine a uniform number whose *relative* precision near 0 is that of the float
+type. The tails of the draws are accurate far below a probability of 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
 logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
 faster than the rolled loop of `jax.random`. The words of the unrolled Threefry are bitwise equal to
 those of jax's generator.
 
-One Threefry call returns two words of 32 bits. The noise terms of one output, one per query, are
-called the rows of the output, and share words. Each row has a leading word of its own, for the sign
-and the first 31 bits. All rows of an output share one further word for their trailing bits. With
-shared words, k rows need (k + 1) / 2 calls to Threefry instead of k calls. When a noise term is
-compared with a bound, the trailing bits matter only if the leading words of the noise term and of
-the bound are equal. With shared trailing words, the probability that each of two noise terms
-satisfies its own bound is the product of the two probabilities, to within 2^-64. Given that the
-uniforms of two noise terms are below s, the probability that one noise term exceeds the other is
-correct to within 2^-31 / s. Different outputs share no random words.
+One Threefry call returns two words of 32 bits. An output consists of noise terms, one per query,
+which are called its rows. Each row has a leading word of its own, which determines the sign and the
+first 31 bits. All rows of an output share one further word, which determines their trailing bits.
+Because of the shared word, k rows need only (k + 1) / 2 calls to Threefry instead of k calls. When
+a noise term is compared with a bound, the trailing bits matter only if the leading words of the
+noise term and of the bound are equal. For two noise terms that share a trailing word, the
+probability that each satisfies a bound of its own differs by at most 2^-64 from the product of the
+two probabilities. Given that the uniform numbers of two noise terms are below s, the error in the
+probability that one term exceeds the other is at most 2^-31 / s. Different outputs share no random
+words.
 
-In the notation of this module, call (number, position) is threefry(key, (number, position)), where
-the position is the index of an output in its block. Call 0 returns the leading word of row 0 and
-the trailing word of all rows; call 1 returns the leading words of rows 1 and 2; call 2 returns the
-leading words of rows 3 and 4; and so on.
+In this module, call number c for an output is threefry(key, (c, position)), where the position is
+the index of the output in its block. Call 0 returns the leading word of row 0 and the trailing word
+of all rows; call 1 returns the leading words of rows 1 and 2; call 2 returns the leading words of
+rows 3 and 4; and so on.
 
 References:
     Salmon, Moraes, Dror, Shaw (2011), "Parallel random numbers: as easy as 1, 2, 3":
@@ -88,14 +90,15 @@ def words_of(key: Array) -> np.ndarray:
 def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
     """Apply `fold_in` to the words of keys in NumPy, without compilation.
 
-    A call takes about as long for a thousand keys as for one key, so fold many keys at once.
+    Fold many keys in one call, because a thousand keys take about as long as one key.
 
     Args:
         words: Words of the keys, uint32 [..., 2].
         data: Integers in [0, 2^32) to fold into the keys, broadcastable against the keys.
 
     Returns:
-        The two words of each new key, uint32 [..., 2]; `words` and `data` are broadcast.
+        The two words of each new key, uint32 [..., 2], with the broadcast shape of `words` and
+        `data`.
     """
     # The arithmetic wraps around on purpose; NumPy would warn of overflow for scalars.
     numbers = np.atleast_1d(np.asarray(data).astype(np.uint32))
@@ -105,7 +108,7 @@ def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
 
 
 def as_key(key: object) -> Array:
-    """Make a typed Threefry key from an integer seed, or validate a given key.
+    """Create a typed Threefry key from an integer seed, or validate a given key.
 
     Args:
         key: An integer seed (0 <= seed < 2^64) or a scalar typed key of `jax.random.key`.
@@ -137,7 +140,7 @@ def as_key(key: object) -> Array:
 
 
 def fold_in(key: Array, data: Array | int) -> Array:
-    """Return the key that `jax.random.fold_in` returns, computed without a loop."""
+    """Compute the key that `jax.random.fold_in` returns, but without a loop."""
     # A Python integer may need all 32 bits; JAX would read it as an int32.
     return _fold_in(key, np.uint32(data) if isinstance(data, int) else data)
 
@@ -151,7 +154,7 @@ def _fold_in(key: Array, data: Array) -> Array:
 
 
 def stable_hash(text: str) -> int:
-    """Return a 32-bit hash of a string, the same in every process, for folding names into keys."""
+    """Return a 32-bit hash of a string; the hash is the same in every process."""
     return int.from_bytes(hashlib.blake2s(text.encode(), digest_size=4).digest(), "big")
 
 
@@ -168,17 +171,17 @@ def words(key: Array, num_samples: int) -> tuple[Array, Array]:
 
 
 def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw uniforms on (0, 1], with full relative precision near 0 (down to 2^-63).
+    """Return uniform samples on (0, 1] with full relative precision near 0 (down to 2^-63).
 
     Args:
         key: A scalar typed key.
         num_samples: Number of draws.
-        row: Index of the noise term among the noise terms of an output. Noise terms of different
+        row: Index of the noise term among the noise terms of an output. Noise terms in different
             rows are independent.
-        dtype: float32 or float64. If `dtype` is None, jax's default float type is used.
+        dtype: float32 or float64. If `dtype` is None, jax's default float dtype is used.
 
     Returns:
-        The uniforms, of shape [num_samples].
+        Uniform samples, float [num_samples].
     """
     return signed_uniform(key, num_samples, row, dtype)[1]
 
@@ -186,9 +189,10 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
 def signed_uniform(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
-    """Draw a fair bit and an independent uniform on (0, 1], from 63 bits of two words.
+    """Return fair bits and independent uniform samples on (0, 1], from 63 bits of two words.
 
-    The arguments are those of `uniform`. The bits and the uniforms have shape [num_samples] each.
+    The arguments are those of `uniform`. The bits and the uniform samples have shape [num_samples]
+    each.
     """
     dtype = jnp.dtype(dtype or jnp.result_type(float))
     high, low = _words(key, num_samples, row)
@@ -201,31 +205,31 @@ def signed_uniform(
 def exponential(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> Array:
-    """Draw standard exponentials (density e^-x); arguments and shape are as in `uniform`."""
+    """Return standard exponential samples (density e^-x); see `uniform`."""
     # Taking the magnitude of a Laplace draw lets XLA vectorize the later operations on CPU.
     return jnp.abs(laplace(key, num_samples, row, dtype))
 
 
 def laplace(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard Laplace noise (density e^-|x| / 2); arguments and shape are as in `uniform`."""
+    """Return standard Laplace samples (density e^-|x| / 2); see `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard normal noise; arguments and shape are as in `uniform`."""
+    """Return standard normal samples; see `uniform`."""
     negative, u = signed_uniform(key, num_samples, row, dtype)
     magnitude = -jax.scipy.special.ndtri(u / 2)
     return jnp.where(negative, -magnitude, magnitude)
 
 
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Draw standard Gumbel noise (-ln of an exponential); arguments and shape are as in `uniform`.
+    """Return standard Gumbel samples, -ln of exponential samples; see `uniform`.
 
-    Large exponentials give the lower tail of the Gumbel distribution, and small exponentials give
-    the upper tail. Large and small exponentials both need full relative precision, so one random
-    bit chooses between the two tails.
+    Large exponential samples become the lower tail of the Gumbel distribution, and small ones
+    become the upper tail. Because both tails need full relative precision, one random bit first
+    chooses between the two tails.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
@@ -239,10 +243,10 @@ def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def two_sided_geometric(
     key: Array, num_samples: int, epsilon: Array | float, row: int = 0
 ) -> Array:
-    """Draw integers k with probability (1 - a) / (1 + a) a^|k|, where a = e^-epsilon.
+    """Return integers k with probability (1 - a) / (1 + a) a^|k|, where a = e^-epsilon.
 
-    The magnitude |k| is drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). The arguments are as in
-    `uniform`, and the result is int32 [num_samples].
+    The magnitude |k| is drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). The arguments are those
+    of `uniform`. The result is int32 [num_samples].
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))
@@ -270,5 +274,5 @@ def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
 
 
 def numbers_of_process() -> dict[str, str]:
-    """Return the float type and the random generator of this process."""
+    """Return the names of jax's default float type and random generator in this process."""
     return {"dtype": str(np.dtype(jnp.result_type(float))), "generator": "threefry2x32"}

@@ -1,10 +1,10 @@
-"""The loop over blocks of samples, which draws a block, reduces the block, and discards it.
+"""The loop over blocks of samples, each of which is drawn, reduced and then discarded.
 
-The draw happens inside the loop body, so memory holds a single block, however many samples are
-drawn. The key of a block depends only on the block's number, so a block's samples do not depend on
-how blocks are grouped, batched or spread over devices. A long stream can be divided into multiple
-compiled calls, with signals handled between the calls. The counts of all calls add up to the counts
-of the stream.
+Samples are drawn inside the loop body. Therefore memory holds a single block, and the number of
+samples does not matter. A block's key depends only on the number of the block. Therefore a block's
+samples do not depend on how blocks are grouped, batched or divided among devices. A long stream can
+be divided into multiple compiled calls, so that signals are handled between two calls. The sum of
+the counts from all calls is the count of the whole stream.
 """
 
 import threading
@@ -31,10 +31,12 @@ _LANES = 128
 """Every block size is a multiple of this number of samples."""
 
 _FIRST_DRAWS = 2**22
-"""Number of draws in the first compiled call of a stream, which takes at most about 0.1 seconds."""
+"""Number of draws in the first compiled call for a stream. This call takes at most about 0.1
+seconds.
+"""
 
 _CALL_SECONDS = 0.5
-"""Target duration, in seconds, of every compiled call but the first."""
+"""Target duration, in seconds, of every compiled call except the first."""
 
 
 class Reducer(NamedTuple, Generic[Carry]):
@@ -44,9 +46,9 @@ class Reducer(NamedTuple, Generic[Carry]):
         init: Function () -> carry, which returns the initial carry.
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples
             for which `valid` is False are the padding of the last block, and must not be counted.
-        reads_once: Whether the update reads a block in one place only, so that XLA can fuse the
-            update with the draw. If `reads_once` is False, each block is stored in memory before
-            the update reads the block.
+        reads_once: Whether the update reads each block in one place only. If `reads_once` is True,
+            XLA can fuse the update with the draw. Otherwise, each block is stored in memory before
+            the update reads it.
     """
 
     init: Callable[[], Carry]
@@ -55,11 +57,11 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """Return the block size that divides a sample into equal blocks of at most MAX_BLOCK samples.
+    """Return the size, at most MAX_BLOCK, of the equal blocks into which samples are divided.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
-    lengths. The block size decides which key draws which sample, and therefore depends on
-    `num_samples` alone, not on the machine.
+    lengths. The block size determines which key each sample is drawn with. For this reason, the
+    block size depends only on `num_samples`, and not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -68,15 +70,15 @@ def block_size_for(num_samples: int) -> int:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Blocks:
-    """The division of a sample into blocks; a compiled program depends only on the block size.
+    """The division of a sample into blocks. Only the block size is static in compiled programs.
 
     Attributes:
         size: Number of samples in a block.
-        number: int32, number of blocks.
-        in_last: Number of valid samples in the last block; all other samples of the last block are
+        number: Number of blocks, int32.
+        in_last: Number of valid samples in the last block. All other samples in the last block are
             padding.
-        start: int32, number of the first block to draw.
-        stop: int32, number of the first block that is not drawn. If `stop` is None, all blocks from
+        start: Number of the first block to draw, int32.
+        stop: Number of the last block to draw, plus 1, int32. If `stop` is None, all blocks from
             `start` on are drawn.
     """
 
@@ -90,11 +92,12 @@ class Blocks:
 def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
     """Divide a number of samples into blocks.
 
-    A compiled program that accepts blocks, rather than a number of samples, serves all sample sizes
-    that have the same block size.
+    A compiled program whose argument is a `Blocks` instead of a number of samples can be used for
+    all sample sizes that have the same block size.
 
     Args:
-        num_samples: Number of samples. `Blocks` are also accepted, and returned unchanged.
+        num_samples: Number of samples. If the argument is already a `Blocks`, it is returned
+            unchanged.
         size: Number of samples in a block. If `size` is None, a block has
             `block_size_for(num_samples)` samples.
 
@@ -123,11 +126,12 @@ def reduce_samples(
     """Stream samples through a reducer in one loop.
 
     Args:
-        draw: Function from an int32 block number to a block [block_size_for(num_samples), ...].
+        draw: Function that maps an int32 block number to a block [block_size_for(num_samples),
+            ...].
         reducer: The statistic to compute.
         num_samples: Number of samples to reduce, or the blocks into which the samples are divided.
-        first: Block 0, if the caller has already drawn block 0 to set up the reducer; the loop then
-            starts at block 1.
+        first: Block 0, if the caller has already drawn it to set up the reducer. In this case, the
+            loop starts at block 1.
 
     Returns:
         The final carry.
@@ -155,19 +159,19 @@ def reduce_samples(
 def in_calls(
     launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int, start: int = 0
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Count streams of samples in calls of about half a second; handle signals between the calls.
+    """Count streams in calls of about half a second each, and handle signals between the calls.
 
     Args:
         launch: Function that counts the samples of the given blocks, from block `start` to block
             `stop`.
         blocks: Blocks of each stream.
-        num_streams: Number of streams counted in parallel.
+        num_streams: Number of streams that are counted in parallel.
         start: Number of the first block to count.
 
     Yields:
-        For each call, the int64 counts of the call's blocks, and the number of samples per stream
-        in these blocks. Counts are integers, so their totals do not depend on how the blocks are
-        divided among calls.
+        For each call, the counts of its blocks, int64, and the number of samples per stream in
+        these blocks. Because counts are integers, their totals do not depend on the division of
+        blocks among calls.
     """
     number, in_last = int(blocks.number), int(blocks.in_last)
     compiled, size = False, max(_FIRST_DRAWS // (blocks.size * num_streams), 1)
@@ -187,7 +191,7 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """Call `jax.device_get`, and handle signals meanwhile without stopping the computation."""
+    """Call `jax.device_get`, and meanwhile handle signals without stopping the computation."""
     ready = threading.Event()
 
     def wait() -> None:
@@ -203,12 +207,12 @@ def fetched(started: Tree) -> Tree:
 
 
 def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Wrap a draw function so that each block is stored before any operation reads the block.
+    """Wrap a draw function so that each block is stored before any operation reads it.
 
     XLA may recompute a draw, or part of it, in each operation that reads the draw. On GPU, an
-    optimization barrier prevents the recomputation. On CPU, XLA removes barriers before it fuses
-    operations, but keeps a branch whose condition passed through a barrier; the draw is therefore
-    put into a branch with such a condition.
+    optimization barrier prevents this recomputation. On CPU, XLA removes barriers before it fuses
+    operations, but it keeps any branch whose condition passed through a barrier. Therefore, on CPU,
+    the draw is put into such a branch.
     """
 
     def columns(block: Array) -> list[Array]:

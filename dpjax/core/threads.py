@@ -1,4 +1,4 @@
-"""Compiled calls in parallel threads; on CPU, jax runs the calls of one thread in sequence."""
+"""Compiled calls in parallel threads, because on CPU jax runs one thread's calls in sequence."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ def cores() -> int:
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Run a compiled call for every item, in parallel on all cores.
 
-    The compiled program should be called once beforehand: if several threads call a new program at
-    the same time, each thread compiles the program.
+    The compiled program should be called once beforehand, because if several threads call a new
+    program at the same time, each of them compiles it.
     """
 
     def ready(item: Item) -> Result:
@@ -38,5 +38,5 @@ def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[
 
 
 def _settings() -> dict[str, object]:
-    """Return jax's settings in the current thread, by name."""
+    """Return a map from the names of jax's settings to their values in the current thread."""
     return {name: getattr(jax.config, name, None) for name in jax.config.values}

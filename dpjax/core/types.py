@@ -1,4 +1,4 @@
-"""Shared types: databases, JSON values, and the output spaces of mechanisms."""
+"""Types for databases, JSON values, and the output spaces of mechanisms."""
 
 import math
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ AnyArray = Array | np.ndarray
 """An array on a device or on the host."""
 
 Database = object
-"""A database, or a stack of databases: numbers, an array, or a pytree of arrays."""
+"""A number, an array, or a pytree of arrays that represents a database or a stack of databases."""
 
 Device = Any
-"""A jax device; its type is Any because type checkers do not recognize jax's device class."""
+"""A jax device. The type is Any because type checkers do not recognize jax's device class."""
 
 Plain = dict[str, object]
-"""A dict of strings, numbers and lists, by name."""
+"""A dict from names to strings, numbers and lists."""
 
 JsonObject = dict[str, Any]
 """A JSON object, with values of any type."""
@@ -27,13 +27,13 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True)
 class FiniteSpace:
-    """Outputs 0, 1, ..., size - 1, drawn as int32 of shape [num_samples].
+    """The integers 0, 1, ..., size - 1, drawn as int32 [num_samples].
 
     Attributes:
         size: Number of outputs.
         ordered: Whether adjacent outputs have similar probabilities, as counts do. Outputs that are
-            names or codes are not ordered: the privacy loss may be large at a few outputs and zero
-            at all other outputs.
+            names or codes are not ordered, because the privacy loss may be large at a few outputs
+            and zero at all others.
     """
 
     size: int
@@ -49,7 +49,7 @@ class FiniteSpace:
 
 @dataclass(frozen=True)
 class IntegerSpace:
-    """Unbounded integers, drawn as int32 of shape [num_samples]."""
+    """Unbounded integers, drawn as int32 [num_samples]."""
 
     def __str__(self) -> str:
         return "integers"
@@ -57,7 +57,7 @@ class IntegerSpace:
 
 @dataclass(frozen=True)
 class RealSpace:
-    """Reals in [low, high], drawn as floats of shape [num_samples]."""
+    """Reals in [low, high], drawn as float [num_samples]."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -70,7 +70,7 @@ class RealSpace:
 
 @dataclass(frozen=True)
 class VectorSpace:
-    """Real vectors, drawn as floats of shape [num_samples, dimension]."""
+    """Real vectors, drawn as float [num_samples, dimension]."""
 
     dimension: int
 
@@ -83,10 +83,10 @@ class VectorSpace:
 
 @dataclass(frozen=True)
 class MixedSpace:
-    """Outputs that are either a label alone, or a label with a real number.
+    """Outputs that consist of a label, with or without a real number.
 
-    The outputs are drawn as floats of shape [num_samples, 2]. Column 0 is the label, a whole number
-    in [0, num_labels); column 1 is the real number, or 0 if the label stands alone.
+    The outputs are drawn as float [num_samples, 2]. Column 0 contains the label, a whole number in
+    [0, num_labels). Column 1 contains the real number, or 0 for a label without a number.
     """
 
     num_labels: int

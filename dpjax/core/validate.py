@@ -1,7 +1,7 @@
 """Host-side validation of arguments.
 
-Every function receives the values to check as keyword arguments, so that error messages can state
-the name of the argument, its value and the accepted values. Values traced by JAX are not checked
+The values to check are passed to each function as keyword arguments, so that an error message can
+state the argument's name, its value and the accepted values. Values traced by JAX are not checked
 because they are unknown until the program runs.
 """
 
@@ -35,18 +35,19 @@ LIMITS = {
     "sizes": 10**4,
     "unpacked_bytes": 2**28,
 }
-"""Maximum sizes of inputs, by name; the environment variable DPJAX_MAX_<NAME> overrides a limit.
+"""Map from the name of each limit to the maximum size of an input. The environment variable
+DPJAX_MAX_<NAME> overrides a limit.
 
-The limits prevent a small file, or a mistyped number, from exhausting the memory or starting a
-computation that lasts for days.
+Because of these limits, a small file or a mistyped number can neither exhaust the memory nor start
+a computation that takes days.
 """
 
 
 def limit(name: str) -> int:
-    """Return the limit of a given name, from its environment variable or else from `LIMITS`.
+    """Return the limit with a given name, from its environment variable if set, or from `LIMITS`.
 
     Raises:
-        ValueError: If the environment variable is not an integer >= 1.
+        ValueError: If the environment variable is set to anything but an integer >= 1.
     """
     variable = f"DPJAX_MAX_{name.upper()}"
     text = os.environ.get(variable, "")
@@ -74,7 +75,7 @@ def within_limit(name: str, number: int, what: str) -> None:
 
 
 def is_traced(value: object) -> bool:
-    """Return whether `value` is a tracer, or a placeholder that JAX puts in place of a value."""
+    """Return whether `value` is a tracer or another placeholder that JAX uses for a value."""
     if type(value) is object or value is None:
         return True
     # No value is traced unless jax has been imported, so do not import jax for this check.
@@ -104,7 +105,7 @@ def positive(**arguments: object) -> None:
 
     Raises:
         TypeError: If an argument is not a number.
-        ValueError: If an argument is not finite, or is not above 0.
+        ValueError: If an argument is not finite or not above 0.
     """
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number > 0") <= 0:
@@ -139,7 +140,8 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
     """Validate that each argument is an integer >= `at_least`.
 
     Raises:
-        TypeError: If an argument is not an integer (1e4 is a float: write 10_000).
+        TypeError: If an argument is not an integer. For example, 1e4 is a float, and 10_000 is an
+            integer.
         ValueError: If an argument is below `at_least`, or is 2^63 or more.
     """
     for name, value in arguments.items():
@@ -195,7 +197,7 @@ def shares(*, above_0: bool = False, **arguments: object) -> None:
 
 
 def _within(name: str, value: object, low: float, high: float, accepted: str) -> np.ndarray:
-    """Validate that all entries of an array lie in [low, high], without a temporary array."""
+    """Validate, without a temporary array, that all entries of an array lie in [low, high]."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")
@@ -225,7 +227,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
     """Validate that the interval or box [low, high] is finite and not empty.
 
     Raises:
-        ValueError: If a bound is not finite, or low >= high on some axis.
+        ValueError: If a bound is not finite, or if low >= high on some axis.
     """
     low, high = np.asarray(low, float), np.asarray(high, float)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
@@ -240,7 +242,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
 
 
 def check_table(what: str, content: object) -> dict[str, Any]:
-    """Return a copy of a mapping (a table of names and values) as a dict.
+    """Return a copy, as a dict, of a mapping from names to values.
 
     Raises:
         TypeError: If the content is not a mapping.
@@ -256,7 +258,7 @@ def check_names(
     """Validate that a table has only accepted names.
 
     Args:
-        what: Name of the table, with which the message begins.
+        what: Name of the table. The error message begins with this name.
         content: Table to validate.
         names: Accepted names.
         taken_before: Names that are accepted elsewhere but not in this table; the error message may

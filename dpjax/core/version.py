@@ -1,3 +1,3 @@
-"""The version of dpjax, which is read without importing any other module."""
+"""The version of dpjax, which can be imported without any other module of dpjax."""
 
 __version__ = "0.6.0"

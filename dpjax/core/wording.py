@@ -1,4 +1,4 @@
-"""Messages whose argument names can be shown in Python's form or as command-line options.
+"""Messages in which argument names can be shown as Python names or as command-line options.
 
 Errors and notes use Python's names, such as `num_samples` and `method=Events()`; the command line
 uses the options `--num-samples` and `--method events`. Messages mark Python names with `term`, so
@@ -11,21 +11,20 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""Pattern of a marked word; its groups are the word's Python form and its command-line option.
+"""Pattern that matches a marked word. Its groups are the Python form and the command-line option.
 
-If a marked word states no option, the option is the Python name with dashes in place of
-underscores.
+If the second group is empty, the option is the Python name with dashes in place of underscores.
 """
 
 
 def term(python: str, option: str = "") -> str:
-    """Mark a word that a `Sentence` may replace by a command-line option.
+    """Mark a word that a `Sentence` can replace by a command-line option.
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: Option such as "--method events", which replaces the word in messages of a command
-            that has this option. If `option` is empty, the word is replaced by the option that has
-            the same name as the word.
+        option: Option, such as "--method events", that replaces the word in the messages of a
+            command that has this option. If `option` is empty, the option has the same name as the
+            word.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -42,7 +41,7 @@ OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
 
 
 class Sentence(str):
-    """A message that names Python arguments, and that can name command-line options instead.
+    """A message about Python arguments that can be converted to a message about options.
 
     Args:
         marked: Text of the message, with words marked by `term`.
@@ -51,7 +50,7 @@ class Sentence(str):
     marked: str
 
     def __new__(cls, marked: str) -> Self:
-        """Create the message with the Python form of each marked word."""
+        """Create the message, in which each marked word has its Python form."""
         sentence = super().__new__(cls, _TERM.sub(r"\1", marked))
         sentence.marked = marked
         return sentence
@@ -64,8 +63,8 @@ class Sentence(str):
         """Return the message with marked words replaced by the options of a command.
 
         Args:
-            options: Command-line option of each Python argument. A marked word is kept if the
-                command has no such option.
+            options: Map from each Python argument to its command-line option. A marked word is kept
+                if the command has no such option.
         """
         known = {*options.values()}
 
@@ -95,14 +94,15 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
 
 
 class Doubt(Sentence):
-    """A note that outputs may not be independent; every bound assumes independent draws."""
+    """A note that outputs may not be independent, although bounds assume independent draws."""
 
 
 class Unvaried(Sentence):
     """A note that all outputs were the same on each side of a pair.
 
     Args:
-        counts: Numbers of outputs from the database and from its neighbor, or the text of the note.
+        counts: Numbers of outputs from the database and from its neighbor; or the complete text of
+            the note.
         pair: Label of the pair.
     """
 
@@ -112,8 +112,8 @@ class Unvaried(Sentence):
         """Create the note from counts or from its text."""
         if not isinstance(counts, str):
             counts = (
-                f"All {counts[0]} outputs at the database were the same, and all {counts[1]} "
-                "outputs at its neighbor were the same. The mechanism may draw no random "
+                f"All {counts[0]} outputs from the database were the same, and all {counts[1]} "
+                "outputs from its neighbor were the same. The mechanism may draw no random "
                 "numbers, or the same random numbers on every call."
             )
         note = super().__new__(cls, counts)
@@ -122,7 +122,7 @@ class Unvaried(Sentence):
 
 
 def _about(text: str) -> Sentence:
-    """Return a text as a `Sentence`; the first word of a plain string is marked."""
+    """Return a text as a `Sentence`. If the text is a plain string, its first word is marked."""
     if isinstance(text, Sentence):
         return text
     first = "" if text.startswith("\x00") else text.partition(" ")[0].rstrip(",")
@@ -148,11 +148,11 @@ class BadType(TypeError):
 
 
 def in_options(text: object, options: Mapping[str, str]) -> str:
-    """Return a message, or the text of an error, with marked words replaced by a command's options.
+    """Return a message or an error's text with marked words replaced by a command's options.
 
     Args:
         text: An error, a `Sentence` or plain text.
-        options: Command-line option of each Python argument.
+        options: Map from each Python argument to its command-line option.
     """
     if isinstance(text, BaseException) and len(text.args) == 1:
         text = text.args[0]

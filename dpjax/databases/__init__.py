@@ -15,6 +15,8 @@ from dpjax.databases.spaces import AddRemove as AddRemove
 from dpjax.databases.spaces import AnyTwo as AnyTwo
 from dpjax.databases.spaces import ChangeOne as ChangeOne
 from dpjax.databases.spaces import Domain as Domain
+from dpjax.databases.spaces import DrawnPairs as DrawnPairs
 from dpjax.databases.spaces import Neighbors as Neighbors
 from dpjax.databases.spaces import Within as Within
+from dpjax.databases.spaces import drawn_pairs as drawn_pairs
 from dpjax.databases.spaces import neighbors as neighbors

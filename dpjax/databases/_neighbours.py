@@ -49,7 +49,7 @@ def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
 
 
 def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) -> Pairs:
-    """Pair a database with copies in which one record has a different value from a finite domain.
+    """Pair a database with copies in which one record takes another value of a finite domain.
 
     Args:
         database: Vector of records, [records].
@@ -210,7 +210,7 @@ def _vector(values: ArrayLike, name: str = "database") -> np.ndarray:
 
 def _check_size(num_pairs: int) -> None:
     if num_pairs > _MOST_PAIRS:
-        raise ValueError(f"there would be {num_pairs} pairs, more than 2^20: ask for fewer.")
+        raise ValueError(f"the result would have {num_pairs} pairs, more than 2^20: ask for fewer.")
 
 
 def _bits(row: np.ndarray) -> str:

@@ -49,14 +49,14 @@ def stack(trees: Sequence[Database], side: str) -> Database:
 
     Args:
         trees: Databases to stack.
-        side: Name of the side of the pairs, for error messages.
+        side: Name of the pairs' side for error messages.
 
     Raises:
         ValueError: If the databases differ in structure or shape, or if they hold no array.
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(
-            f"pairs must have databases of numbers, but on the side {side}, one was "
+            f"pairs must have databases of numbers, but one on the side {side} was "
             f"{trees[0]!r}: write a database without records as []."
         )
     if len({_structure(tree) for tree in trees}) > 1:
@@ -70,7 +70,7 @@ def stack(trees: Sequence[Database], side: str) -> Database:
 
 
 def shape_of(tree: Database) -> str:
-    """Return the shapes of all parts of a database, as text."""
+    """Return a string that states the shapes of all parts of a database."""
     shape = getattr(tree, "shape", None)
     if shape is not None:
         return str(tuple(shape))

@@ -39,7 +39,7 @@ def truncated_kde(
     - With the direct method, each kernel value is rounded to a multiple of 2^-17. A density is
       within 2^-18 c_d / h^d of the exact sum, where h is the bandwidth and c_d / h^d is the height
       of a single kernel (0.4 / h for the Gaussian kernel and d = 1). If many samples at different
-      distances contribute, the error is far smaller.
+      distances contribute to a density, its error is far smaller.
     - With the binned method, each sample moves by up to half a bin, which is at most 1/16 of the
       distance between nodes. `binned_density` describes further errors due to the lattice.
 
@@ -206,7 +206,7 @@ def binned_density(
         num_nodes: Number of lattice nodes.
 
     Returns:
-        Densities >= 0, [p], by cubic interpolation between nodes.
+        Densities >= 0, [p], interpolated between nodes by cubics.
 
     Raises:
         TypeError: If the estimate is differentiated, or if the bandwidth is not a number.

@@ -19,7 +19,8 @@ class Adversary:
             label per database.
         num_buckets: Maximum number of buckets for numeric knowledge. If there are more distinct
             numbers than buckets, the databases are sorted by number and cut into `num_buckets`
-            buckets of equal size. Otherwise, each distinct number or label has its own bucket.
+            buckets of equal size. If there are at most `num_buckets` distinct numbers, or if the
+            values are labels, each distinct value has its own bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.

@@ -108,8 +108,8 @@ def log_likelihood(
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log density. It is minus infinity if the density is 0 at some sample, and NaN if
-        there is only one group.
+        The mean log density. The mean is minus infinity if the density is 0 at some sample, and NaN
+        if there is only one group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]

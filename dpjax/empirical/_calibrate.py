@@ -117,7 +117,7 @@ def calibrate_noise(
 
     Args:
         databases: Databases, in any form that `empirical_privacy` accepts.
-        query: Query, in any form that `empirical_privacy` accepts; its result must be one number.
+        query: Query that returns one number, in any form that `empirical_privacy` accepts.
         epsilon: Privacy level epsilon > 0 to reach.
         noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
             Deconvolution of a Gaussian kernel is only approximate, so its log ratio is measured,
@@ -221,7 +221,7 @@ def _noise(noise: str, density: Density, scale: float) -> Noise:
 
 
 def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray) -> float:
-    """Return the largest log ratio of the densities of noisy results, over all individuals."""
+    """Return the maximum, over all individuals, of the log ratio of noisy results' densities."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
     # For Laplace noise without deconvolution, the ratio is computed without the kernel, because

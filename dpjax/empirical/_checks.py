@@ -112,7 +112,7 @@ def check_independence(
 def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of runs and the lag-1 autocorrelation for many orders of the results.
 
-    Both arrays have shape [1 + permutations, d]; row 0 belongs to the observed order.
+    Both returned arrays have shape [1 + permutations, d]; row 0 belongs to the observed order.
     """
     generator, found = np.random.default_rng(key), []
     centred = results - results.mean(axis=0)

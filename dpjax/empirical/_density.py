@@ -81,12 +81,12 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data, by the rules in the options.
+        """Choose the kernel and the bandwidth from data according to the options.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].
             groups: Database of each result, [n].
-            names: Names of the queries, for messages.
+            names: Names of the queries for error messages.
 
         Returns:
             The chosen kernel and bandwidth.
@@ -100,7 +100,7 @@ class Density:
         if num_queries > 1 and (self.kernel == "ecdf" or isinstance(bandwidth, VariableBandwidth)):
             raise BadValue(
                 "kernel 'ecdf' and variable bandwidths support only one query, but there were "
-                f"{num_queries} queries: use another kernel, with a fixed bandwidth."
+                f"{num_queries} queries: use another kernel with a fixed bandwidth."
             )
         if not by_rule and np.size(bandwidth) not in (1, num_queries):
             raise BadValue(
@@ -136,7 +136,7 @@ class FittedDensity(NamedTuple):
             bandwidth is variable.
         log_likelihood: Mean log density of each database's results under a density fitted to the
             other databases, or NaN if it was not computed.
-        notes: Sentences for a report.
+        notes: Sentences to include in a report.
     """
 
     density: Density
@@ -153,7 +153,7 @@ def _refuse_without_scale(
         where = "in the only database" if len(samples) == 1 else "in every database"
         raise ValueError(
             f"query {names[flat]!r} was {samples[0, flat]:g} {where}: bandwidth {bandwidth!r} "
-            "cannot be chosen from results without spread; pass a number as bandwidth."
+            "cannot be chosen because the results do not vary; pass a number as bandwidth."
         )
     if len(np.unique(groups)) < 2:
         raise ValueError(

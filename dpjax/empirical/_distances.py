@@ -13,7 +13,7 @@ def hausdorff_distance(first: np.ndarray, second: np.ndarray) -> float:
         second: Points, [m].
 
     Returns:
-        The distance, in the unit of the points. Repetitions of a point have no effect.
+        The distance, in the unit of the points. Repeated points do not change the distance.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Proposition 1.

@@ -11,7 +11,7 @@ import numpy as np
 from dpjax.empirical._ecdf import ecdf_knots
 from dpjax.empirical._mixture import Mixture
 from dpjax.empirical._parts import Calibrated, Estimated
-from dpjax.plotting import DATABASE, NEIGHBOR, WIDTH, legend_above, literal, new_figure
+from dpjax.plotting import DATABASE, NEIGHBOR, QUIET, WIDTH, legend_above, literal, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def plot_empirical_curves(result: Estimated) -> "Figure":
             axes.fill_between(x, low, high, color=_WITH, label="2 standard errors", **style)
         if np.isfinite(result.epsilon_at_zero) and result.epsilon_at_zero <= result.epsilons.max():
             zero = result.epsilon_at_zero
-            axes.axvline(zero, color="0.5", linestyle=":", label=f"delta vanishes at {zero:.3g}")
+            axes.axvline(zero, color=QUIET, linestyle=":", label=f"delta vanishes at {zero:.3g}")
         axes.set(xlabel="epsilon", ylabel=name, ylim=(0, None))
         legend_above(axes)
         _tidy(axes)
@@ -152,7 +152,7 @@ def plot_empirical_noise(
 
 
 def plot_empirical(result: Estimated) -> "Figure":
-    """Plot the densities if the result has one epsilon and one density; otherwise, the curves."""
+    """Plot densities if the result has one epsilon and one density; otherwise plot the curves."""
     alone = len(result.queries) == 1 and result.density is not None
     if len(result.epsilons) == 1 and alone:
         return plot_empirical_densities(result)

@@ -1,4 +1,4 @@
-"""delta of a joint query, whose result is two or three numbers, computed on a grid of cells.
+"""delta of a joint query that returns two or three numbers, computed on a grid of cells.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
 so one matrix product yields the masses of all cells. delta is the integral of the positive part of

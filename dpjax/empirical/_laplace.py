@@ -1,9 +1,10 @@
-"""Two mixtures of Laplace kernels with the same bandwidth, in closed form.
+"""Closed-form comparison of two mixtures of Laplace kernels with the same bandwidth.
 
 Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
-distance from the left point and h is the distance between the two points, both in bandwidths.
-Between the two points, the ratio of two mixtures is a Moebius function of e^2s and thus monotone.
-In the tails, the ratio is constant. The ratio therefore attains its extremes at sample points.
+distance from the left point and h is the distance between the two points, both in units of the
+bandwidth. Between two adjacent points, the ratio of two mixtures is a Moebius function of e^2s and
+thus monotone. In the tails, the ratio is constant. The ratio therefore attains its extremes at
+sample points.
 """
 
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ class LaplacePieces(Pieces):
     All rows share the first sample, and each row has its own second sample.
 
     Attributes:
-        from_left: Coefficient A of both mixtures on each piece, [2, rows, pieces].
-        from_right: Coefficient B of both mixtures on each piece, [2, rows, pieces].
-        gap: Length h of each piece, in bandwidths, [rows, pieces].
+        from_left: Coefficient A of e^-s in both mixtures on each piece, [2, rows, pieces].
+        from_right: Coefficient B of e^-(h-s) in both mixtures on each piece, [2, rows, pieces].
+        gap: Length h of each piece, in units of the bandwidth, [rows, pieces].
     """
 
     from_left: np.ndarray

@@ -88,7 +88,7 @@ class TaperedDeconvolution:
     quotient is therefore multiplied by a squared cosine that reaches 0 at the quotient's minimum.
     The product is transformed back, clipped at 0 and renormalized.
 
-    The tails of the noise need no approximation: far from 0, the convolution of a Laplace density
+    The tails of the noise need no approximation. Far from 0, the convolution of a Laplace density
     with the Gaussian kernel is the Laplace density times a constant, so the noise density is the
     Laplace density divided by this constant.
 

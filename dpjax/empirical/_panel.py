@@ -25,7 +25,7 @@ class Panel:
         database: Index of each record's database, integers [records] in non-decreasing order.
         individual: Index of each record's individual, integers [records].
         values: Values of the records, float64 [records, columns], all finite.
-        notes: Sentences about the data, for a report.
+        notes: Sentences about the data to include in a report.
     """
 
     databases: tuple[Hashable, ...]

@@ -130,9 +130,10 @@ def panel_from_table(
     if repeated and records == "one":
         key = frame[frame.duplicated([database, individual])].iloc[0]
         raise ValueError(
-            f"databases must hold one record per database and individual, but {repeated} keys are "
-            f"duplicated (first: {database}={key[database]}, {individual}={key[individual]}); "
-            "records='many' accepts them."
+            f"databases must hold one record per database and individual, but {repeated} records "
+            "have the database and individual of an earlier record (first: "
+            f"{database}={key[database]}, {individual}={key[individual]}); records='many' accepts "
+            "such records."
         )
     copies = int(frame.duplicated().sum())
     if copies:

@@ -74,10 +74,15 @@ class Estimated:
 
         Each row holds epsilon, delta, the standard error of delta, the total risk, and the number
         of individuals whose delta exceeds the tolerance. If `epsilons` has more than `at_most`
-        entries, the rows are for evenly spaced entries.
+        entries, the rows are for equally spaced entries. If equal spaces would give fewer than half
+        of `at_most` rows, the spaces are only about equal.
         """
         count = len(self.epsilons)
-        shown = np.unique(np.linspace(0, count - 1, min(at_most, count)).round()).astype(int)
+        steps = [step for step in range(1, count) if (count - 1) % step == 0]
+        step = next((step for step in steps if (count - 1) // step < at_most), count)
+        shown = np.arange(0, count, step)
+        if count > at_most > 2 * len(shown):
+            shown = np.linspace(0, count - 1, at_most).round().astype(int)
         return [
             (
                 float(self.epsilons[e]),

@@ -229,7 +229,8 @@ class RegressionCoefficient(ExactQuery):
 
     @property
     def _word(self) -> str:
-        return f"coefficient of {self.coefficient or self.on[0]} in {self.response} on {self.on}"
+        which = self.coefficient or self.on[0]
+        return f"coefficient of {which} in the regression of {self.response} on {self.on}"
 
     def _exact(self, panel: Panel) -> np.ndarray:
         data = np.stack([panel.column(c) for c in (*self.on, self.response)], axis=1)

@@ -1,6 +1,5 @@
 """The report of an empirical privacy estimate, with figures if matplotlib is installed."""
 
-import datetime
 import io
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,17 +21,18 @@ from dpjax.report import (
     check_report_path,
     render,
     result_text,
+    written,
 )
 
 _CURVE_ROWS = 15
 _RANKING_ROWS = 10
 
 CAPTIONS = {
-    "curves": "delta and total risk against epsilon",
-    "densities": "density with and without the individual whose delta is largest",
-    "noise": "histogram of noise draws",
+    "curves": "Largest delta of any individual, and total risk, against epsilon.",
+    "densities": "Densities of the answer with and without the individual whose delta is largest.",
+    "noise": "Histogram of noise draws, with the density of the noise.",
 }
-"""Captions of the figures, by figure name."""
+"""Dictionary from figure names to captions."""
 
 _NOT_TESTED = (
     "Databases other than the given ones, and individuals who are in none of them.",
@@ -96,7 +96,7 @@ def _page(result: Estimated, noise: Calibrated | None, figures: dict[str, Figure
             ),
             Section("How to do it again", codes=(("The settings", settings),), folded=True),
         ),
-        f"Written on {datetime.date.today().isoformat()} by dpjax.",
+        written(),
         result.to_dict(),
     )
 
@@ -162,8 +162,8 @@ def _sections(
         )
         for epsilon, delta, error, risk, touched in result.curve(_CURVE_ROWS)
     ]
-    head = ("epsilon", "delta", "total risk", "individuals with delta > 0")
-    column, at = int(np.argmin(result.epsilons)), f"delta at epsilon = {result.epsilons.min():.4g}"
+    head = ("Epsilon", "Delta", "Total risk", "Individuals with delta > 0")
+    column, at = int(np.argmin(result.epsilons)), f"Delta at epsilon = {result.epsilons.min():.4g}"
     ranking = [(str(name), f"{delta:.3g}") for name, delta in result.ranking()[:_RANKING_ROWS]]
     meaning = _MEANING
     if result.delta_error is not None:
@@ -172,13 +172,13 @@ def _sections(
         )
     found = [
         Section("Privacy", (meaning,), pictures("curves"), Table(rows, head)),
-        Section("Individuals", (), pictures("densities"), Table(ranking, ("individual", at))),
+        Section("Individuals", (), pictures("densities"), Table(ranking, ("Individual", at))),
     ]
     if result.buckets:
         buckets = [
             (b.label, f"{b.num_databases}", f"{b.delta[column]:.3g}") for b in result.buckets
         ]
-        found.append(Section("Adversary", table=Table(buckets, ("bucket", "databases", at))))
+        found.append(Section("Adversary", table=Table(buckets, ("Bucket", "Databases", at))))
     if noise is not None:
         found.append(noise_section(noise, pictures("noise")))
     integrals = "The integrals are in closed form."
@@ -194,7 +194,7 @@ def _sections(
 def noise_section(noise: Calibrated, figures: tuple[Figure, ...] = ()) -> Section:
     """Return the report section about calibrated noise."""
     said = (
-        f"To reach epsilon = {noise.epsilon:g} with delta = 0, add the following noise to the "
+        f"To reach epsilon = {noise.epsilon:g} with delta = 0, add this noise to the "
         f"{noise.query}: {noise.noise}."
     )
     return Section("Noise", (said,), figures, Table(noise.rows()))
@@ -247,7 +247,7 @@ def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str 
             noise_section(noise, tuple((figures or {}).values())),
             Section("What was not tested", items=_NOT_TESTED),
         ),
-        f"Written on {datetime.date.today().isoformat()} by dpjax.",
+        written(),
         noise.to_dict(),
     )
     return page, files

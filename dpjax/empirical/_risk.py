@@ -1,4 +1,4 @@
-"""delta of every individual over a grid of epsilons, computed in bounded memory.
+"""Computation, in bounded memory, of every individual's delta at each epsilon.
 
 Individuals are processed in blocks. For each block, the density estimate (Laplace kernels, other
 kernels, 'ecdf' or joint) yields a function that maps epsilons to deltas.

@@ -49,7 +49,7 @@ class QuerySamples:
         without: Results without each individual in turn, [individuals, S, d]; undefined results are
             NaN.
         database: Index of the database of each sample, [S].
-        notes: Sentences about the results, for a report.
+        notes: Sentences about the results to include in a report.
     """
 
     names: tuple[str, ...]

@@ -1,7 +1,8 @@
 """Assumptions about a mechanism, and the numbers of intervals and inputs that they require.
 
 The precision of an estimate can be guaranteed only if a positive lower bound on the probabilities
-of outputs is known. This module defines two assumptions that imply such a lower bound:
+of outputs is known. This module defines two assumptions that imply a positive lower bound on the
+probabilities of outputs:
 
 - `LipschitzOutputs`: outputs lie in an interval of width W, and every density is C-Lipschitz in the
   output, with C < 2 / W^2. If the inputs are an interval, every density must also be D-Lipschitz in
@@ -73,8 +74,7 @@ class Layout:
         least_probability: w tau, a lower bound on the probability of every interval.
         deviation: Largest error that the paper's proof tolerates in the logarithm of a count.
         enough: Largest tolerable error in the logarithm of a count if the union bound covers all
-            counts, as the bound returned by `all_intervals` does. This error is at least
-            `deviation`.
+            counts, as the bound returned by `all_intervals` does. `enough` is at least `deviation`.
         all_counts_used: Whether the paper's union bound covers all counts (True for Renyi levels).
         all_pairs: Whether more than one pair of inputs is compared.
     """
@@ -164,7 +164,7 @@ class LipschitzOutputs:
         if self.lipschitz >= limit:
             raise BadValue(
                 f"lipschitz must be below 2 / width^2 = {limit:g}, but was {self.lipschitz!r}: "
-                "with such a constant, a density may reach 0, and no number of samples suffices."
+                "with this constant, a density may be 0, so no number of samples suffices."
             )
         if not isinstance(self.inputs, InputInterval):
             validate.positive_int(at_least=2, inputs=self.inputs)

@@ -4,8 +4,9 @@ The band implies lower bounds on the levels of all privacy notions. The search o
 their ratio of probabilities, database over neighbor, the largest first. The chain consists of K
 initial segments E_1, ..., E_K of this order, and each segment is contained in the next one. The set
 E_i has probability F_i under the database and G_i under its neighbor. Of N1 fresh draws from the
-database, X_i fall in E_i; of N2 fresh draws from the neighbor, Y_i fall in E_i. These counts bound
-all F_i from below and all G_i from above. With the standard normal quantile function, let
+database, X_i fall in E_i; of N2 fresh draws from the neighbor, Y_i fall in E_i. From the counts X_i
+and Y_i, all F_i are bounded from below and all G_i from above. With the standard normal quantile
+function, let
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0).
 

@@ -24,10 +24,10 @@ multipliers. The multipliers s and t belong to the constraints that P and Q sum 
 `above` belongs to the constraint P(up) <= r Q(up) + d for one set `up` of groups, and the
 multiplier `below` belongs to the constraint Q(down) <= r P(down) + d for one set `down` of groups.
 The weights are the largest numbers that satisfy a w_j P_j + b v_j Q_j <= s P_j + t Q_j + (the terms
-of `above` and `below`). Such weights satisfy (*) whenever s + t + d (above + below) = a + b. Bets
-are therefore valid, apart from rounding errors, even if the search for the multipliers does not
-converge. Errors in the multipliers reduce the expected logarithm of the payoff only to second
-order.
+of `above` and `below`). Weights with this property satisfy (*) whenever s + t + d (above + below) =
+a + b. Bets are therefore valid, apart from rounding errors, even if the search for the multipliers
+does not converge. Errors in the multipliers reduce the expected logarithm of the payoff only to
+second order.
 """
 
 from typing import NamedTuple

@@ -1,11 +1,13 @@
 """Upper bounds on probabilities of binomial counts, vectorized over success probabilities.
 
-For each success probability, a window contains almost all counts: the total probability of the
-other counts is negligible. Long windows are divided into blocks. The probability of a block is at
-most the number of its counts times the probability of its likeliest count.
+For each success probability, a window contains almost all of the probability: the total probability
+of the counts outside the window is negligible. Long windows are divided into blocks of successive
+counts. The probability of a block is at most the number of its counts times the probability of its
+likeliest count.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -14,22 +16,25 @@ from numpy.typing import NDArray
 _MOST_BLOCKS = 4096
 """Approximate maximum number of blocks per window."""
 
+_SHARED = 512
+"""Number of log binomial coefficients that are computed and cached together."""
+
 _HUGE = 1e300
-"""Finite number that replaces infinity in logarithms, so that its product with 0 is 0, not NaN."""
+"""Finite number that replaces infinity in logarithms because infinity times 0 would be NaN."""
 
 
 class Blocks:
-    """Blocks of the counts that are likely for success probabilities in a range.
+    """Blocks of the counts that are not negligible for success probabilities in a range.
 
     Attributes:
-        low: The least success probability.
-        high: The largest success probability.
+        low: Smallest success probability.
+        high: Largest success probability.
         trials: n, number of trials.
         negligible: Largest total probability of the counts outside a window.
         stride: Number of counts in a block.
-        begin: Index of the first block, where block i begins at count i * stride.
+        begin: Index of the first block. Block i begins at count i * stride.
         counts: int64 [blocks], first counts of the blocks.
-        log_ways: Float64 [blocks + 1], log binomial coefficients of `counts`; the last entry is
+        log_ways: float64 [blocks + 1], log binomial coefficients of `counts`. The last entry is
             -infinity.
     """
 
@@ -41,10 +46,17 @@ class Blocks:
         self.begin = int(first[0]) // self.stride
         num_blocks = int(last[-1]) // self.stride - self.begin + 2
         self.counts = (self.begin + np.arange(num_blocks)) * self.stride
-        self.log_ways = np.append(_log_ways(self.counts, trials), -np.inf)
+        self.log_ways = np.append(self._log_ways(num_blocks), -np.inf)
+
+    def _log_ways(self, num_blocks: int) -> NDArray[np.float64]:
+        """Return log binomial coefficients of `counts`; bounds with equal n share a cache."""
+        first, last = self.begin // _SHARED, (self.begin + num_blocks - 1) // _SHARED
+        parts = [_shared_log_ways(self.trials, self.stride, k) for k in range(first, last + 1)]
+        start = self.begin - first * _SHARED
+        return np.concatenate(parts)[start : start + num_blocks]
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the first and the last count of each window, [p], by Bernstein's inequality."""
+        """Return the first and last counts of each window, int64 [p], by Bernstein's inequality."""
         mean, depth = self.trials * p, math.log(2 / self.negligible)
         spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
         first = np.floor(np.maximum(mean - spread, 0))
@@ -57,7 +69,7 @@ class Windows:
 
     Attributes:
         start: int64 [p], index of the first block of each window, relative to `Blocks.begin`.
-        size: Number of blocks of every window; blocks of counts above n have probability 0.
+        size: Number of blocks of every window. Blocks of counts above n have probability 0.
     """
 
     def __init__(self, blocks: Blocks, p: NDArray[np.float64]):
@@ -79,21 +91,34 @@ class Windows:
         """Return indices of the blocks in the windows `part`, relative to `Blocks.begin`."""
         return self.start[part, None] + self._number
 
-    def masses(self, part: slice) -> NDArray[np.float64]:
-        """Return upper bounds on the probabilities of blocks in the windows `part`, [p, size]."""
+    def masses(self, part: slice, least: int = 0) -> NDArray[np.float64]:
+        """Return upper bounds on probabilities of blocks, float64 [windows, size - least].
+
+        Args:
+            part: Windows whose blocks are used.
+            least: Index, within each window, of the first block that is used.
+        """
+        number = self._number[least:]
         # Compute in place, since allocating memory costs more than the computation.
-        nodes = self._log_ways.take(self.numbers(part), mode="clip")
+        nodes = self._log_ways.take(self.start[part, None] + number, mode="clip")
         nodes += self._level[part, None]
-        nodes += np.multiply.outer(self._slope[part], self._number)
+        nodes += np.multiply.outer(self._slope[part], number)
         np.exp(nodes, out=nodes)
         if self._stride == 1:
             return nodes[:, :-1]
         # A block's likeliest count is its first one, its last one (nearly the next block's first),
         # or the mode of the distribution.
         mass = np.maximum(nodes[:, :-1], nodes[:, 1:])
-        mass[np.arange(len(mass)), self._mode[part]] = self._most[part]
+        (here,) = np.nonzero(self._mode[part] >= least)
+        mass[here, self._mode[part][here] - least] = self._most[part][here]
         mass *= self._stride
         return np.minimum(mass, 1.0, out=mass)
+
+
+@lru_cache(maxsize=256)
+def _shared_log_ways(trials: int, stride: int, number: int) -> NDArray[np.float64]:
+    """Return log binomial coefficients of the first counts in `_SHARED` successive blocks."""
+    return _log_ways((number * _SHARED + np.arange(_SHARED)) * stride, trials)
 
 
 def _log_ways(counts: NDArray, trials: int) -> NDArray[np.float64]:

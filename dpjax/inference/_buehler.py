@@ -1,28 +1,32 @@
 """An exact lower bound on a level from one event's counts, nearly as tight as a normal bound.
 
-Buehler's bound orders all pairs of counts by their evidence for a large level. A level is refuted
-if, for every q, counts at least as extreme as the observed counts have at most the allowed
-probability. The bound is the smallest level that is not refuted. If separate bounds on the two
-probabilities were combined, the distance between estimate and bound would be larger by about a
-fifth.
+Buehler's bound orders all pairs of counts by their evidence for a large level. Let q be the event's
+probability on its less likely side. A level is refuted if, for every q, the probability of counts
+at least as extreme as the observed counts is at most the allowed error probability. The bound is
+the smallest level that is not refuted. If separate bounds on the event's two probabilities were
+combined instead, the distance between estimate and bound would be larger by about a fifth.
 
-Notation: K1 ~ Bin(n1, p) and K2 ~ Bin(n2, q) are the counts, and p = g(t, q) at the level t. The
-function s orders the pairs of counts (see `_hypotheses`). The tail
-f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with q.
+Notation: K1 ~ Bin(n1, p) is the count of the event on its likelier side, and K2 ~ Bin(n2, q) is the
+count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is assumed. The score s
+orders the pairs of counts (see `_hypotheses`). The tail probability f(p, q) = P(s(K1, K2) >=
+observed) increases with p and decreases with q.
 
-At one level, the values of f at a few q bound the supremum of f over all q. In log odds a = ln(p /
-(1 - p)) and b = ln(q / (1 - q)), with A(a) = ln(1 + e^a), f is a sum of positive multiples of exp(a
-k + b m - n1 A(a) - n2 A(b)). So ln f + n1 A(a) + n2 A(b) is convex (Hölder). On a straight line
-between two points, ln f is therefore at most the larger of its values at both ends, plus
+At one level, the supremum of f over all q is bounded from values of f at only a few q. Let a = ln(p
+/ (1 - p)) and b = ln(q / (1 - q)) be the log odds of p and q, and let A(a) = ln(1 + e^a). As a
+function of a and b, f is a sum of positive multiples of exp(a k + b m - n1 A(a) - n2 A(b)), one for
+each extreme pair of counts (k, m). By Hölder's inequality, ln f + n1 A(a) + n2 A(b) is therefore a
+convex function of (a, b). Consequently, on a straight line between two points (a, b), ln f is at
+most the larger of its values at both ends, plus
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
-where v1 and v2 are the largest p (1 - p) and q (1 - q) in between. The curve p = g(t, q) lies below
-the line if `Hypothesis.lift` lifts the line's ends, and f is smaller on the curve than on the line.
-The added term shrinks with the square of the distance between points: with points a third of a
-standard error apart, the bound changes by less than a hundredth of a standard error. Where p is
-known much better than q, a second bound, the corner bound, needs fewer points: between two points,
-f is at most f(largest p, smallest q).
+where v1 and v2 are the largest values of p (1 - p) and q (1 - q) between the ends. The function
+`Hypothesis.lift` lifts the ends so that the curve p = g(t, q) lies below the line. Because f
+increases with p, f is then smaller on the curve than on the line. The added term is proportional to
+the square of the distance between the points: if points are a third of a standard error apart, the
+bound changes by less than a hundredth of a standard error. If p is known much more precisely than
+q, a second bound, called the corner bound, requires fewer points. The corner bound states that
+between two points, f is at most f(largest p, smallest q).
 """
 
 import math
@@ -38,34 +42,47 @@ from dpjax.inference._extreme import least_larger
 from dpjax.inference._hypotheses import NEARLY_ONE, Hypothesis
 
 _NUISANCE_SHARE = 0.005
-"""Share of the error probability that is spent on a confidence interval for q (Berger, Boos)."""
+"""Fraction of the error probability that is used for a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Share of the error probability for the tails that sums omit. Counts in omitted tails are treated
-as extreme."""
+"""Fraction of the error probability for tails that are omitted from sums.
+
+Counts in omitted tails are treated as extreme.
+"""
 
 _WIDEST = 100.0
-"""Ratio of the largest to the smallest q on the grid. A single bound covers all q below the
-grid."""
+"""Ratio of the largest to the smallest q on the grid.
+
+All values of q below the grid are covered by a single bound.
+"""
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
-"""_FEW is the initial number of values of q. _LOOSENESS and _TOLERANCE are the tolerated errors of
-the supremum and of the level, in standard errors of the level."""
+"""Parameters of the grid of values of q.
+
+_FEW is the initial number of values. _LOOSENESS is the tolerated error of the supremum, and
+_TOLERANCE is the tolerated error of the level, both in standard errors of the level.
+"""
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
-"""The search for the level uses many values of q only where the normal quantile of the tail is
-within _NEAR of its goal. _MOST_TRIES is the maximum number of secant steps. _NEARLY_ONE is the
-largest tail probability that is used. _MANY is the number of values of q for bisection."""
+"""Parameters of the search for the level.
+
+The search uses many values of q only if the normal quantile of the tail probability differs from
+its goal by at most _NEAR. _MOST_TRIES is the maximum number of secant steps. Larger tail
+probabilities are replaced with _NEARLY_ONE. _MANY is the number of values of q for bisection.
+"""
 
 _STEEP, _MOST_PARTS = 2.0, 16
-"""The corner bound is computed where the term that is added to ln f on a line is above _STEEP.
-_MOST_PARTS is the maximum number of parts into which one refinement divides an interval."""
+"""Parameters of the refinement of intervals.
+
+The corner bound is computed for an interval if the term that is added to ln f on a line is above
+_STEEP. _MOST_PARTS is the maximum number of parts into which one refinement divides an interval.
+"""
 
 _TABLE = 65
 """Number of entries of the table from which values of q are interpolated."""
 
 _MOST_CELLS = 16_384
-"""Maximum number of entries of a table, so that it fits in a processor's cache."""
+"""Maximum number of entries of a table; such tables fit in a CPU cache."""
 
 
 def buehler_bound(
@@ -78,10 +95,10 @@ def buehler_bound(
     """Return an exact lower bound on a level, at least 0.
 
     Args:
-        hypothesis: Relation between the level and the event's probabilities.
-        larger: K1, count of the event at its likelier side.
-        smaller: K2, count of the event at the other side.
-        trials: n1 and n2, the numbers of draws at the two sides.
+        hypothesis: Hypothesis that relates the level to the event's probabilities.
+        larger: K1, count of the event on its likelier side.
+        smaller: K2, count of the event on the other side.
+        trials: n1 and n2, the numbers of draws on the two sides.
         significance: Largest probability that the bound is above the level.
 
     References:
@@ -96,7 +113,7 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return nearly the largest level at which f is certainly at most `allowed`, or 0."""
+    """Return almost the largest level at which f is known to be at most `allowed`, or 0."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
@@ -139,7 +156,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
 
 
 def _halved(tail: "_Tail", goal: float, low: float, tolerance: float) -> float:
-    """Return the result of `_largest` by bisection, if the secant steps did not converge."""
+    """Compute the result of `_largest` by bisection, for use if secant steps do not converge."""
     places = np.linspace(0.0, 1.0, _MANY)
 
     def is_allowed(level: float) -> bool:
@@ -160,15 +177,16 @@ def _quantile(log_tail: float) -> float:
 
 
 class _Bounds(NamedTuple):
-    """Bounds on ln f at one level, between adjacent values of q.
+    """Bounds on ln f at one level in the intervals between adjacent values of q.
 
     Attributes:
-        ends: [intervals], the larger of the bounds on ln f at both ends of each interval.
-        lines: [intervals], the largest amount by which ln f may exceed `ends` within the interval,
-            according to the bound along a line.
-        corners: [intervals], the largest amount by which ln f may exceed `ends` within the
-            interval, according to the corner bound f(largest p, smallest q).
-        highest: The largest bound on ln f at the values of q, or at any q below the smallest value.
+        ends: float64 [intervals], the larger of two bounds on ln f, one at each end of the
+            interval.
+        lines: float64 [intervals], upper bound on ln f minus `ends` within the interval, from the
+            bound along a line.
+        corners: float64 [intervals], upper bound on ln f minus `ends` within the interval, from the
+            corner bound f(largest p, smallest q).
+        highest: Upper bound on ln f at all values of q on the grid and at all q below the grid.
     """
 
     ends: NDArray
@@ -183,7 +201,7 @@ class _Bounds(NamedTuple):
         return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
-        """Return more places, so that the supremum is known to within `looseness`."""
+        """Return additional places such that the error of the supremum is at most `looseness`."""
         allowed = looseness + self.highest - self.ends
         # More parts reduce the excess of the line bound quadratically, and of the corner bound
         # linearly.
@@ -198,10 +216,10 @@ class _Tail:
     """Upper bounds on f at any level.
 
     Args:
-        hypothesis: Relation between the level and the probabilities.
+        hypothesis: Hypothesis that relates the level to the probabilities.
         counts: Observed counts K1 and K2.
-        trials: n1 and n2, the numbers of draws at the two sides.
-        significance: Significance of the bound.
+        trials: n1 and n2, the numbers of draws on the two sides.
+        significance: Largest probability that the bound is above the level.
     """
 
     def __init__(
@@ -249,7 +267,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Return q and p, with p lifted so that lines between adjacent points lie above g."""
+        """Return q, and values of p lifted such that lines between adjacent points lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
@@ -289,7 +307,7 @@ class _Tail:
         return q, np.where(p >= NEARLY_ONE, 1.0, p)
 
     def _tails(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return upper bounds on f(p, q), [p]."""
+        """Return upper bounds on f(p, q), float64 [p]."""
         larger = self.larger
         if larger is None or p[0] < larger.low or np.max(p) > larger.high:
             room = math.exp(self.error)
@@ -300,25 +318,48 @@ class _Tail:
         few, many = Windows(self.smaller, q), Windows(larger, p)
         # For every block of K2 in its window: the first block of K1 with s >= observed.
         needed = self.needed // larger.stride - larger.begin
-        found, rows = np.empty(p.size), max(_MOST_CELLS // max(few.size, many.size), 1)
-        for i in range(0, p.size, rows):
-            part = slice(i, i + rows)
-            above = _above(many.masses(part), self.negligible)
-            place = needed.take(few.numbers(part)[:, :-1], mode="clip")
-            place -= many.start[part, None]
+        found, rows = np.empty(p.size), max(_MOST_CELLS // few.size, 1)
+        for start in range(0, p.size, rows):
+            part = range(p.size)[start : start + rows]
+            windows = slice(part.start, part.stop)
+            place = needed.take(few.numbers(windows)[:, :-1], mode="clip")
+            place -= many.start[windows, None]
             np.maximum(np.minimum(place, many.size, out=place), 0, out=place)
-            place += (above.shape[1] * np.arange(len(above)))[:, None]
-            found[part] = np.einsum("ij,ij->i", few.masses(part), above.ravel().take(place))
+            mass = few.masses(windows)
+            # Blocks below the least index do not matter, so more windows fit in a table.
+            width = many.size - int(place.min()) + 1
+            step = max(2 * _MOST_CELLS // width, 1) if 2 * few.size < width else rows
+            for first in range(0, len(part), step):
+                some = slice(first, first + step)
+                chosen = part[some]
+                above = _above(many, slice(chosen.start, chosen.stop), place[some], self.negligible)
+                found[chosen.start : chosen.stop] = np.einsum("ij,ij->i", mass[some], above)
         return found + self.negligible
 
 
-def _above(mass: NDArray, negligible: float) -> NDArray[np.float64]:
-    """Bound the probability of a count in or above each block, [p, blocks + 1]."""
+def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDArray[np.float64]:
+    """Return upper bounds on the probability of a count in or above a block.
+
+    Args:
+        many: Windows of the counts.
+        part: Windows that correspond to the rows of `place`.
+        place: int64 [windows, blocks], indices of blocks within each window. The array is
+            overwritten.
+        negligible: Largest total probability of the counts outside a window.
+
+    Returns:
+        Upper bounds, a float64 array with the shape of `place`.
+    """
+    least = int(place.min())
+    mass = many.masses(part, least)
     above = np.zeros((mass.shape[0], mass.shape[1] + 1))
     np.cumsum(mass[:, ::-1], axis=1, out=above[:, -2::-1])
     above += negligible
-    above[:, 0] = 1.0
-    return np.minimum(above, 1.0, out=above)
+    if least == 0:
+        above[:, 0] = 1.0
+    np.minimum(above, 1.0, out=above)
+    place += (above.shape[1] * np.arange(len(above)) - least)[:, None]
+    return above.ravel().take(place)
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:

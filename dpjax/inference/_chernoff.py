@@ -3,8 +3,8 @@
 An estimator with m intervals counts n outputs for each of k inputs. The estimate has the required
 precision if two conditions hold: certain intervals are not empty, and the counts that determine the
 estimate are close to their means. A `UnionBound` contains the number of events that violate each
-condition. Its `shortfall` method bounds the total probability of these events, and this bound must
-be at most 1 - confidence.
+condition. The `shortfall` method of a `UnionBound` returns an upper bound on the total probability
+of its events. This bound must be at most 1 - confidence.
 
 All computations use logarithms because terms such as (1 - p)^n underflow for n = 1e13.
 

@@ -1,9 +1,9 @@
 """Choice of the event to confirm: the set of cells with the largest expected bound.
 
-Candidates are initial segments of the cells in several orders. A set that is chosen as the best of
-many seems better than it is on the draws that were used for the choice. Sets are therefore made
-from each half of the draws, and evaluated on the other half. Half-lines of numbers are evaluated by
-a smooth estimate of the privacy loss, unless their counts predict a much larger bound.
+Candidates are initial segments of the cells in several orders. If the best of many sets is chosen
+and evaluated on the same draws, it seems better than it is. Therefore, sets are constructed from
+each half of the draws and evaluated on the other half. If cells lie on a line, half-lines are
+evaluated by a smooth estimate of the privacy loss unless their counts predict a much larger bound.
 """
 
 import math
@@ -22,51 +22,59 @@ from dpjax.inference._sizes import Rivals, Shared
 from dpjax.inference._smooth import Smooth
 
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
-"""Numbers of standard errors of the search by which the ratio of a set is shrunk.
+"""Numbers of standard errors by which the estimated ratio of a set's probabilities is shrunk.
 
 For sets of cells ordered by position, the number of standard errors is _LINE_SHRINKAGE plus
 _RIVAL_SHRINKAGE times ln(number of rival pairs). For sets of cells ordered by ratio, the number of
 standard errors is _SET_SHRINKAGE times ln(number of cells). For every set, _RIVAL_SHRINKAGE times
 ln(number of compared partitions) is added. The constants were tuned on experiments (a) to (e) of
-the local approach and on logistic noise.
+Askin, Kutta, Dette (2022) and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5
-"""Value of _LINE_SHRINKAGE if a single pair was searched and its draws are in only two cells.
+"""Value that replaces _LINE_SHRINKAGE if there is one pair and its draws are in only two cells.
 
-If an event has probabilities 0.01 and 0.00135 at the two sides, a search with 800 draws per side
-finds the likelier side in 93% of all cases with the value 2, and in 99.8% with the value 0.5.
+Consider an event with probabilities 0.01 and 0.00135 on the two sides. A search with 800 draws per
+side identifies the likelier side in 93% of all cases if the value is 2, and in 99.8% if the value
+is 0.5.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
-"""Value of _SET_SHRINKAGE for labels and codes; tuned on experiments (b), (e), (f) and on 200
-labels."""
+"""Value of _SET_SHRINKAGE for labels and codes.
+
+The value 0.4 was tuned on experiments (b), (e), (f) and on 200 labels.
+"""
 
 _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
-"""Half-lines are evaluated by a smooth privacy loss only under two conditions. The largest bound
-that the smooth loss predicts must be at least _SMOOTH_WORTH times the bound predicted from the
-counts of the half-lines. The search must have at least _FEWEST_TO_SMOOTH draws, at both sides
-together.
+"""Two conditions for evaluating half-lines by a smooth privacy loss.
 
-With 100 draws per side, a smooth loss would raise the mean bound from 1.09 to 1.17 for Gaussian
-noise, but would lower the mean bound from 0.72 to 0.70 for Laplace noise.
+First, the largest bound that the smooth loss predicts must be at least _SMOOTH_WORTH times the
+largest bound that the counts of the half-lines predict. Second, the search must have at least
+_FEWEST_TO_SMOOTH draws in total on both sides.
+
+If a smooth loss were used with 100 draws per side, the mean bound would increase from 1.09 to 1.17
+for Gaussian noise but decrease from 0.72 to 0.70 for Laplace noise.
 """
 
 _LEAST_GAIN = 12.0
-"""Half-lines are evaluated by a smooth privacy loss only if the likelihood-ratio statistic of the
-smooth loss against a loss of zero is at least this number.
+"""Smallest likelihood-ratio statistic at which half-lines are evaluated by a smooth loss.
 
-Without this rule, the mean expected bound of Laplace noise with epsilon 0.2 would fall by 0.0035
-for 250 or 500 draws per side.
+The statistic compares the smooth privacy loss with a privacy loss of zero.
+
+Without this rule, the mean expected bound for Laplace noise with epsilon 0.2 would decrease by
+0.0035 for 250 or 500 draws per side.
 """
 
 _FAR_BETTER = 1.7
-"""Half-lines are evaluated by their counts under two conditions. The best bound predicted from
-counts must be at least the best bound predicted from the smooth loss. Without shrinkage, the bound
-predicted from counts must be at least this many times as large.
+"""Factor in a rule by which half-lines are evaluated by their counts.
 
-Without this rule, the mean expected bound of Laplace noise with a leak of probability 0.1% in a
-tail would fall by 0.025. The value 1.5 would halve the gain from smooth losses for Laplace noise.
+The rule applies if two conditions hold. First, the best bound predicted from counts is at least the
+best bound predicted from the smooth loss. Second, without shrinkage, the bound predicted from
+counts is at least this factor times the best bound predicted from the smooth loss.
+
+Without this rule, the mean expected bound for Laplace noise with a leak of probability 0.1% in a
+tail would decrease by 0.025. With the factor 1.5, the benefit of smooth losses for Laplace noise
+would be half as large.
 """
 
 
@@ -85,43 +93,45 @@ def choose_event(
 ) -> Event:
     """Choose the set of cells with the largest expected bound on fresh draws.
 
-    Cells are sorted by a ratio that is shrunk by its standard error. Candidates are the initial
-    segments of the cells in both directions. Sets are made from each half of the draws and
-    evaluated on the other half; the best way of making sets is then applied to all draws.
+    Cells are sorted by their ratios of probabilities, which are shrunk according to their standard
+    errors. Candidates are the initial segments of the cells in both directions. Sets are
+    constructed from each half of the draws and evaluated on the other half. The best way to
+    construct sets is then applied to all draws.
 
     Args:
-        counts: Whole numbers [..., 2, cells], draws of the search stage in each cell at the
-            database and at its neighbor; every draw must be in some cell.
+        counts: Whole numbers [..., 2, cells], numbers of search draws from the database and from
+            its neighbor in each cell. Every draw must be counted in some cell.
         num_confirm: N, the number of fresh draws per side that will be counted. If `num_confirm` is
-            a `Shared`, the draws are divided between both sides so that the expected bound is
-            largest.
+            a `Shared`, the draws are divided between both sides in the way that gives the largest
+            expected bound.
         confidence: Confidence of the bound.
         allowed: bool [cells], the cells that are allowed in an event. If `allowed` is None, all
             cells are allowed.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
-        judge: Counts of other draws of the search stage, of the same shape as `counts`. If `judge`
-            is given, `counts` hold the first half of the draws and `judge` holds the second half.
-            If `judge` is None, `counts` are split in two at random, with a fixed seed.
-        coarser: Arrays of integers [cells], each of which assigns every cell to a group. For each
-            array, cells are also ordered by the ratios of their groups, which have smaller errors
-            than the ratios of single cells.
-        positions: Arrays [cells] of positions along a line, NaN for cells without a position.
-            Half-lines of cells are tried from both ends of each line.
-        ordered: Whether adjacent cells on the line have similar ratios, for instance because they
+        judge: Counts of the second half of the search draws, with the shape of `counts`, which then
+            contains the counts of the first half. If `judge` is None, the draws in `counts` are
+            divided into two halves at random, with a fixed seed.
+        coarser: Integer arrays [cells]; each array contains the group of each cell. For each array,
+            cells are also ordered by the ratios of their groups, which have smaller errors than the
+            ratios of single cells.
+        positions: Float arrays [cells]; each array contains the position of each cell along a line,
+            or NaN for a cell without a position. Half-lines of cells from both ends of each line
+            are candidates.
+        ordered: Whether adjacent cells on a line have similar ratios, for example because the cells
             are bins of numbers.
-        rivals: Numbers of searched pairs and of compared partitions. Only the pair and the
+        rivals: Numbers of searched pairs and of compared partitions. Only the event of the pair and
             partition with the largest expected bound will be confirmed.
 
     Returns:
-        One event for each entry of the leading axes; no event contains all cells.
+        One event per entry of the leading axes. No event contains all cells.
 
     Raises:
-        TypeError: When an argument is not a number, or `num_confirm` not an integer.
-        ValueError: When the confidence is not strictly between 0 and 1, or when counts are not
-            whole numbers >= 0 of shape [..., 2, cells] with draws at both sides.
+        TypeError: If an argument is not a number, or if `num_confirm` is not an integer.
+        ValueError: If the confidence is not strictly between 0 and 1, or if counts are not whole
+            numbers >= 0 of shape [..., 2, cells] with draws on both sides.
 
     References:
-        Neyman, Pearson (1933): sets of large likelihood ratios give the most powerful tests.
+        Neyman, Pearson (1933), for the optimality of sets with large likelihood ratios.
     """
     found = _judged(
         counts,
@@ -156,7 +166,10 @@ def choose_event(
 
 
 def largest_bound(counts: ArrayLike, *arguments: Any, **options: Any) -> NDArray[np.float64]:
-    """Return the expected bound of the event that `choose_event` chooses for the same arguments."""
+    """Return the expected bound of the event that `choose_event` chooses.
+
+    Arguments are the same as for `choose_event`.
+    """
     found = _judged(counts, *arguments, **options)
     return found.sets.largest(found.bound).reshape(found.batch)
 
@@ -165,12 +178,12 @@ class _Judged(NamedTuple):
     """Candidate sets of all runs, and their expected bounds.
 
     Attributes:
-        batch: Shape of the leading axes of the counts, which are flattened into one axis of runs.
+        batch: Shape of the counts' leading axes, which are flattened into one axis of runs.
         total: Counts of all draws, [runs, 2, cells].
         ways: Ways of making orders.
         candidates: Orders of the sets.
         sets: The candidate sets.
-        shares: Estimated probabilities of each set at its likelier side and at the other side.
+        shares: Estimated probabilities of each set on its likelier side and on the other side.
         bound: Expected bound of each set.
     """
 
@@ -196,7 +209,7 @@ def _judged(
     ordered: bool = True,
     rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
 ) -> _Judged:
-    """Evaluate all candidate sets; see `choose_event` for the arguments."""
+    """Evaluate all candidate sets. See `choose_event` for the arguments."""
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
     validate.positive_int(num_confirm=mean, pairs=rivals.pairs, partitions=rivals.partitions)
@@ -232,8 +245,8 @@ def _judged(
     if ordered and enough.any():
         (line,) = np.nonzero(is_line)
         smooth, gain = _smoothed(total, sets, ways, candidates, by_position)
-        of_lines = [share[line] for share in smooth]
-        by_fit = expected_bound(*of_lines, num_confirm, confidence, hypothesis)
+        p, q = (share[line] for share in smooth)
+        by_fit = expected_bound(p, q, num_confirm, confidence, hypothesis)
         hopeless = np.full(len(bound), -np.inf)
         of_line, of_fit = hopeless.copy(), hopeless
         of_line[line], of_fit[line] = bound[line], by_fit
@@ -253,7 +266,7 @@ def _judged(
         by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[sets.run[line]]
         is_better = better[sets.run[line]]
         bound[line] = np.where(is_better, by_fit, bound[line])
-        for share, smoothed in zip(shares, of_lines, strict=True):
+        for share, smoothed in zip(shares, (p, q), strict=True):
             share[line] = np.where(is_better, smoothed, share[line])
     return _Judged(batch, total, ways, candidates, sets, shares, bound)
 
@@ -276,7 +289,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
             f"judge must have the shape of counts, {counts.shape}, but had {second.shape}."
         )
     if np.any((counts + second).sum(axis=-1) <= 0):
-        raise ValueError("counts, with judge, must hold at least one draw at each side.")
+        raise ValueError("counts, with judge, must hold at least one draw on each side.")
     # With few draws, one of the halves may be empty.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
@@ -293,11 +306,12 @@ def _smoothed(
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Estimate probabilities of half-lines by a smooth privacy loss, and shrink their ratios.
 
-    The function returns two arrays of probabilities, [sets], which are 1 for sets that are not
-    half-lines, and the largest likelihood-ratio statistic of the fits, [runs].
+    The function returns the probabilities on the likelier side and on the other side, both [sets],
+    and the largest likelihood-ratio statistic of the fits, [runs]. The probabilities of sets that
+    are not half-lines are set to 1.
 
     Args:
-        total: Counts of all draws [runs, 2, cells].
+        total: Counts of all draws, [runs, 2, cells].
         sets: Candidate sets.
         ways: Ways of making orders.
         candidates: Orders of the sets.
@@ -326,10 +340,10 @@ def _smoothed(
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:
-    """Return the number of standard errors by which ratios are shrunk, [...].
+    """Return the number of standard errors by which ratios are shrunk, float64 [...].
 
     The number of standard errors grows with the number of cells that have draws in both halves. The
-    argument `ordered` tells whether the cells lie on a line.
+    argument `ordered` specifies whether the cells lie on a line.
     """
     num_seen = np.count_nonzero(halves.sum(axis=-2).all(axis=-2), axis=-1)
     shrinkage = _SET_SHRINKAGE if ordered else _UNORDERED_SHRINKAGE

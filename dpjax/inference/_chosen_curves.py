@@ -18,8 +18,8 @@ refutes the profile. Suppose that functions phi_k satisfy, for all numbers a of 
     1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
 
 If (2) is multiplied by p(r, a) and summed over a and r, then (1) implies that a true profile is
-refuted with probability at most `error`. This conclusion holds no matter how r depends on the
-output.
+refuted with probability at most `error`. No assumption about how r depends on the output is needed
+for this conclusion.
 
 A recursion decides whether functions phi_k that satisfy (2) exist. Let v = error - D, and let S be
 the sum of all weights s_k. Divide [0, S] into consecutive intervals of lengths s_1, ..., s_K, and
@@ -29,10 +29,10 @@ a = r and proceeding downwards, let
     V(a) = 1[a >= c] - v + (r - a) Psi(max(V(a + 1), 0) / (a + 1)).
 
 If V(a) <= S a for all a, let s_k phi_k(a) be the length of the part of [0, V(a) / a] in the k-th
-interval. Then the sum of s_k a phi_k(a) is max(V(a), 0), so (2) holds. If V(a) > S a for some a,
-then no functions satisfy (2) because the functions phi_k defined above are the smallest candidates.
-V increases with the profile. Therefore, if a value of mu is refuted, every smaller value is also
-refuted.
+interval. For these functions, the sum of s_k a phi_k(a) over k is max(V(a), 0), so (2) holds. If
+V(a) > S a for some a, then no functions satisfy (2) because the functions phi_k defined above are
+the smallest candidates. V increases with the profile. Therefore, if a value of mu is refuted, every
+smaller value is also refuted.
 
 For r guesses, V(a) / a decreases from 1 / r to about error / r. Therefore, the ends of the
 intervals are equally spaced on a logarithmic scale between error / n and 1. The points x_k are

@@ -1,9 +1,9 @@
 """Events that distinguish two databases, and exact bounds from their counts at any sample size.
 
-Counts of cells in the search stage determine an event: a set of cells and a direction. Fresh counts
-of the event give an exact lower bound on epsilon.
+An event consists of a set of cells and a direction, both determined by counts of the search stage.
+An exact lower bound on a privacy level is then computed from fresh counts of the event.
 
-Notation: p and q are the event's probabilities at its likelier side and at the other side.
+Notation: p and q are the event's probabilities on its likelier side and on the other side.
 """
 
 from collections.abc import Sequence
@@ -19,20 +19,22 @@ from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._sizes import Shared, divided, size_ratio, tried_ratios
 
 _MOST_EVENTS = 1 << 13
-"""Maximum number of events whose expected bounds are computed at once, so that the arrays fit in a
-processor's cache."""
+"""Maximum number of events per computation of expected bounds.
+
+With this number, the arrays fit in a CPU cache.
+"""
 
 
 class Event(NamedTuple):
-    """A set of cells whose counts will be confirmed; the leading axes index runs.
+    """A set of cells whose draws will be counted in the confirmation. Leading axes index runs.
 
     Attributes:
-        cells: bool [..., cells], the cells of the event.
-        larger: int [...], the side at which the event is expected to be likelier: 0 for the
-            database, 1 for the neighbor.
-        predicted: Float [...], the lower bound that is expected in the confirm stage.
-        ratio: Float [...], number of fresh draws at the other side for each draw at the likelier
-            side.
+        cells: bool [..., cells], whether each cell is in the event.
+        larger: int [...], side on which the event is expected to be likelier: 0 for the database, 1
+            for the neighbor.
+        predicted: Float [...], expected lower bound from the confirmation stage.
+        ratio: Float [...], number of fresh draws on the other side divided by the number of fresh
+            draws on the likelier side.
     """
 
     cells: NDArray[np.bool_]
@@ -47,7 +49,7 @@ class Event(NamedTuple):
 
     @classmethod
     def stacked(cls, events: "Sequence[Event]", batch: tuple[int, ...]) -> "Event":
-        """Stack the events of single runs into one, whose leading axes have the shape `batch`."""
+        """Stack events of single runs into one `Event` with leading axes of shape `batch`."""
         columns = [np.stack(column) for column in zip(*events, strict=True)]
         return cls(*(column.reshape((*batch, *column.shape[1:])) for column in columns))
 
@@ -59,15 +61,15 @@ def expected_bound(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Approximate the expected exact lower bound of an event with known probabilities.
+    """Approximate the mean of the exact lower bound from an event with known probabilities.
 
-    Let m be the value of `hypothesis.order` at the expected counts, which is about the median of
-    the bound, and let s be the bound's standard error. The result is m Phi(m / s) + s phi(m / s),
-    the mean of max(X, 0) for a normal X with mean m and standard deviation s.
+    Let m be the value of `hypothesis.order` for the expected counts, which is about the median of
+    the bound. Let s be the bound's standard error. The result is m Phi(m / s) + s phi(m / s), which
+    is the mean of max(X, 0) for a normal random variable X with mean m and standard deviation s.
 
     Args:
-        larger: p, probabilities at the likelier side.
-        smaller: q, probabilities at the other side, of the same shape.
+        larger: p, probabilities on the likelier side.
+        smaller: q, probabilities on the other side, of the same shape.
         num_confirm: N, the number of draws per side. If `num_confirm` is a `Shared`, the draws are
             divided optimally for each event.
         confidence: Confidence of the bound.
@@ -103,7 +105,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the ratio N2 / N1 of draws at both sides that gives the largest expected bound."""
+    """Return the ratio N2 / N1 of numbers of draws with the largest expected bound."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 
@@ -115,7 +117,7 @@ def _by_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return candidate ratios N2 / N1 of draws at both sides, and their expected bounds."""
+    """Return candidate ratios N2 / N1 of numbers of draws, and their expected bounds."""
     ratios = tried_ratios(size_ratio(larger, smaller, hypothesis))
     trials = divided(ratios, num_confirm.mean)
     return ratios, _expected(larger, smaller, trials, confidence, hypothesis)
@@ -124,7 +126,7 @@ def _by_ratio(
 def _expected(
     larger: ArrayLike, smaller: ArrayLike, trials: Any, confidence: float, hypothesis: Hypothesis
 ) -> NDArray[np.float64]:
-    """Return the expected bound for given numbers of draws at both sides."""
+    """Return the expected bound for given numbers of draws on both sides."""
     quantile = max(-float(scipy.special.ndtri(1 - confidence)), 0.5)
     counts = np.multiply(larger, trials[0]), np.multiply(smaller, trials[1])
     middle, error = hypothesis.order_and_error(*counts, trials, quantile)
@@ -141,25 +143,26 @@ def event_lower_bound(
     confidence: float,
     hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
 ) -> NDArray[np.float64]:
-    """Return an exact lower bound on a level from fresh counts of one event at both sides.
+    """Return an exact lower bound on a level from fresh counts of one event on both sides.
 
     Neither the event nor its likelier side may depend on the counts.
 
     Args:
-        larger_count: Counts of the event at the side where it was expected to be likelier.
-        smaller_count: Counts of the event at the other side.
-        larger_trials: Draws at the likelier side.
-        smaller_trials: Draws at the other side.
-        confidence: Least probability that the bound is at most the level.
-        hypothesis: Relation between the level and the two probabilities: `Ratio(delta)` for
-            epsilon, `Shift()` for mu of Gaussian privacy, `Difference()` for total variation.
+        larger_count: Counts of the event on the side where it was expected to be likelier.
+        smaller_count: Counts of the event on the other side.
+        larger_trials: Number of draws on the likelier side.
+        smaller_trials: Number of draws on the other side.
+        confidence: Guaranteed probability that the bound is at most the level.
+        hypothesis: Hypothesis that relates the level to both probabilities: `Ratio(delta)` for
+            epsilon, `Shift()` for mu of Gaussian differential privacy, or `Difference()` for the
+            total variation distance.
 
     Returns:
-        Float64 of the shape of the counts, at least 0.
+        Lower bounds, at least 0, a float64 array with the shape of the counts.
 
     Raises:
-        TypeError: When an argument is not a number, or when a number of draws is not an integer.
-        ValueError: When the confidence is not strictly between 0 and 1, or a count is negative or
+        TypeError: If an argument is not a number, or if a number of draws is not an integer.
+        ValueError: If the confidence is not strictly between 0 and 1, or if a count is negative or
             above the number of draws.
 
     References:
@@ -193,13 +196,13 @@ def wilson(
 def shrunk(
     larger: NDArray, draws: NDArray, smaller: NDArray, others: NDArray, quantile: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate two probabilities, and shrink their log-ratio by `quantile` standard errors.
+    """Estimate two probabilities, and shrink their log ratio by `quantile` standard errors.
 
     Args:
-        larger: Counts of the event at the side where it is expected to be likelier.
-        draws: Draws at the side where the event is expected to be likelier.
-        smaller: Counts of the event at the other side.
-        others: Draws at the other side.
+        larger: Counts of the event on the side where it is expected to be likelier.
+        draws: Number of draws on the side where the event is expected to be likelier.
+        smaller: Counts of the event on the other side.
+        others: Number of draws on the other side.
         quantile: Number of standard errors.
     """
     p, q = (larger + 0.5) / (draws + 1), (smaller + 0.5) / (others + 1)

@@ -1,7 +1,8 @@
-"""The least counts at the likelier side that are as extreme as the observed counts.
+"""The smallest counts on the likelier side that are as extreme as the observed counts.
 
-Notation: K1 and K2 are counts of an event at its likelier and at its other side, n1 and n2 are the
-draws, and s is the order of counts (see `_hypotheses`), which increases with K1.
+Notation: K1 and K2 are counts of an event on its likelier side and on the other side, and n1 and n2
+are the numbers of draws on these sides. The score s ranks pairs of counts (see `_hypotheses`) and
+increases with K1.
 """
 
 import math
@@ -13,11 +14,14 @@ from numpy.typing import NDArray
 from dpjax.inference._hypotheses import Hypothesis
 
 _ROUNDING = 1e-12
-"""Tolerated rounding error of the order of counts."""
+"""Tolerated rounding error of the score s."""
 
 _SECANTS, _SURE = 3, 8.0
-"""At most _SECANTS secant steps, and a final one, guess the least count K1. If a step is shorter
-than _SURE, only the final step follows."""
+"""Parameters of the guess of the smallest K1.
+
+The guess uses at most _SECANTS secant steps and one final secant step. If a step is shorter than
+_SURE, the next step is the final one.
+"""
 
 
 def least_larger(
@@ -28,15 +32,15 @@ def least_larger(
     trials: tuple[int, int],
     quantile: float,
 ) -> NDArray[np.int64]:
-    """For each K2, return the least K1 with s >= observed, or n1 + 1 if there is none.
+    """Return, for each K2, the smallest K1 with s >= observed, or n1 + 1 if there is none.
 
     Args:
-        hypothesis: Hypothesis whose order is s.
+        hypothesis: Hypothesis that defines the score s.
         smaller: Values of K2, increasing.
-        observed: s at the observed counts.
+        observed: Score s of the observed counts.
         counts: Observed counts K1 and K2, from which the search starts.
-        trials: n1 and n2, draws at the two sides.
-        quantile: Quantile of the order.
+        trials: n1 and n2, the numbers of draws on the two sides.
+        quantile: Normal quantile that is passed to `hypothesis.order`.
     """
     most = trials[0]
 
@@ -71,7 +75,7 @@ def _guessed(
     counts: tuple[int, int],
     most: int,
 ) -> NDArray[np.int64]:
-    """For each K2, approximate the least K1 in [0, n1] with `excess` >= 0, by secant steps."""
+    """Approximate, for each K2, the smallest K1 in [0, n1] with `excess` >= 0 by secant steps."""
     k, m = counts
     step, other = max(math.isqrt(k), 1), max(math.isqrt(m), 1)
     near = excess(np.array([k, k - step, k, k]), np.array([m, m, m, m + other]))

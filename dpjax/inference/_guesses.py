@@ -7,8 +7,8 @@ more correct guesses is limited.
 
 Let C be the random number of correct guesses, and let W ~ Bin(r, e^epsilon / (1 + e^epsilon)). For
 j = 0, ..., c, let h_j = j P(W = j) / P(W >= j) and t_j = P(W >= c) / P(W >= j). The largest value
-of P(C >= c) over all (epsilon, delta)-DP mechanisms is the value at n delta of the upper concave
-envelope of the points (h_j, t_j).
+of P(C >= c) over all (epsilon, delta)-DP mechanisms equals the upper concave envelope of the points
+(h_j, t_j), evaluated at n delta.
 
 Derivation: let p_a = P(C = a). Let A be a set of numbers of correct guesses, and consider the event
 that guess i is correct and that C lies in A. Compare the probability of this event with its
@@ -18,11 +18,11 @@ probability after coin i is flipped. Summing this comparison over all guesses i 
 
 Write p_a = b_a u_a with b_a = binom(r, a) e^(epsilon a). The inequalities hold for all sets A if
 and only if the sum of a b_a max(u_a - u_(a-1), 0) over a is at most n delta. Maximizing P(C >= c)
-under this condition is a linear program. Its optimal solutions are mixtures of at most two
-conditional distributions of W given W >= j, each with its own j. Such distributions occur: for
-randomized response conditioned on at least j correct answers, the number of correct guesses has the
-distribution of W given W >= j. Therefore, every larger lower bound that depends only on c is
-invalid for some mechanism.
+under this condition is a linear program. The optimal solutions of this program are mixtures of at
+most two conditional distributions of W given W >= j, with different values of j. Some mechanisms
+attain these distributions. For example, if randomized response is conditioned on at least j correct
+answers, the number of correct guesses has the distribution of W given W >= j. Therefore, every
+larger lower bound that depends only on c is invalid for some mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), who prove a theorem with a larger term for delta.

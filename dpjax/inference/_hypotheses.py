@@ -164,8 +164,8 @@ class _Straight:
     """Base class of hypotheses with g(t, q) = min(r q + d, 1), where r >= 1 and d >= 0 depend on t.
 
     Let p = g(t, q) < 1. As a function of the log odds of q, the log odds of p have slope (1 - d /
-    p) (1 - q) / (1 - p). This slope increases with q. Therefore, the function is convex, and its
-    graph lies below its chords.
+    p) (1 - q) / (1 - p). The slope of this function increases with q. Therefore, the function is
+    convex, and its graph lies below its chords.
     """
 
     def line(self, level: ArrayLike) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells; such tables fit in the CPU cache."""
 
 _TOGETHER = 16
-"""Number of runs whose cells without draws are left out together."""
+"""Minimum number of runs per batch. Cells without draws in all runs of a batch are left out."""
 
 
 class Sets(NamedTuple):
@@ -87,21 +87,26 @@ def judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArr
         Sums of the counts of both halves, int64 [side, runs, orders, sizes].
     """
     found, cells = [], halves.shape[-1]
-    for start in range(0, len(halves), _TOGETHER):
-        part, of_part = halves[start : start + _TOGETHER], ways
+    together = max(_rows_at_once(ways, cells), _TOGETHER)
+    for start in range(0, len(halves), together):
+        part, of_part = halves[start : start + together], ways
         needed = _needed(part, ways)
         if 2 * np.count_nonzero(needed) <= cells:
             part, of_part = part[..., needed], [way.only(needed) for way in ways]
-        rows = max(_MOST_ENTRIES // (4 * len(ways) * part.shape[-1]), 1)
+        rows = _rows_at_once(ways, part.shape[-1])
         found += [_judged(part[i : i + rows], of_part) for i in range(0, len(part), rows)]
     return np.concatenate(found, axis=1)
+
+
+def _rows_at_once(ways: list[ByRatio | ByPosition], cells: int) -> int:
+    return max(_MOST_ENTRIES // (4 * len(ways) * cells), 1)
 
 
 def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.bool_]:
     """Return whether each cell may affect the counts of a set, bool [cells].
 
-    A cell without draws matters only if it is the first or the last cell of an order, since a set
-    contains at least one cell, but never all cells.
+    A set contains at least one cell but never all cells. Therefore, a cell without draws affects a
+    set's counts only if it is the first or the last cell of an order.
     """
     seen = np.asarray(halves.any(axis=(0, 1, 2)))
     needed, unseen = seen.copy(), np.flatnonzero(~seen)
@@ -137,8 +142,8 @@ def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> N
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.
         most: int64 [...], largest number of allowed cells in a set. A set never contains all cells.
-        ends: int64 [..., cells], for each position, the position of the last cell that is tied with
-            the cell there.
+        ends: int64 [..., cells]. Entry i is the position of the last cell that is tied with the
+            cell at position i.
 
     Returns:
         Numbers of cells, int64 [..., sets], with one set per fraction in `MASSES`.

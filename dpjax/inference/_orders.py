@@ -27,8 +27,9 @@ class Orders(NamedTuple):
     Attributes:
         order: int64 [..., 2, cells], index of the cell at each position of both orders.
         most: int64 [..., 2], the largest number of cells in a set.
-        ends: int64 [..., 2, cells], for each position, the position of the last cell that is tied
-            with the cell there. A set contains either all or none of a group of tied cells.
+        ends: int64 [..., 2, cells]. In each order, entry i is the position of the last cell that is
+            tied with the cell at position i. A set contains either all or none of a group of tied
+            cells.
     """
 
     order: NDArray[np.int64]
@@ -71,15 +72,16 @@ class ByRatio(NamedTuple):
         return cls(allowed, labels, order, starts, ordered, numbers, len(numbers))
 
     def only(self, needed: NDArray[np.bool_]) -> "ByRatio":
-        """Return the same orders of some of the cells, given as bool [cells]."""
+        """Return the way to order only the cells in a mask, bool [cells]."""
         labels = None if self.labels is None else self.labels[needed]
         found = ByRatio.of(self.allowed[needed], labels, self.ordered)
         return found._replace(numbers=np.flatnonzero(needed), num_cells=self.num_cells)
 
     def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cells among `unseen`, and others, that may be last in an order.
+        """Return cells that may be last in an order; only cells in `unseen` must be included.
 
-        These are the last cell of each group, and the last cell that is not allowed.
+        The result contains the last cell of each group of `unseen`, and the last cell that is not
+        allowed.
         """
         labels = np.zeros(len(unseen)) if self.labels is None else self.labels[unseen]
         last = len(unseen) - 1 - np.unique(labels[::-1], return_index=True)[1]
@@ -142,7 +144,7 @@ class ByPosition(NamedTuple):
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
     def only(self, needed: NDArray[np.bool_]) -> "ByPosition":
-        """Return the same orders of some of the cells, given as bool [cells]."""
+        """Return the way to order only the cells in a mask, bool [cells]."""
         is_kept = needed[self.order]
         place = np.cumsum(needed) - 1
         order = place[self.order[is_kept]].reshape(2, -1)
@@ -150,7 +152,7 @@ class ByPosition(NamedTuple):
         return ByPosition(order, np.array(most))
 
     def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the first and the last cell of both orders; see `ByRatio`."""
+        """Return the first and the last cell of both orders. See `ByRatio.ends_of`."""
         return self.order[:, [0, -1]].ravel()
 
     def orders(self, counts: NDArray) -> Orders:
@@ -163,7 +165,7 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Pairs of an order of cells and a side on which the sets of this order should be likelier.
+    """Candidates: orders of cells, each with the side on which its sets should be likelier.
 
     Attributes:
         order: int64 [candidates], index of the order. The i-th way to order cells defines the

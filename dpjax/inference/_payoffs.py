@@ -12,8 +12,8 @@ databases satisfies
 
 where U_D is the sum of c u over the pairs that contain D. Each draw from D with output j multiplies
 the wealth by 1 + U_D(j) >= 0. Because draws are independent, the product of these factors over all
-draws has the mean prod_D (1 + sum_j P_D(j) U_D(j))^n_D. This mean is at most 1 by the inequality of
-arithmetic and geometric means.
+draws has the mean prod_D (1 + sum_j P_D(j) U_D(j))^n_D. By the inequality of arithmetic and
+geometric means, the mean of this product is at most 1.
 
 The coefficients are the fractions that an expert bets, after two reductions. First, `_damped`
 reduces the coefficients of correlated bets because their sum would otherwise be larger than the

@@ -1,16 +1,16 @@
 """Plans for histogram estimates: precision, confidence and number of samples.
 
-The caller passes two of `precision`, `confidence` and `num_samples`. `plan` computes the third: the
-finest precision, the confidence, or the smallest number of samples per input. `plan_finite` makes
-such plans for finitely many outputs.
+The caller passes two of `precision`, `confidence` and `num_samples`. From these, `plan` computes
+the finest precision, the confidence, or the smallest number of samples per input, whichever was not
+passed. `plan_finite` makes plans for finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
-bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts.
-These are the counts, for both inputs of a pair, in the two intervals that determine the estimate.
-If there are many pairs, the published confidence is the product of two confidences: for the pair
-with the largest level, and for the pair with the largest estimate. The paper's proof is incomplete
-because the intervals that determine the estimate are known only after the draws, and because pairs
-with a common input share draws. The consequences of this gap in the proof depend on the plan:
+bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts: for
+both inputs of a pair, the counts in the two intervals that determine the estimate. If there are
+many pairs, the published confidence is the product of two confidences: for the pair with the
+largest level, and for the pair with the largest estimate. The paper's proof is incomplete because
+the intervals that determine the estimate are known only after the draws, and because pairs with a
+common input share draws. The consequences of this gap in the proof depend on the plan:
 
 - LDP, densities on an interval: the paper requires the logarithm of each count to have an error of
   at most gamma / 12, but an error of at most gamma / 3 suffices. With the limit gamma / 3, the
@@ -247,8 +247,8 @@ def _solve(
         confidence = guarantee.confidence(precision, num_samples)
         if confidence <= 0:
             raise BadValue(
-                f"num_samples {num_samples!r} reaches no confidence at precision {precision!r}: "
-                "draw more, or ask for a coarser precision."
+                f"num_samples {num_samples!r} is too small for any confidence at precision "
+                f"{precision!r}: make more draws, or ask for a coarser precision."
             )
     elif num_samples is not None and confidence is not None and precision is None:
         precision = guarantee.precision(num_samples, confidence)
@@ -322,9 +322,9 @@ class _Guarantee(NamedTuple):
             coarse *= 2
             if coarse > _COARSEST_PRECISION:
                 raise BadValue(
-                    f"num_samples {num_samples!r} reaches no precision up to "
-                    f"{_COARSEST_PRECISION:g} with confidence {confidence!r}: draw more, or ask "
-                    "for a lower confidence."
+                    f"num_samples {num_samples!r} is too small for any precision up to "
+                    f"{_COARSEST_PRECISION:g} with confidence {confidence!r}: make more draws, or "
+                    "ask for a lower confidence."
                 )
         fine = coarse / 2
         while self.confidence(fine, num_samples) >= confidence:

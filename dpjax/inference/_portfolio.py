@@ -23,8 +23,9 @@ PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Numbers of pseudo-draws by which bets and estimated shares are shrunk.
 
 PSEUDO_DRAWS lists numbers rho: after n draws, one bet per rho is made with the fraction c = n / (n
-+ rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. They shrink
-the estimated shares of a binary split toward the shares in the pooled draws from both sides.
++ rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. The
+pseudo-draws in SPLIT_DRAWS shrink the estimated shares of a binary split toward the shares in the
+pooled draws from both sides.
 """
 
 _STAKES = (0.4, 0.1, 0.5)
@@ -33,8 +34,8 @@ _STAKES = (0.4, 0.1, 0.5)
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups along the line of cells.
 
-_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, binary splits are
-used instead. Their depths, listed in _DEPTHS, result in 8 and 16 groups.
+_LINE_GROUPS is the number of groups with equal counts. If draws are expensive, the groups result
+from binary splits with the depths in _DEPTHS, so there are 8 and 16 groups.
 """
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
@@ -156,8 +157,9 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each contains
     all cells on one side of a cut of the line. The score of a half-line is its estimated level
     minus three standard errors. One of the two groups is the half-line with the largest score. The
-    other group starts at the other end of the line. Among all half-lines that start there and do
-    not overlap the first group, it has the largest score for the opposite direction.
+    other group is the half-line with the largest score for the opposite direction. Only half-lines
+    that start at the other end of the line and do not overlap the first group are considered for
+    the other group.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.

@@ -1,4 +1,4 @@
-"""Simpler events: half-lines and ranges instead of unions of many parts."""
+"""Replacement of events that consist of many parts by simpler events: half-lines and ranges."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,10 @@ from dpjax.inference._sizes import Shared
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 WORTH = 0.98
-"""A simpler event is preferred if it keeps at least this share of the predicted bound."""
+"""Smallest accepted predicted bound of a simpler event, as a fraction of the original bound."""
 
 _ENDS = 64
-"""Largest number of places where ranges may begin and end."""
+"""Maximum number of positions at which ranges may begin and end."""
 
 
 def simpler(
@@ -28,19 +28,20 @@ def simpler(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> Event:
-    """Replace an event by a simpler event with nearly the same expected bound, if there is one.
+    """Replace an event by a simpler event if there is one with almost the same expected bound.
 
-    A half-line is preferred to a range or the complement of a range. The event's cells without a
-    position on the line are kept. Candidates are evaluated as in `choose_event`: a set is made from
-    each half of the search set and evaluated on the other half. The returned event is made from all
-    draws.
+    A half-line is preferred to a range and to the complement of a range. The simpler event contains
+    all cells of the original event that have no position on the line. As in `choose_event`,
+    candidates are constructed from each half of the search set and evaluated on the other half. The
+    returned event is constructed from all draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
-        halves: int64 [half, side, cells], counts of both halves of the search set at both sides.
-        lines: Positions of the cells along each numeric axis, NaN for cells without a position.
-        allowed: bool [cells], cells that are allowed in an event. If `allowed` is None, all cells
-            are allowed.
+        halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
+        lines: For each numeric axis, the positions of the cells along this axis, or NaN for cells
+            without a position.
+        allowed: bool [cells], whether each cell is allowed in an event. If `allowed` is None, all
+            cells are allowed.
         num_confirm: N, the number of fresh draws per side. If `num_confirm` is a `Shared`, the
             draws are divided optimally for each event.
         confidence: Confidence of the bound.
@@ -55,7 +56,7 @@ def simpler(
     errors = errors_by_ratio(halves)
 
     def shares_of(inside: NDArray, counts: NDArray) -> Shares:
-        """Estimate probabilities of sets that contain `inside` draws, and shrink their ratios."""
+        """Estimate the probabilities of sets from their counts `inside`, and shrink the ratios."""
         draws = counts.sum(axis=-1)
         return shrunk(inside[larger], draws[larger], inside[smaller], draws[smaller], errors)
 
@@ -92,10 +93,10 @@ def simpler(
 
 
 class _Ranges:
-    """All ranges of cells between two ends along a line, and their complements.
+    """All ranges of cells along a line whose ends are in a given set, and their complements.
 
     Attributes:
-        half_lines: bool [sets], whether each set is a half-line, with only one end.
+        half_lines: bool [sets], whether each set is a half-line, which has only one end.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class _Ranges:
         self.half_lines = np.concatenate([half, half])
 
     def counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of draws in each set at both sides, [2, sets]."""
+        """Return the number of draws in each set on both sides, [2, sets]."""
         number = np.searchsorted(self._ends, self._line[self._placed], side="right")
         size = len(self._ends) + 1
         bins = np.stack([np.bincount(number, c, size) for c in counts[:, self._placed]])
@@ -123,7 +124,7 @@ class _Ranges:
         return sets + counts[:, self._alone].sum(axis=1)[:, None]
 
     def cells(self, number: int) -> NDArray[np.bool_]:
-        """Return the cells of a set, bool [cells]."""
+        """Return whether each cell is in a set, bool [cells]."""
         outside, number = divmod(number, len(self._low))
         low, high = self._ends[self._low[number]], self._ends[self._high[number]]
         inner = (self._line >= low) & (self._line < high)
@@ -131,7 +132,7 @@ class _Ranges:
 
 
 def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Count the parts of an event along a line, without the cells that are not `seen`."""
+    """Return the number of parts of an event along a line, ignoring cells that are not `seen`."""
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
@@ -145,7 +146,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the ends of the event's parts, and equally spaced quantiles, as ends of ranges."""
+    """Return candidate ends of ranges: ends of the event's parts, and equally spaced quantiles."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

@@ -1,11 +1,11 @@
 """The safety check, which tests a claimed Lipschitz constant.
 
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
-claimed constant, but they can refute it. If the claim is true, the counts in adjacent intervals are
-almost equal with at least a known probability. A `SafetyCheck` contains this probability and a
-limit on the gap between the counts in adjacent intervals. If the gaps stay within the limit in too
-few of several runs, a binomial test refutes the claim. Gaps within the limit do not confirm the
-claim because the densities may vary arbitrarily inside an interval.
+claimed constant, but they can refute it. If the claim is true, then with at least a known
+probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this known
+probability and a limit on the gap between the counts in adjacent intervals. If the gaps stay within
+the limit in too few of several runs, a binomial test refutes the claim. Gaps within the limit do
+not confirm the claim because the densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
 `num_inputs`, and N_j is the count in interval j. The density bounds of Lemma
@@ -145,7 +145,7 @@ def safety_check(
         function replaces it with 2 k m.
 
     Raises:
-        TypeError: If the plan assumes finitely many outputs, because such a plan has no Lipschitz
+        TypeError: If the plan assumes finitely many outputs and therefore has no Lipschitz
             constant.
         ValueError: If an argument is out of range, or if the plan has too few samples to reach the
             probability with any beta.
@@ -162,7 +162,7 @@ def safety_check(
         beta = math.sqrt(math.log(events / (1 - probability)) / (per_sample * plan.num_samples))
         if beta >= 1:
             raise ValueError(
-                f"plan must have more samples for a safety check of probability {probability!r}, "
+                f"plan must have more samples for a safety check with probability {probability!r}, "
                 f"but had {plan.num_samples}: use plan_safety."
             )
     validate.open_unit(beta=beta)
@@ -224,9 +224,9 @@ def plan_safety(
     enough = math.ceil(math.log(events / (1 - probability)) / per_sample)
     if enough > max_samples:
         raise ValueError(
-            f"probability {probability!r} with beta {beta:g} needs {enough} draws per input, more "
-            f"than max_samples = {max_samples}: use a larger excess or beta, or a coarser "
-            "precision (wider intervals)."
+            f"probability {probability!r} with beta {beta:g} requires {enough} draws per input, "
+            f"which is more than max_samples = {max_samples}: use a larger excess or beta, or a "
+            "coarser precision (wider intervals)."
         )
     raised = replace(plan, num_samples=max(plan.num_samples, enough))
     return raised, safety_check(raised, beta)
@@ -236,6 +236,6 @@ def _claim(plan: Plan) -> LipschitzOutputs:
     if not isinstance(plan.assumption, LipschitzOutputs):
         raise TypeError(
             "plan must assume Lipschitz densities (use `plan`), but it assumes finitely many "
-            "outputs, where there is no Lipschitz constant to check."
+            "outputs, so there is no Lipschitz constant to check."
         )
     return plan.assumption

@@ -1,9 +1,10 @@
 """A smooth privacy loss along a line of cells, fitted to the counts of a search set.
 
-A half-line is a set of all cells before or after a cut of the line. In a tail of the line, the
-counts of a half-line are too small for a precise estimate of the ratio of its probabilities. If
-adjacent cells have similar ratios, the privacy loss in the tail can be extrapolated from the other
-cells. For instance, the loss grows steadily for Gaussian noise and levels off for Laplace noise.
+A half-line consists of all cells on one side of a cut of the line. If a half-line contains only a
+tail of the line, its counts are too small for a precise estimate of the ratio of its probabilities.
+If adjacent cells have similar ratios, the privacy loss in the tail can be extrapolated from the
+other cells. For instance, along the line, the privacy loss changes steadily for Gaussian noise and
+becomes constant for Laplace noise.
 
 The fit is a logistic regression that predicts the side of an output from the normal score of the
 output's position on the line; see `_spline`.
@@ -29,8 +30,8 @@ class HalfLines(NamedTuple):
     Attributes:
         counts: float64 [2, ...], smoothed counts on both sides.
         worth: float64 [...], factor, at least 1, by which smoothing increases the effective number
-            of draws. With this many times as many draws, unsmoothed counts would determine the log
-            ratio with the same standard error.
+            of draws. If the number of draws were multiplied by this factor, unsmoothed counts would
+            determine the log ratio with the same standard error as smoothed counts.
     """
 
     counts: Floats
@@ -46,8 +47,8 @@ class Smooth(NamedTuple):
         slopes: float64 [runs, groups + 1, parameters], derivatives of `first` with respect to the
             parameters of the fit.
         covariance: float64 [runs, parameters, parameters], covariance matrices of the parameters.
-        gain: float64 [runs], likelihood ratio statistic: twice the log likelihood of the fit minus
-            twice the log likelihood of a constant loss.
+        gain: float64 [runs], likelihood-ratio statistic: twice the difference between the log
+            likelihoods of the fit and of a constant loss.
     """
 
     pooled: Floats
@@ -58,7 +59,7 @@ class Smooth(NamedTuple):
 
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> "Smooth":
-        """Fit the log odds to counts, int64 [runs, 2, cells], whose cells are in line order."""
+        """Fit the log odds to counts, int64 [runs, 2, cells], with cells in line order."""
         grouped = _grouped(counts)
         odds, covariance = fitted(grouped)
         pooled, share = grouped.sum(axis=1), 1 / (1 + np.exp(-odds))
@@ -81,8 +82,9 @@ class Smooth(NamedTuple):
 
         Args:
             pooled: int64 [...], number of draws from both sides in each half-line.
-            run: Index of each half-line's run, an array that broadcasts with `pooled`.
-            from_end: Whether half-lines contain the last cell instead of the first cell.
+            run: Index of each half-line's run. The array must be broadcastable with `pooled`.
+            from_end: Whether half-lines contain the last cell of the line (True) or the first cell
+                (False).
         """
         place = self.pooled[run, -1] - pooled if from_end else pooled
         # Search in the groups of all runs with one call, by making one increasing array.

@@ -1,15 +1,15 @@
-"""Logistic regression with log odds that are piecewise linear with fixed knots.
+"""Logistic regression whose log odds are a piecewise linear function with fixed knots.
 
 The regression predicts the side of a draw from a score x. The log odds are b0 + b1 x + sum over the
-knots k of c_k |x - k|. The prior of the bends c_k is normal, with a standard deviation that
-maximizes the marginal likelihood.
+knots k of c_k |x - k|. The coefficients c_k, called bends, have a normal prior whose standard
+deviation maximizes the marginal likelihood.
 
-The log odds are linear between two knots. The parameters of the fit are therefore the values of the
-log odds at the knots and the slopes beyond the first and the last knot. With these parameters, the
-log odds of each group of draws depend on two adjacent parameters, and each bend depends on three.
-If the parameters are ordered alternately from both ends of the line, their precision matrix has
-four diagonals below the main diagonal. The matrices of all runs are factorized together, column by
-column.
+Because the log odds are linear between two knots, the following parameters are used for the fit:
+the values of the log odds at the knots, and the slopes beyond the first and the last knot. With
+these parameters, the log odds of each group of draws depend on two adjacent parameters, and each
+bend depends on three adjacent parameters. If parameters are taken alternately from both ends of the
+line, their precision matrix has only four nonzero diagonals below the main diagonal. The matrices
+of all runs are factorized together, column by column.
 
 References:
     Ruppert, Wand, Carroll (2003), Semiparametric Regression, for penalized splines as mixed models.
@@ -29,18 +29,19 @@ Floats = NDArray[np.float64]
 ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
 """Cumulative fractions of the draws at which groups of cells end.
 
-The log odds of the fractions are equally spaced, with half the spacing in the middle.
+The log odds of these fractions are equally spaced at the ends; in the middle, the spacing is half
+as large.
 """
 
 KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
-"""Normal scores at which the log odds may bend, with half the spacing in the middle.
+"""Knots: normal scores at which the log odds may bend. In the middle, the spacing is halved.
 
 If all knots were equally spaced, the mean bound for Laplace noise with epsilon 0.2 would be 0.003
-smaller, at confidence 0.999 with 20,000 search draws.
+smaller (20,000 search draws, confidence 0.999).
 """
 
 SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
-"""Standard deviations of the bends that are compared."""
+"""Candidate standard deviations in the prior of the bends."""
 
 _FLAT, _STEEP = 1e-6, 1e-2
 """Prior precisions of the constant b0 and the slope b1.
@@ -56,7 +57,7 @@ _EXTREME is the largest absolute value of the log odds.
 """
 
 _SETTLED = 1e-8
-"""Largest change of the log odds in a Newton step after which a fit ends."""
+"""A fit ends if no log odds change by more than this number in a Newton step."""
 
 _BELOW = 4
 """Number of diagonals below the main diagonal of a precision matrix."""
@@ -70,14 +71,17 @@ class Basis(NamedTuple):
             the parameters.
         pieces: Slices of the groups, one per interval between two adjacent knots. The intervals
             beyond the first and the last knot are included.
-        sides: int64 [2, pieces], parameters to the left and to the right of each piece.
-        beside: int64 [2, groups], parameters to the left and to the right of each group.
+        sides: int64 [2, pieces], indices of the parameters to the left and to the right of each
+            piece.
+        beside: int64 [2, groups], indices of the parameters to the left and to the right of each
+            group.
         shares: float64 [2, groups, 1], derivatives of each group's log odds with respect to the two
             parameters in `beside`.
-        products: float64 [3, groups, 1], squares of the two derivatives in `shares`, and their
-            product.
+        products: float64 [3, groups, 1], squares of the two derivatives in `shares`, and the
+            product of the two derivatives.
         precisions: float64 [scales, 1 + _BELOW, parameters], main and lower diagonals of the prior
-            precision matrix for each scale. Entry [k, i] belongs to the parameters i + k and i.
+            precision matrix for each scale. In each matrix, entry [k, i] belongs to parameters i +
+            k and i.
         log_dets: float64 [scales], log determinants of the prior precision matrices.
     """
 
@@ -93,7 +97,7 @@ class Basis(NamedTuple):
 
 @cache
 def basis() -> Basis:
-    """Return the basis, which is the same for all fits."""
+    """Return the basis that all fits share."""
     ends, size = np.concatenate([[0.0], ENDS, [1.0]]), len(KNOTS) + 2
     score = scipy.special.ndtri((ends[1:] + ends[:-1]) / 2)
     # From left to right, the parameters are the first slope, the values at the knots, and the last
@@ -151,8 +155,8 @@ class Fit(NamedTuple):
 def fitted(counts: Floats) -> Fit:
     """Fit the log odds that a draw comes from the first side.
 
-    Every sum is computed separately for each run, in a fixed order, so that the bits of a run's fit
-    do not depend on the other runs.
+    Every sum is computed separately for each run and in a fixed order. Therefore, no bit of a run's
+    fit depends on the other runs.
 
     Args:
         counts: float64 [runs, 2, groups], counts of groups on both sides.
@@ -184,20 +188,21 @@ def fitted(counts: Floats) -> Fit:
 def _newton(
     first: Floats, pooled: Floats, start: Floats, theta: Floats, precision: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Maximize the penalized log likelihood for one scale.
+    """Maximize the penalized log likelihood for one standard deviation of the bends.
 
     Args:
         first: float64 [groups, runs], counts on the first side.
         pooled: float64 [groups, runs], total counts on both sides.
         start: float64 [runs], log odds for a constant loss.
-        theta: float64 [parameters, runs], parameters at which Newton's method starts.
+        theta: float64 [parameters, runs], initial parameters for Newton's method.
         precision: float64 [1 + _BELOW, parameters], main and lower diagonals of the prior precision
             matrix.
 
     Returns:
         The parameters, float64 [parameters, runs]; the log odds, float64 [groups, runs]; and the
         factors of the posterior precision matrices. The factors are computed from the log odds
-        before the last step, which differ by at most `_SETTLED` if the fit converged.
+        before the last step. If the fit converged, the last step changes the log odds by at most
+        `_SETTLED`.
     """
     fits, factors = np.empty_like(pooled), np.empty((*precision.shape, len(start)))
     found, rows = np.empty_like(theta), np.arange(len(start))
@@ -235,20 +240,20 @@ def constant(counts: Floats) -> Floats:
 
 
 def log_likelihood(counts: Floats, odds: Floats) -> Floats:
-    """Return the log likelihoods, [runs], of counts, [runs, 2, groups], given the log odds."""
+    """Return the log likelihoods of counts [runs, 2, groups] for given log odds, float64 [runs]."""
     odds = np.ascontiguousarray(odds)
     return _of_groups(counts[:, 0], counts.sum(axis=1), odds).sum(axis=-1)
 
 
 def _of_groups(first: Floats, pooled: Floats, odds: Floats) -> Floats:
-    """Return the log likelihood of each group, given counts and log odds of equal shape."""
+    """Return the log likelihood of each group for given counts and log odds."""
     # Compute ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|), which cannot overflow.
     softplus = np.maximum(odds, 0) + np.log1p(np.exp(-np.abs(odds)))
     return first * odds - pooled * softplus
 
 
 def _change(theta: Floats) -> Floats:
-    """Return the part of the log odds, [groups, runs], that parameters, [parameters, runs], add."""
+    """Return the contribution of parameters [parameters, runs] to the log odds, [groups, runs]."""
     (first, second), (left, right) = basis().beside, basis().shares
     found = theta[first]
     found *= left
@@ -353,5 +358,5 @@ def _solved(factor: Floats, right: Floats) -> Floats:
 
 
 def _columns(size: int) -> list[tuple[int, int]]:
-    """Return each column with entries below the diagonal, and the number of these entries."""
+    """Return each column that has entries below the diagonal, and the number of these entries."""
     return [(place, min(_BELOW, size - 1 - place)) for place in range(size - 1)]

@@ -7,8 +7,8 @@ error (Ville). A level whose wealth reaches 1 / error is refuted.
 
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
 that this level and all smaller levels in the grid are refuted. The bound can exceed the true level
-only if the smallest level in the grid that is at least the true level has been refuted. This level
-holds, so it is refuted with probability at most the error.
+only if the smallest level in the grid that is at least the true level has been refuted. Since this
+level holds, the probability that it is refuted is at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
 their counts of draws from the database (`Wealth.known`), and each draw from the database affects
@@ -148,7 +148,7 @@ class Wealth:
             or state.shared.shape != (len(state.first), 2)
             or not np.all((state.shared >= 0) & (state.shared < state.shared.size))
         ):
-            raise ValueError("the shapes of the state do not agree")
+            raise ValueError("the arrays of the state must have consistent shapes")
         return state
 
 
@@ -276,5 +276,5 @@ def recounted(
         shared=_own(len(state.first)) if shared is None else shared,
     )
     if after.first.shape != after.second.shape or not np.array_equal(after.draws, state.draws):
-        raise ValueError("first and second must count the draws of the state")
+        raise ValueError("first and second must count as many draws as the state")
     return after

@@ -113,7 +113,7 @@ class Shuffle:
     """Shuffled batches: each epoch shuffles the records and splits them into equal batches.
 
     Attributes:
-        size: Number of records in a batch, which must divide the number of records.
+        size: Batch size, which must divide the number of records.
     """
 
     size: int

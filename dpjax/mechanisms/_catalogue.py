@@ -1,4 +1,4 @@
-"""The built-in mechanisms, by name on the command line."""
+"""The built-in mechanisms and their names on the command line."""
 
 from dpjax.core.errors import nearest
 from dpjax.mechanisms import (
@@ -60,7 +60,7 @@ CATALOGUE: dict[str, type[BuiltIn]] = {
         _choice.TwoPoint,
     )
 }
-"""Mechanism classes by command-line name, in the order of the output of `dpjax mechanisms`."""
+"""Dictionary from command-line names to classes, in the order that `dpjax mechanisms` prints."""
 
 
 def is_built_in(mechanism: object) -> bool:

@@ -74,9 +74,9 @@ class _OnUnitInterval(BuiltIn):
     def _sides(self, database: Array) -> tuple[Array, Array, Callable[[Array, Array], Array]]:
         """Return the probabilities of both sides of x, and the quantile function of |output - x|.
 
-        The two probabilities are those of [0, x] and [x, 1], up to a common factor. The quantile
-        function accepts a uniform number and a boolean that is True if the output is below x, and
-        returns the distance of the output from x.
+        The returned probabilities are those of [0, x] and [x, 1], up to a common factor. The
+        quantile function accepts a uniform number and a boolean that is True if the output is below
+        x, and returns the distance of the output from x.
         """
         raise NotImplementedError
 

@@ -48,7 +48,7 @@ class FromFunction:
     parts: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
-        """Return samples, [num_samples] or [num_samples, dimension], each from its own key."""
+        """Return samples drawn with separate keys, [num_samples] or [num_samples, dimension]."""
         draws = jax.vmap(lambda key: _flat(self.function(key, database)))(
             random.sample_keys(key, num_samples)
         )

@@ -62,7 +62,7 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append a column of ones to a matrix, for the intercepts of a model."""
+    """Append a column of ones, which corresponds to a model's intercepts, to a matrix."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 
@@ -123,8 +123,8 @@ class Network:
     def _parts(self, parameters: Array, inputs: Array) -> tuple[Array, Array, Array]:
         """Return the output weights, the activations and the logits.
 
-        Their shapes are [hidden], [n, hidden + 1] and [n]. The last column of the activations
-        consists of ones.
+        The three arrays have shapes [hidden], [n, hidden + 1] and [n]. The last column of the
+        activations consists of ones.
         """
         size = self.hidden * inputs.shape[1]
         first, second = parameters[:size].reshape(self.hidden, -1), parameters[size:]

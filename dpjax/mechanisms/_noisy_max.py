@@ -42,7 +42,7 @@ _RULES: dict[str, Callable[[int], Rule]] = {
     "finite-exponential": lambda k: Rule("gumbel", 2, "index", level=1),
     "half-noise-max": lambda k: Rule("gumbel", 1, "index", level=2),
 }
-"""Functions of the number k of queries that return a noisy maximum's `Rule`, by mechanism name."""
+"""Dictionary from mechanism names to functions that return the `Rule` for k queries."""
 
 
 @pytree

@@ -14,7 +14,7 @@ from dpjax.mechanisms._base import OfNumber, draw_dtype, pytree, static
 
 @pytree
 class ShuffledBatches(OfNumber):
-    """The largest of one draw from N(s, sigma^2) and T - 1 draws from N(0, sigma^2).
+    """The maximum of one draw from N(s, sigma^2) and T - 1 draws from N(0, sigma^2).
 
     The class models an epoch of DP-SGD with shuffled batches. The output is the largest of the
     epoch's T noisy sums of gradients. The gradients of all other records point in the direction

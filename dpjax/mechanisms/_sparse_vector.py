@@ -291,7 +291,7 @@ class SVT3And4(OfQueries):
 
     @property
     def parts(self) -> tuple[SVT3, SVT4]:
-        """The variants 3 and 4 whose outputs are reported."""
+        """Variants 3 and 4, whose outputs are reported."""
         arguments = (self.epsilon, self.threshold, self.num_queries)
         return SVT3(*arguments), SVT4(*arguments)
 

@@ -49,7 +49,7 @@ class _Reals(BuiltIn):
 
 
 class _Composed(_Reals):
-    """A mechanism whose output vector consists of releases with level epsilon, one per entry."""
+    """A mechanism that outputs a vector with one release of level epsilon per entry."""
 
     @property
     def level(self) -> float:

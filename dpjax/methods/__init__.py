@@ -1,4 +1,4 @@
-"""Audit methods, which compute evidence and findings from the outputs of a source."""
+"""Audit methods. Each method computes evidence and findings from the outputs of a source."""
 
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -24,21 +24,21 @@ from dpjax.sources import Source
 
 @runtime_checkable
 class Method(Dataclass, Protocol):
-    """An audit method: a frozen dataclass whose fields are the method's options.
+    """An audit method. Each method is a frozen dataclass whose fields are its options.
 
     Attributes:
         name: Name of the method on the command line, in recipes and in sweeps.
-        bounded: Whether the method computes a lower bound. A method without a bound runs only in
-            sweeps.
+        bounded: Whether the method computes a lower bound. A method that computes no bound can be
+            used only in sweeps.
     """
 
     name: ClassVar[str]
     bounded: ClassVar[bool]
 
     def accepts(self, source: Source) -> str | None:
-        """Return None if a source can be audited, and otherwise a message for the user.
+        """Return None if the method can audit a source, and otherwise a message for the user.
 
-        The message says why the source cannot be audited and what to use instead.
+        The message explains why the method cannot audit the source, and what to use instead.
         """
         ...
 
@@ -66,4 +66,4 @@ METHODS: dict[str, type[Method]] = {
         Guesses,
     )
 }
-"""Maps the name of each method, on the command line and in files, to the method's class."""
+"""Class of each method, by the name used on the command line and in files."""

@@ -1,4 +1,4 @@
-"""Candidates for the confirmation, each of which is an event, a chain of sets, or both."""
+"""Candidates for confirmation. A candidate is an event, a chain of sets, or both."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,8 +23,10 @@ class Candidate(NamedTuple):
     """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Event whose counts bound the audit's notion, or None if the notion requires a chain.
-        chain: Chain of sets whose counts bound every notion, or None if only an event is counted.
+        event: Event that is counted to bound the level of the audit's notion, or None if the notion
+            requires a chain.
+        chain: Chain of sets that is counted to bound the level of every notion, or None if only an
+            event is counted.
         predicted: Expected lower bound.
         tie: Score that breaks ties between pairs with equal predicted bounds.
     """
@@ -36,7 +38,10 @@ class Candidate(NamedTuple):
 
     @property
     def marks(self) -> NDArray[np.int64]:
-        """Mark of each cell, int64 [cells]. Cells with equal marks are counted together."""
+        """Mark of each cell, int64 [cells].
+
+        Outputs in cells with equal marks are counted together.
+        """
         if self.chain is None:
             assert self.event is not None
             return self.event.cells.astype(np.int64)
@@ -46,7 +51,8 @@ class Candidate(NamedTuple):
     def sizes(self, num_confirm: int) -> NDArray[np.int64]:
         """Return the numbers of fresh outputs from the database and from its neighbor, int64 [2].
 
-        The sum of the numbers is `2 * num_confirm`. If only a chain is counted, they are equal.
+        The sum of the numbers is `2 * num_confirm`. If only a chain is counted, both numbers are
+        equal.
         """
         if self.event is None:
             return np.full(2, num_confirm, np.int64)
@@ -54,11 +60,11 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Return the candidate with empty cells reassigned to simplify the candidate's description.
+        """Return a candidate with a simpler description, in which empty cells are reassigned.
 
         Cells without outputs in the search set may be added to the event or removed from it, or
-        moved to other sets of the chain. Call this method before the confirmation because the
-        candidate must not change afterwards.
+        moved to other sets of the chain. Call this method before any confirmation output is counted
+        because a candidate must be fixed in advance.
         """
         partition, allowed, event, chain = search.partition, search.allowed, self.event, self.chain
         if event is not None:
@@ -72,7 +78,7 @@ class Candidate(NamedTuple):
         return self._replace(event=event, chain=chain)
 
     def evidence(self, counts: NDArray[np.int64]) -> Evidence:
-        """Return the evidence that follows from counts of fresh outputs.
+        """Return the evidence that consists of the candidate and counts of fresh outputs.
 
         Args:
             counts: int64 [2, marks], number of outputs with each mark, from the database and from
@@ -93,9 +99,9 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of marks that a candidate of the same kind can have.
+    """Return the largest number of marks of any candidate of the same kind.
 
-    If the arrays of all runs have this length, all runs use one compiled program.
+    One compiled program serves all runs if the arrays of all runs have this length.
     """
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)
@@ -110,7 +116,7 @@ def candidates(
         searches: Search sets of the pairs, with counts [runs, 2 halves, 2 sides, cells].
         terms: Terms of the audit.
         budget: Number of fresh outputs, confidence, and number of rival pairs.
-        also: Whether to count a chain in addition to an event that bounds the notion.
+        also: Whether to count a chain in addition to an event if an event suffices for the notion.
     """
     notion = terms.notion
     events: list[Event] | list[None] = [None] * len(searches)
@@ -143,16 +149,16 @@ def promised(
 ) -> float:
     """Return the expected bound for a partition of the outputs.
 
-    The expected bound is computed from the counts of a pilot, which are the first outputs of an
-    audit. An audit compares multiple partitions and uses the one with the largest expected bound.
+    The expected bound is computed from the pilot, which consists of the first outputs of an audit.
+    An audit compares multiple partitions and uses the partition with the largest expected bound.
 
     Args:
         terms: Terms of the audit.
         cells: The partition.
         halves: int64 [half, side, cells], counts of the pilot.
         num_confirm: Number of fresh outputs per side in the confirmation.
-        num_partitions: Number of partitions that are compared. With more partitions, estimated
-            ratios are shrunk more.
+        num_partitions: Number of partitions that are compared. Estimated ratios are shrunk more if
+            this number is larger.
     """
     budget = Budget(num_confirm, terms.own_confidence, num_partitions=num_partitions)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

@@ -1,8 +1,8 @@
-"""Audit by events, which are chosen in the search set and counted in the confirmation set.
+"""Audit by events that are chosen using the search set and counted in the confirmation set.
 
-The bound depends only on the counts of an event. The method therefore works for every kind of
-output, and the bound is valid at every sample size and without assumptions. A chain of nested sets
-bounds notions for which one event is not sufficient.
+The bound is computed only from the counts of an event. Therefore, the method supports every kind of
+output, and the bound is valid at every sample size without assumptions. For notions that one event
+cannot bound, a chain of nested sets is counted instead.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -42,17 +42,19 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Factor by which search counts are multiplied to choose the last pair of the second round."""
+"""Factor that multiplies search counts when the last pair of the second round is chosen."""
 
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
-"""Default sizes for many pairs: above _MANY_PAIRS pairs, each further pair adds only _SEARCH_MANY
-search draws per side and no confirmation draws."""
+"""Default sizes for more than _MANY_PAIRS pairs.
+
+Each pair beyond this number increases the total by only _SEARCH_MANY search draws per side.
+"""
 
 _HOPED = 10_000
 """Maximum number of pairs among which the last pair of the second round is chosen."""
 
 _PAIRS_AT_ONCE = 2**12
-"""Number of pairs whose events are chosen together, which limits the memory of a search."""
+"""Number of pairs per batch in the choice of events, which limits memory use."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -60,32 +62,33 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class Events:
-    """Lower bound from an event's counts, valid at every sample size and for every kind of output.
+    """Lower bound from an event's counts, valid for all sample sizes and kinds of output.
 
-    The search chooses the event with the largest expected bound, and the bound is computed from the
-    event's counts in fresh draws. With more than two pairs, the search has two rounds. The first
-    round uses 5/11 of the search draws for all pairs. The second round uses the other search draws
-    for the best quarter of the pairs (at least 2 and at most 2,500 pairs). The second round
-    includes the pair whose bound would be largest if all pairs had more draws with unchanged
-    frequencies. If multiple pairs contain the same database and use the same cells for its outputs,
-    each of these pairs uses all search draws from the database. For recorded outputs, the source
-    determines the sizes of the search set and the confirmation set.
+    The search chooses the event with the largest expected bound. The bound is then computed from
+    the number of fresh draws in this event. If there are more than two pairs, the search has two
+    rounds. The first round uses 5/11 of all search draws, divided equally among all pairs. The
+    second round uses the remaining search draws for the best quarter of the pairs (at least 2 and
+    at most 2,500 pairs). One of these pairs is chosen in another way: its expected bound would be
+    largest if every pair had more search draws with unchanged frequencies. If multiple pairs
+    contain the same database and divide its outputs into the same cells, each of these pairs uses
+    all search draws from this database. For recorded outputs, the source determines the sizes of
+    the search set and the confirmation set.
 
     Attributes:
         num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If
             `num_samples` is None, n is 20,000.
         num_confirm: N, the number of fresh draws for the chosen pair, averaged over both sides. If
-            `num_confirm` is None, N is 50,000. The side on which the event is rare gets up to eight
-            times as many draws as the other side.
+            `num_confirm` is None, N is 50,000. The side on which the event is rarer may have up to
+            eight times as many draws as the other side.
         region: Outputs that the event may contain: (low, high) for numbers and vectors, or a list
             of outcomes for a finite space. If `region` is None, the event may contain all outputs.
-        num_draws: Total number of draws per side, in place of `num_samples` and `num_confirm`. The
-            search uses 44% of the draws for multiple pairs, and 2/7 of the draws for one pair. If
-            no number of draws is passed, the total is 20,000 times the number of pairs plus 50,000.
-            Above 1,000 pairs, each further pair adds only 300 search draws.
-        also: Whether to count a chain of sets in addition to an event that bounds the notion. The
-            event and the chain each use half of the error probability. With a chain,
-            `AuditResult.bound` works for every notion.
+        num_draws: Total number of draws per side, in place of `num_samples` and `num_confirm`. If
+            there are multiple pairs, the search uses 44% of these draws; if there is one pair, it
+            uses 2/7. If no number of draws is passed, the total is 50,000 plus 20,000 for each of
+            the first 1,000 pairs and 300 for each additional pair.
+        also: Whether to count a chain of sets in addition to an event if an event suffices for the
+            notion. If both are counted, the event and the chain each use half of the error
+            probability, and `AuditResult.bound` works for every notion.
 
     Raises:
         TypeError, ValueError: If a number of draws is not an integer in [2, 2^31), or if
@@ -135,7 +138,7 @@ class Events:
             )
 
     def rounds(self, num_pairs: int) -> Rounds:
-        """Return the numbers of draws in the rounds of the search and in the confirmation.
+        """Return the numbers of draws in each round of the search and in the confirmation.
 
         Args:
             num_pairs: Number of pairs, at least 1.
@@ -225,7 +228,7 @@ class Events:
         terms: Terms,
         opened: Opened,
     ) -> list["_Chosen"]:
-        """Return each run's pair with the largest expected bound, and the pair's candidate."""
+        """Return each run's pair with the largest expected bound, and this pair's candidate."""
         pooled = pools.pooled(searches)
         num_runs, num_kept = ranks.kept.shape
         budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
@@ -255,7 +258,7 @@ class Events:
 
 
 def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
-    """Return each kept pair, in increasing order, and where the pair occurs in `kept`."""
+    """Return the kept pairs in increasing order, and the positions of each pair in `kept`."""
     order = np.argsort(kept, axis=None, kind="stable")
     pairs, starts = np.unique(kept.ravel()[order], return_index=True)
     places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))
@@ -276,10 +279,10 @@ class _Ranks(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """Pair and candidate that one run confirms.
+    """Pair and candidate that are confirmed in one run.
 
     Attributes:
-        search: Search set of the chosen pair, which contains only draws made for this pair.
+        search: Search set of the chosen pair, with only the draws that were made for this pair.
         candidate: Event or chain to count for the pair.
         pair: Index of the chosen pair.
         scores: Indices and scores of all ranked pairs, the best pair first.
@@ -306,22 +309,27 @@ def _searched_again(
     budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
     pooled = pools.pooled(searches)
 
-    def bounds(pairs: Sequence[int], times: int) -> NDArray[np.float64]:
-        """Return the expected bounds, [pairs, runs], with all search counts times `times`."""
-        found = []
-        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
-            part = [pooled[pair] for pair in pairs[start : start + _PAIRS_AT_ONCE]]
-            asked = [search._replace(halves=times * search.halves) for search in part]
-            found += terms.notion.promises(asked, budget)
-        return np.stack(found)
+    def bounds(asked: NDArray[np.int64], times: int) -> NDArray[np.float64]:
+        """Return expected bounds, [pairs, runs], for search counts multiplied by `times`.
 
-    promised = bounds(range(num_pairs), 1)
-    # If there are very many pairs, choose the last pair only from the most promising pairs.
-    most = min(_HOPED, num_pairs)
-    best = np.argsort(-promised, axis=0, kind="stable")[:most]
-    hoping = np.unique(best).tolist()
-    hoped = np.full(promised.shape, -np.inf)
-    hoped[hoping] = bounds(hoping, _HOPE)
+        The bound of a pair is -infinity in each run whose row of `asked`, [runs, some pairs], does
+        not contain the pair.
+        """
+        found, places = np.full((num_pairs, num_runs), -np.inf), _places(asked)
+        for start in range(0, len(places), _PAIRS_AT_ONCE):
+            part = [(pair, runs) for pair, (runs, _) in places[start : start + _PAIRS_AT_ONCE]]
+            searches = [pooled[pair].at(runs) for pair, runs in part]
+            searches = [search._replace(halves=times * search.halves) for search in searches]
+            of_part = terms.notion.promises(searches, budget)
+            for place, of_pair in zip(part, of_part, strict=True):
+                found[place] = of_pair
+        return found
+
+    promised = bounds(np.tile(np.arange(num_pairs), (num_runs, 1)), 1)
+    # The most promising pairs are kept. The last place goes to one of the next pairs; if there are
+    # very many pairs, only the most promising of these pairs compete for it.
+    order = np.argsort(-promised, axis=0, kind="stable").T
+    hoped = bounds(order[:, rounds.num_kept - 1 : _HOPED], _HOPE)
     kept = _kept(promised.T, hoped.T, rounds.num_kept)
     counts = opened.search_again(kept)
     for (run, place), pair in np.ndenumerate(kept):
@@ -335,8 +343,8 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs for the second round of the search.
 
-    The result contains the pairs with the largest expected bounds. The last place goes to the
-    remaining pair with the largest expected bound for `_HOPE` times as many draws.
+    All but the last of these pairs have the largest expected bounds. The last pair is the remaining
+    pair with the largest expected bound for `_HOPE` times as many draws.
 
     Args:
         promised: float64 [runs, pairs], expected bounds.

@@ -1,4 +1,4 @@
-"""Joint search over the members of a family of mechanisms and the members' pairs of databases."""
+"""Search for a member of a family of mechanisms together with pairs of databases."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,8 +10,8 @@ import numpy as np
 from dpjax.core import random
 from dpjax.core.errors import text_of
 from dpjax.core.wording import BadType, BadValue
-from dpjax.databases import Neighbors
-from dpjax.databases.spaces import Proposed, Space
+from dpjax.databases import DrawnPairs, Neighbors
+from dpjax.databases.spaces import Proposed, Space, as_space
 from dpjax.methods._pairs import TIME_SHARE
 from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.notions import Epsilon, Notion, Terms
@@ -22,14 +22,14 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Numbers of pairs in the first rung: about _PAIRS in total, at least _FEWEST_PAIRS per member."""
+"""Numbers of pairs in the first rung: _PAIRS in total, but at least _FEWEST_PAIRS per member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
 
 
 class Placed(NamedTuple):
-    """A database, and the family member that draws outputs from the database.
+    """A database, and the family member whose outputs on this database are drawn.
 
     Attributes:
         member: Index of the member.
@@ -44,9 +44,9 @@ class Settled(NamedTuple):
     """Source and pairs to audit in place of a family.
 
     Attributes:
-        source: The source of the audit, or the chosen member of a family.
-        pairs: The pairs of the audit, or the best pairs that were found for a family.
-        notes: Notes about the search.
+        source: Source of the audit or, if this source is a family, the chosen member.
+        pairs: Pairs of the audit or, if the source is a family, the best pairs that were found.
+        notes: Sentences about the search that are added to the finding.
     """
 
     source: Source
@@ -106,8 +106,8 @@ class _Together(OnHost):
 
     Attributes:
         made: Members of the family, including members that the search adds later.
-        used: Number of seconds of each member's time limit that are already used.
-        time_limit: None, because each member has its own time limit.
+        used: Number of seconds by which each member's time limit is reduced.
+        time_limit: None because each member has its own time limit.
     """
 
     made: list[Member]
@@ -125,7 +125,10 @@ class _Together(OnHost):
         return getattr(self.made[0], name)
 
     def with_time_used(self, seconds: float) -> Self:
-        """See `Source`. The seconds are subtracted from every member's time limit."""
+        """See `Source`.
+
+        The argument `seconds` is subtracted from the time limit of every member.
+        """
         return replace(self, used=self.used + seconds)
 
     def encoder(self) -> Encoder:
@@ -159,8 +162,8 @@ class _Members(Space):
 
     Attributes:
         made: Members created so far.
-        failed: Number of parameter combinations that the family's function refused.
-        last: Error message for the last refused combination.
+        failed: Number of parameter combinations for which the family's function raised an error.
+        last: Error message for the last of these combinations.
     """
 
     def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
@@ -188,7 +191,7 @@ class _Members(Space):
         return _Together(self.made)
 
     def asked_of(self, pair: Proposed) -> tuple[Notion, float]:
-        """Return the notion and the claim for the member that a pair belongs to."""
+        """Return the notion and the claim of the member to which a pair belongs."""
         notion, claim = self._asked
         stated = self.made[pair.database.member].stated
         if notion is None and claim is None and stated is not None:
@@ -197,7 +200,7 @@ class _Members(Space):
         claimed = 0.0 if claim is None else notion.claimed(claim)
         if not isinstance(claimed, float):
             raise BadType(
-                "claim must be one number for a family, because its members are compared by this "
+                "claim must be one number for a family because members are compared by this "
                 "number, but was a curve: audit one member, or claim an epsilon at a delta."
             )
         return notion, claimed
@@ -207,14 +210,14 @@ class _Members(Space):
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """See `Space`. The pairs of all members alternate."""
+        """See `Space`. The pairs are taken from all members in turn."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`. A variation changes one parameter or the databases."""
+        """See `Space`. Each variation changes either one parameter or the databases."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
         if rng.integers(2):
@@ -227,7 +230,7 @@ class _Members(Space):
         return None if found is None else self._placed(number, found)
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """See `Space`. Only pairs of the first pair's member are returned."""
+        """See `Space`. Only pairs that belong to the member of the first pair are returned."""
         number = pairs[0].database.member
         space = self._space_of(number)
         own = [pair for pair in pairs if pair.database.member == number]
@@ -238,9 +241,9 @@ class _Members(Space):
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
     def _number(self, chosen: dict[str, object]) -> int | None:
-        """Return the index of the member with the given parameters, which is created if necessary.
+        """Return the index of the member with the given parameters, after creating it if necessary.
 
-        The result is None if the family's function refuses the parameters.
+        The result is None if the family's function raises an error for the parameters.
         """
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:
@@ -257,15 +260,16 @@ class _Members(Space):
         return self._numbers[name]
 
     def _space_of(self, number: int) -> Space | AnyPairs:
-        """Return the space of a member's pairs, or the pairs themselves if they are a list."""
+        """Return the space of a member's pairs; if the pairs are a list, return the list."""
         if number not in self._own:
             given = self.made[number].usual_pairs if self._pairs is None else self._pairs
+            given = as_space(given)
             self._own[number] = given if isinstance(given, Space) else AnyPairs.of(given)
         return self._own[number]
 
     def _proposed_of(self, number: int, count: int) -> list[Proposed]:
         space = self._space_of(number)
-        if isinstance(space, Neighbors):
+        if isinstance(space, Neighbors | DrawnPairs):
             pairs = replace(space, num_pairs=min(count, space.num_pairs)).proposed()
         elif isinstance(space, Space):
             pairs = space.proposed()

@@ -1,4 +1,4 @@
-"""Findings of one run of an event audit, with the statement, the witness and the curve."""
+"""Findings of one run of an event audit: the statement, the witness and the curve."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def finding_of(
         evidence = evidence.showing(event._replace(cells=mask), inside)
     text, whole = cells.describe(mask), cells.describe(mask, whole=True)
     if not event.cells.any():
-        nothing = "no event: nothing tells the databases apart"
+        nothing = "no event: nothing distinguishes the databases"
         reason = cells.describe(event.cells) if terms.notion.delta else nothing
         text = whole = f"{whole} ({reason})"
     settings = dict(opened.settings)
@@ -78,9 +78,10 @@ def finding_of(
 
 
 def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Return the curve to plot: frequencies at both databases along the cells.
+    """Return the curve to plot: frequencies of the cells under both databases.
 
-    Outputs with labels have one point per label. Boxes of vectors are sorted by rank.
+    If outputs have labels, the curve has one point per label. If outputs are vectors, the cells are
+    boxes that are sorted by rank.
     """
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):

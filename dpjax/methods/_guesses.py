@@ -35,28 +35,28 @@ from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
 _PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
-"""Fraction of the error probability for the planned guesses; the chosen guesses get the rest.
+"""Fraction of the error probability for the planned guesses; the rest is for the chosen guesses.
 
-_PLANNED_ERROR_FOR_MU is for mu of Gaussian differential privacy, and _PLANNED_ERROR is for other
-notions.
+_PLANNED_ERROR_FOR_MU applies to mu of Gaussian differential privacy, and _PLANNED_ERROR applies to
+other notions.
 """
 
 _PLANNED_FACTOR = 2.5
 """Factor for the size of the planned set.
 
-With n canaries, the planned set has _PLANNED_FACTOR sqrt(n) guesses for the highest scores and as
-many guesses for the lowest scores. The factor was chosen for Gaussian canaries; see
+If there are n canaries, the planned set has _PLANNED_FACTOR sqrt(n) guesses for the highest scores
+and equally many guesses for the lowest scores. The factor was chosen for Gaussian canaries; see
 `benchmarks/one_run.py`.
 """
 
 _ORDER, _REVEALED = 1, 2
-"""Seeds of two random generators: one orders equal scores, and one selects the revealed coins."""
+"""Seeds of two random generators: one orders equal scores; the other selects revealed coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
-"""Sizes of the chosen set that are compared.
+"""Candidate sizes of the chosen set.
 
-There are _SIZES sizes, from the fraction _LEAST_SHARE to the fraction _LARGEST_SHARE of the
-canaries, and each size is at least _LEAST_GUESSES guesses.
+There are _SIZES sizes, from the fraction _LEAST_SHARE to the fraction _LARGEST_SHARE of the number
+of canaries. Each size is at least _LEAST_GUESSES.
 """
 
 
@@ -69,16 +69,18 @@ class _Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Guesses:
-    """Lower bound from guesses about which canaries one run included, for every mechanism.
+    """Lower bound, valid for every mechanism, from guesses about which canaries one run included.
 
     Canaries with the highest scores are guessed to be included, and canaries with the lowest scores
-    are guessed to be left out. The guesses may depend on each other in any way.
+    are guessed to be left out. The bound is valid even if the scores of different canaries are
+    dependent.
 
-    If both `num_in` and `num_out` are None, two sets of guesses share the error probability, and
-    the set with the larger bound is reported. The planned set contains about 2.5 sqrt(n) guesses
-    for the highest scores of n canaries and as many for the lowest scores. For the chosen set, the
-    coins of some canaries are revealed to find the numbers of guesses with the largest expected
-    bound. The chosen set contains only guesses about the remaining canaries.
+    If both `num_in` and `num_out` are None, two sets of guesses are made, each with a part of the
+    error probability. The set with the larger bound is reported. The planned set contains about 2.5
+    sqrt(n) guesses for the highest scores of n canaries and equally many guesses for the lowest
+    scores. For the chosen set, the coins of some canaries are revealed. From these coins, the
+    numbers of guesses with the largest expected bound are estimated. The chosen set contains only
+    guesses about the other canaries.
 
     Attributes:
         num_in: Number of guesses that a canary was included.
@@ -103,7 +105,8 @@ class Guesses:
         default=None,
     )
     reveal_fraction: float = option(
-        "Share of the canaries whose coins are used to choose the number of guesses.", default=0.3
+        "Share of the canaries whose coins are revealed to choose the number of guesses.",
+        default=0.3,
     )
     name: ClassVar[str] = "guesses"
     bounded: ClassVar[bool] = True
@@ -123,7 +126,7 @@ class Guesses:
         return _Numbers(self.num_in or 0, self.num_out or 0)
 
     def accepts(self, source: Source) -> str | None:
-        """Return None if a source can be audited, and otherwise a message that says why not."""
+        """Return None if a source can be audited, and otherwise a message that explains why not."""
         if source.has_canaries:
             return None
         return Sentence(
@@ -138,7 +141,7 @@ class Guesses:
 
         Args:
             source: Source with canaries, such as `OneRun`.
-            pairs: None, because canaries take the place of pairs.
+            pairs: None because the audit uses canaries instead of pairs.
             terms: Notion, claim and confidence of the audit.
             runs: int32 [runs], indices of the runs. A recorded run has the index 0.
 
@@ -178,7 +181,7 @@ class Guesses:
 def _in_order(
     scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return the coins of the canaries in decreasing order of score, with ties in random order."""
+    """Return the coins of the canaries sorted by decreasing score, with ties in random order."""
     shuffled = generator.permutation(len(scores))
     return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
 
@@ -186,10 +189,10 @@ def _in_order(
 def _count(
     coins: NDArray[np.bool_], numbers: _Numbers, revealed: int = 0, share: float = 1.0
 ) -> GuessCounts:
-    """Count the correct guesses about coins that are in decreasing order of score.
+    """Count the correct guesses about coins, which must be sorted by decreasing score.
 
     Args:
-        coins: bool [canaries], whether each canary was included.
+        coins: bool [canaries], whether each canary was included, in decreasing order of score.
         numbers: Numbers of guesses for the highest and for the lowest scores.
         revealed: Number of other canaries whose coins were revealed.
         share: Fraction of the error probability for these guesses.
@@ -205,26 +208,29 @@ def _count(
 
 
 def _planned_error(notion: Notion) -> float:
-    """Return the fraction of the error probability for the planned guesses."""
+    """Return the fraction of the error probability that is used for the planned guesses."""
     return _PLANNED_ERROR_FOR_MU if isinstance(notion, Gdp) else _PLANNED_ERROR
 
 
 def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Make the guesses of the planned set about all coins, and count the correct guesses."""
+    """Make the planned set of guesses, which is about all coins, and count the correct guesses."""
     most = math.floor(_LARGEST_SHARE * len(coins))
     size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
     return _count(coins, _Numbers(size, size), share=_planned_error(terms.notion))
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose numbers of guesses from revealed coins, and count correct guesses about the rest."""
+    """Choose the numbers of guesses using revealed coins; count correct guesses about the rest."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))
 
 
 def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCounts:
-    """Return the set of guesses with the larger bound. The two bounds hold jointly."""
+    """Return the set of guesses with the larger bound.
+
+    The bounds from the planned set and from the chosen set hold jointly.
+    """
     notion = _searched_for(terms.notion)
     bound = planned.answer(notion, terms.own_confidence, 1, None).lower_bound
     # First compute the bound that would be valid if the chosen numbers had been fixed in advance.
@@ -273,12 +279,12 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion whose bounds decide between the planned set and the chosen set."""
+    """Return the notion whose bounds determine which of the two sets of guesses is reported."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield numbers of guesses for one end of the scores, as fractions of the canaries."""
+    """Yield candidate numbers of guesses at one end of the scores, as fractions of all canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 

@@ -1,10 +1,10 @@
-"""Search of a large space of pairs by successive halving.
+"""Search for pairs in a large space of pairs, by successive halving.
 
-The search has multiple rounds, called rungs. Each rung estimates the privacy loss of every
-remaining pair from fresh draws, by the DPL algorithm of Askin, Kutta and Dette. The best pairs
-remain for the next rung, which makes more draws per pair. The search does not lower the confidence
-of an audit because `dpjax.audit` makes its own draws, even if the search and the audit have the
-same seed.
+The search has multiple rounds, called rungs. In each rung, the privacy loss of every remaining pair
+is estimated from fresh draws by the DPL algorithm of Askin, Kutta and Dette. Only the best pairs
+enter the next rung, which makes more draws per pair. The search does not reduce the confidence of a
+later audit because `dpjax.audit` makes its own draws, which are independent of the search even if
+both use the same seed.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from dpjax.core.execution import Execution, default_execution
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import MixedSpace
 from dpjax.core.wording import COLUMNS, BadValue
-from dpjax.databases import Neighbors, Pairs
+from dpjax.databases import DrawnPairs, Neighbors, Pairs
+from dpjax.databases.spaces import as_space
 from dpjax.databases.trees import nth
 from dpjax.methods._pairs_counted import Ladder, search_counted
 from dpjax.methods.local import Local, dpl_runs
@@ -42,12 +43,12 @@ TIME_SHARE = 0.35
 
 @dataclass(frozen=True)
 class FoundPairs:
-    """The best pairs of a search.
+    """The best pairs that a search found.
 
     Attributes:
         pairs: Best pairs in decreasing order, in a form that `dpjax.audit` accepts.
-        estimates: One number per pair: the privacy loss that the last rung estimated, or the
-            expected bound if the source is not a JAX mechanism.
+        estimates: One number per pair: the estimate of the privacy loss in the last rung if the
+            source is a JAX mechanism, or the expected bound for other sources.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.
     """
 
@@ -57,7 +58,7 @@ class FoundPairs:
 
     @property
     def num_draws(self) -> int:
-        """Number of draws on both sides of all pairs in all rungs."""
+        """Total number of draws in all rungs, over both sides of all pairs."""
         return sum(2 * num_pairs * num_samples for num_pairs, num_samples in self.rungs)
 
     def rows(self) -> list[tuple[str, str]]:
@@ -71,7 +72,7 @@ class FoundPairs:
         ]
 
     def __str__(self) -> str:
-        """Return a title and one line per pair, shortened to the width of a terminal."""
+        """Return text with a title and one line per pair, shortened to the width of a terminal."""
         lines = [self._title(), "  loss    pair", *(f"  {a}  {b}" for a, b in self.rows())]
         lines = [neutral(line) for line in lines]
         return "\n".join(
@@ -79,7 +80,7 @@ class FoundPairs:
         )
 
     def _repr_html_(self) -> str:
-        """Show the found pairs in a notebook."""
+        """Show the pairs in a notebook."""
         return html_titled(self._title(), self.rows())
 
     def _title(self) -> str:
@@ -88,7 +89,7 @@ class FoundPairs:
 
 
 def _shown(database: object) -> str:
-    """Return a database as text, without the types of its arrays."""
+    """Return a string that shows a database without the dtypes of its arrays."""
     return preview_database(database.tolist() if hasattr(database, "tolist") else database)  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -115,9 +116,9 @@ def search_pairs(
             `dpjax.neighbors`. The functions in `dpjax.databases` generate pairs. If `pairs` is
             None, the search uses the standard pairs of a built-in mechanism, or the neighbors that
             a library's object specifies.
-        budget: Largest total number of draws on both sides of all pairs, which is divided equally
-            among the rungs. If `budget` is None, the number is 1,000,000 for JAX mechanisms, and
-            about 12,000 per rung for other sources.
+        budget: Maximum number of draws, in total over both sides of all pairs. The draws are
+            divided equally among the rungs. If `budget` is None, the maximum is 1,000,000 for JAX
+            mechanisms, and about 12,000 per rung for other sources.
         keep: Number of pairs to return.
         factor: Factor by which the number of pairs shrinks from one rung to the next. Each rung
             keeps at least `keep` pairs.
@@ -144,7 +145,7 @@ def search_pairs(
     validate.positive_int(at_least=2, factor=factor)
     root = random.fold_in(random.as_key(key), random.stable_hash(_STAGE))
     source = as_source(subject)
-    pairs = source.usual_pairs if pairs is None else pairs
+    pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if source.sampler is None:
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
         ladder = Ladder(budget, None, keep, factor)
@@ -199,20 +200,21 @@ def search_pairs(
 
 
 def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object, list[str]]:
-    """Return the pairs to audit, and notes about the search for them.
+    """Return the pairs to audit, and notes about the search for these pairs.
 
     Args:
         source: Source of the audit.
-        pairs: Pairs in any form that `dpjax.audit` accepts, or None for the usual pairs of the
-            source. If `pairs` is a result of `dpjax.neighbors`, the function searches for the best
-            pairs and returns them. All other pairs are returned unchanged.
+        pairs: Pairs in any form that `dpjax.audit` accepts, or None for the default pairs of the
+            source. If `pairs` is a result of `dpjax.neighbors`, or a Hypothesis strategy for pairs,
+            the function searches for the best pairs and returns them. All other pairs are returned
+            unchanged.
         terms: Terms of the audit. The search makes its own draws, which the audit does not use.
 
     Raises:
         ValueError: If no pair of the space is allowed.
     """
-    pairs = source.usual_pairs if pairs is None else pairs
-    if not isinstance(pairs, Neighbors):
+    pairs = source.usual_pairs if pairs is None else as_space(pairs)
+    if not isinstance(pairs, Neighbors | DrawnPairs):
         return pairs, []
     root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
     limit = getattr(source, "time_limit", None)
@@ -242,7 +244,7 @@ def _counted(
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:
-    """Return the number of pairs in each rung, with at most `keep * factor` in the last rung."""
+    """Return the number of pairs in each rung. The last rung has at most `keep * factor` pairs."""
     sizes = [num_pairs]
     while sizes[-1] > keep * factor:
         sizes.append(max(keep, -(-sizes[-1] // factor)))

@@ -1,9 +1,10 @@
-"""Search among many pairs of a source that is not a JAX mechanism.
+"""Search for the best of many pairs if the source is not a JAX mechanism.
 
 The search has multiple rounds, called rungs. The first rung makes a few dozen draws from each side
-of every pair. Each later rung keeps one in `factor` pairs and, if the space of pairs is known, adds
-variations of the best pairs. All rungs have about the same total number of draws. Every rung makes
-fresh draws, and so does the audit of the chosen pairs.
+of every pair. Each later rung keeps the best fraction 1 / `factor` of the pairs. If the space of
+pairs is known, the rung also adds variations of the best pairs. All rungs have about the same total
+number of draws. Each rung makes fresh draws, and the audit of the chosen pairs makes fresh draws,
+too.
 """
 
 import time
@@ -31,15 +32,15 @@ _RUNG_DRAWS = 12_000
 """Default total number of draws in a rung, on both sides of all pairs."""
 
 _WITHOUT_SMALL = 2
-"""Largest number of kept pairs at which no place is reserved for a pair of small databases."""
+"""If at most this number of pairs is kept, no place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
-"""Number of variations that a later rung adds, per kept pair."""
+"""Number of variations per kept pair that a later rung adds."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Limits for the number of confirmation draws per side that an expected bound assumes.
+"""Limits on the number of confirmation draws per side that is assumed for expected bounds.
 
-_PLANNED is the largest number. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
+_PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
 the pair is dropped.
 """
 
@@ -47,27 +48,27 @@ _AUDIT_SHARE = 1.5
 """Assumed duration of the audit, divided by the duration of the search."""
 
 _PARTS = 4
-"""Number of parts into which a rung is divided if a source with workers has a time limit."""
+"""If a source with workers has a time limit, a rung is divided into this number of parts."""
 
 _WORTH = 300
-"""Number of draws per side that the audit should have time to make for each kept pair.
+"""Number of draws per side that an audit with a time limit should make for each kept pair.
 
-With a time limit, the search keeps only as many pairs as the audit has time for.
+The search does not keep more pairs than the time limit allows.
 """
 
 _SLOWER = 4.0
-"""Largest accepted time per output of a pair, divided by the best pair's time per output.
+"""Largest accepted time per output, as a multiple of the best pair's time per output.
 
-Slower pairs are not audited.
+Pairs that need more time per output are not audited.
 """
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Plan of a search: its limits, and how many pairs its rungs keep.
+    """Plan of a search: its limits, and the numbers of pairs that its rungs keep.
 
     Attributes:
-        budget: Total number of draws on both sides of all pairs in all rungs, or None for the
+        budget: Total number of draws in all rungs, over both sides of all pairs, or None for the
             default.
         seconds: Time limit for all rungs in seconds, or None for no limit.
         keep: Number of pairs that the search returns.
@@ -81,7 +82,7 @@ class Ladder:
     factor: int
 
     def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
-        """Return the number of pairs and the number of draws per side of each pair, per rung.
+        """Return, for each rung, the number of pairs and the number of draws per side of each pair.
 
         Raises:
             ValueError: If the budget is too small.
@@ -106,8 +107,8 @@ class _Ranked(NamedTuple):
     """Scores of the pairs in a rung.
 
     Attributes:
-        scores: float64 [pairs], expected bounds, or -infinity for pairs that are too slow or that
-            the rung had no time for.
+        scores: float64 [pairs], expected bounds. The score of a pair is -infinity if the pair is
+            too slow, or if the rung had no time for it.
         paces: float64 [pairs], measured time per output in seconds, or 0 without a time limit.
         drawn: Total number of outputs on both sides of all pairs.
     """
@@ -124,7 +125,7 @@ class _Ranked(NamedTuple):
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Type of functions that map a pair to its notion and to the claim that its bound should exceed."""
+"""Type of functions that return a pair's notion and the claim that its bound should exceed."""
 
 
 def search_counted(
@@ -149,8 +150,9 @@ def search_counted(
             exceed. If `asked` is None, all pairs have the notion of `terms` and the level 0.
 
     Returns:
-        The best pairs, the best pair first; the expected bound minus the level for each pair; and
-        the number of pairs and the number of draws per side of each pair for each rung.
+        Three values: the best pairs, the best pair first; each pair's expected bound minus its
+        level; and, for each rung, the number of pairs and the number of draws per side of each
+        pair.
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
@@ -225,14 +227,14 @@ def _next(
 
 
 def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varied: bool) -> int:
-    """Return the number of draws that are planned after a rung, on both sides of all pairs.
+    """Return the number of draws planned for later rungs, in total over both sides of all pairs.
 
     Args:
         num_pairs: Number of pairs in the rung.
         rungs: For each later rung, the number of pairs, including variations, and the number of
             draws per side of each pair.
         ladder: Plan of the search.
-        varied: Whether variations are added to the pairs that a rung keeps.
+        varied: Whether each rung adds variations to the pairs that are kept.
     """
     total = 0
     for size, draws in rungs:
@@ -243,7 +245,7 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the indices in `pairs` of the objects in `some`, compared by identity."""
+    """Return the index in `pairs` of each object in `some`; objects are compared by identity."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
@@ -276,10 +278,10 @@ class _Rung:
         """Return the expected bounds of the pairs.
 
         Args:
-            seconds: Time limit of the rung in seconds, or None for no limit. With a limit, outputs
-                are drawn for one pair after another, and each pair may take an equal part of the
-                remaining time. The score is -infinity for pairs that are too slow to be audited or
-                that the rung has no time for.
+            seconds: Time limit of the rung in seconds, or None for no limit. If there is a limit,
+                outputs are drawn for one pair after another, and the remaining time is divided
+                equally among the remaining pairs. The score of a pair is -infinity if the pair is
+                too slow to be audited, or if the rung has no time for it.
             whole: Time limit for all rungs in seconds.
         """
         count = len(self.alive)
@@ -319,7 +321,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return the search sets of some pairs, drawn for at most `each` seconds per side."""
+        """Return search sets of some pairs; drawing takes at most about `each` seconds per side."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(

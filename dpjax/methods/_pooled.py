@@ -9,11 +9,11 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 
 
 class Pools:
-    """Groups of sides of different pairs that have the same database and the same cells.
+    """Groups of sides of different pairs. All sides of a group have equal databases and cells.
 
-    Many audits compare one database with multiple neighbors. Search draws from a database that are
-    made for one pair can be used for all pairs that contain the database. Scores from pooled draws
-    rank the pairs more precisely.
+    Many audits compare one database with multiple neighbors. In this case, search draws from this
+    database are useful for all pairs that contain it, not only for the pair for which they were
+    made. Scores computed from the pooled draws rank the pairs more precisely.
     """
 
     def __init__(self, searches: Sequence[Search], pairs: AnyPairs):
@@ -27,11 +27,11 @@ class Pools:
         self._shared = [sides for sides in places.values() if len(sides) > 1]
 
     def pooled(self, searches: Sequence[Search]) -> list[Search]:
-        """Return the search sets of all pairs, with counts summed for each shared database.
+        """Return the search sets of all pairs after counts of shared databases are summed.
 
         Args:
-            searches: Search sets of all pairs, each with counts of only the draws for the pair. The
-                function does not modify these counts.
+            searches: Search sets of all pairs, each with counts of only those draws that were made
+                for the pair. The counts are not modified.
         """
         found = list(searches)
         for sides in self._shared:

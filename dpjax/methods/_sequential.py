@@ -1,4 +1,4 @@
-"""Sequential audits, which bet on all events of all pairs and have a valid bound at any time."""
+"""Sequential audits, which bet on all events of all pairs to compute bounds valid at any time."""
 
 import time
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""Largest total number of draws per side at which draws are treated as expensive."""
+"""Draws are treated as expensive if their total number per side is at most this number."""
 
 _BLOCK = 4096
 """Number of draws per call of a JAX mechanism's sampler."""
@@ -34,8 +34,8 @@ class Sequential:
     """Lower bound that is valid after every block of draws, so that an audit can stop early.
 
     Attributes:
-        num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
-            `num_draws` is None, the number is 250,000.
+        num_draws: Number of draws per side after which the audit ends, summed over all pairs. If
+            `num_draws` is None, the default is 250,000.
         seconds: Time in seconds after which the audit ends, or None for no limit.
 
     Raises:
@@ -69,11 +69,11 @@ class Sequential:
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
-        """Audit a batch of runs, one after the other; see `Events.run` for the arguments.
+        """Audit a batch of runs, one after the other. See `Events.run` for the arguments.
 
         Raises:
-            ValueError: If no single event bounds the notion, if the source has its own time limit,
-                or if there are too few draws to construct the cells.
+            ValueError: If the notion cannot be bounded by the counts of one event, if the source
+                has its own time limit, or if there are too few draws to construct the cells.
         """
         if terms.notion.hypothesis() is None:
             raise BadValue(
@@ -134,7 +134,7 @@ def _rounds(total: int, few: bool, num_pairs: int) -> Rounds:
     first = first_round(num_pairs, few)
     if total <= num_pairs * first:
         raise BadValue(
-            f"num_draws must be above {num_pairs * first}, because the first {first} draws of each "
-            f"pair only determine its cells, but was {total}."
+            f"num_draws must be above {num_pairs * first} because the first {first} draws of each "
+            f"pair are used only to determine its cells, but was {total}."
         )
     return Rounds(first, 0, 0, total)

@@ -1,4 +1,4 @@
-"""Messages for interrupted audits, with their progress and the bound so far."""
+"""Messages for interrupted audits, which report their progress and the bound so far."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ from dpjax.sources import Tally
 
 
 class SoFar:
-    """State of an audit, from which a message is made if the user interrupts the audit.
+    """State of an audit that is used for the message if the user interrupts the audit.
 
     Attributes:
         tally: Counts of the source so far.
-        evidence: Function that returns evidence for given confirmation counts, or None until an
-            event is chosen. The value remains None for methods whose evidence is complete only at
-            the end.
+        evidence: Function that maps confirmation counts to evidence. The value is None until an
+            event is chosen. For methods whose evidence is complete only at the end, the value is
+            always None.
     """
 
     def __init__(self, tally: Tally):
@@ -57,5 +57,5 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     bound = evidence.state(terms.notion, sure, distance=terms.distance).lower_bound
     return (
         f"{drawn}. So far, with confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
-        f"{bound:.4f}, if the moment of the stop did not depend on the outputs."
+        f"{bound:.4f}, provided that the decision to stop did not depend on the outputs."
     )

@@ -1,11 +1,12 @@
-"""One sequential audit in progress: its draws, its bets and its cells.
+"""The state of a sequential audit in progress: its draws, bets and cells.
 
-The first draws determine the cells and are not bet on. Each later block contains draws for the most
-promising pairs. The bets on a block depend only on earlier blocks, so the bound is valid at any
-time. An audit may therefore end when the claim is refuted, when the draws or the time are spent, or
-when the user stops the audit. While there are few draws, the cells are determined again each time
-the number of draws has grown by half. Without a claim, part of the error probability is reserved
-for the look, which is an exact bound from one event that is fixed before its draws are made.
+The first draws determine the cells, and no bets are placed on these draws. Each later block
+contains draws for the most promising pairs. The bets on a block depend only on earlier blocks, so
+the bound is valid at any time. An audit may therefore end when the claim is refuted, when a limit
+on draws or time is reached, or when the user stops it. Up to a limit, the cells are determined
+again each time the number of draws has grown by half. Without a claim, part of the error
+probability is reserved for one exact bound, called the look. The event of the look is fixed before
+any draw is counted for the look.
 
 References:
     Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the
@@ -53,7 +54,7 @@ for a compiled mechanism, and at least _LEAST draws per side.
 """
 
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
-"""Levels that an audit with a claim bets against, in addition to the claim.
+"""Levels, in addition to the claim, against which an audit with a claim bets.
 
 The claim times the two factors in _AROUND defines a range. The audit bets against every _FINE-th
 level of the hypothesis in this range, and against every _COARSE-th level outside the range.
@@ -72,11 +73,11 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a later audit can repeat a block in full if a limit cut it short.
+        redraws: Whether a later audit can draw a whole block again if a limit cut it short.
         compiles: Whether the duration of the first count includes compilation.
 
     Attributes:
-        ended: Reason why the audit ended, in words.
+        ended: Description, in words, of the reason why the audit ended.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class Walk:
         return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
 
     def _shared(self) -> NDArray[np.int64]:
-        """Return the IDs of the databases, int64 [pairs, 2]; see `Wealth.shared`."""
+        """Return the IDs of the databases, int64 [pairs, 2]. See `Wealth.shared`."""
         seen: dict[object, int] = {}
         found = np.empty((len(self._searches), 2), np.int64)
         for (pair, side), number in np.ndenumerate(self._numbers):
@@ -156,7 +157,7 @@ class Walk:
 
     @property
     def _taken(self) -> NDArray[np.int64]:
-        """Number of draws per side of each pair after the first draws, int64 [pairs]."""
+        """Number of draws per side of each pair, excluding the first draws, int64 [pairs]."""
         return self._state.draws[:, 0] - self._first
 
     def _searched(self) -> NDArray[np.int64]:
@@ -171,7 +172,7 @@ class Walk:
         return blake2b(b"".join(counts), digest_size=16).hexdigest()
 
     def _go_on(self, earlier: BetWealth) -> None:
-        """Continue from the state of an earlier audit of the same outputs."""
+        """Continue from the state of an earlier audit with the same outputs."""
         # If the limit on draws cut the last block short, go back and draw this block in full.
         self._state = earlier.wealth if earlier.before is None else earlier.before
         self._path = list(earlier.path if earlier.before is None else earlier.path[:-1])
@@ -263,9 +264,9 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Construct new cells for pairs with many new draws, and count all of their draws again.
+        """Construct new cells for pairs with many new draws, and count all their draws again.
 
-        Later bets still depend only on earlier blocks, so they stay valid.
+        Later bets remain valid because they still depend only on earlier blocks.
         """
         if self._opened.lays_once:
             return
@@ -294,7 +295,7 @@ class Walk:
         self._size = max(self._size, search.partition.size)
 
     def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
-        """Draw a block, bet on its outputs, and return the number of draws per side.
+        """Draw a block, place bets on its outputs, and return the number of draws per side.
 
         If the limit on draws or the deadline is reached, the block is cut short.
 
@@ -381,7 +382,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return each pair's expected bound for equal numbers of fresh draws, the largest first."""
+        """Return the pairs' expected bounds for equal numbers of fresh draws, the largest first."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted
@@ -390,7 +391,7 @@ class Walk:
 
 
 def _grid(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
-    """Return the levels that an audit bets against, except for the claim."""
+    """Return the levels, except for the claim, against which an audit bets."""
     if claim is None:
         return levels
     low, high = (claim * part for part in _AROUND)

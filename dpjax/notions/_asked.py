@@ -1,4 +1,4 @@
-"""Events of several pairs, chosen together if the cells of the pairs are ordered alike."""
+"""Choice of events for multiple pairs, in one batch for pairs with the same orders of cells."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,21 +12,21 @@ from dpjax.inference import Event, Hypothesis, Rivals, Shared, choose_event, lar
 from dpjax.partitions import Budget, Search
 
 _ROWS = 256
-"""Number of search sets that `choose_event` evaluates in one call, which bounds its memory."""
+"""Largest number of search sets per call of `choose_event`. The number limits memory use."""
 
 
 def fresh(budget: Budget) -> int | Shared:
-    """Return the number of confirmation draws, as a `Shared` if its division is free."""
+    """Return the number of draws, as a `Shared` if both sides may have different numbers."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
 class Asked(NamedTuple):
-    """Search set of one pair, and the lines and groups along which its cells are ordered.
+    """Search set of one pair, and the lines and groups that determine orders of its cells.
 
     Attributes:
-        search: Search set of the pair, in one or several runs.
+        search: Search set of the pair, in one or more runs.
         positions: Positions of the cells along lines, as `Partition.positions` returns them.
-        coarser: Groups of cells, as `Partition.coarser` returns them.
+        coarser: Group of each cell in coarser partitions, as `Partition.coarser` returns them.
     """
 
     search: Search
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Everything but counts that affects the choice of an event."""
+        """Hashable value of all inputs to the choice of an event except the counts."""
         partition, halves, allowed = self.search
         arrays = (*self.positions, *self.coarser)
         may = None if allowed is None else allowed.tobytes()
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 def chosen(asked: Sequence[Asked], budget: Budget, hypothesis: Hypothesis) -> list[Event]:
-    """Return the event that `choose_event` finds with the two halves of each search set."""
+    """Return the events that `choose_event` chooses, one `Event` for all runs of a search set."""
     found = {}
     for numbers, parts in _together(asked, budget, hypothesis):
         events: list[Event] = []
@@ -75,10 +75,11 @@ def promised(
 def _together(
     asked: Sequence[Asked], budget: Budget, hypothesis: Hypothesis
 ) -> Iterator[tuple[list[int], Iterator[tuple[NDArray[np.int64], JsonObject]]]]:
-    """Yield groups of pairs whose cells are ordered alike, with the arguments of `choose_event`.
+    """Yield groups of pairs with the same orders of cells, and arguments for `choose_event`.
 
     The pairs of a group are evaluated as if they were runs of one pair. The result for a run does
-    not depend on the other runs. The arguments come in parts of at most `_ROWS` runs.
+    not depend on the other runs. The runs are divided into parts of at most `_ROWS` runs, and there
+    is one set of arguments per part.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for number, each in enumerate(asked):

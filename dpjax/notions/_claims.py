@@ -54,7 +54,7 @@ def refuse_text(claim: object) -> None:
             written = f": write claim={float(claim):g}"
         except ValueError:
             written = ""
-        raise BadType(f"claim must be a number or a curve, but was the text {claim!r}{written}.")
+        raise BadType(f"claim must be a number or a curve, but was the string {claim!r}{written}.")
 
 
 def is_number(claim: object) -> bool:

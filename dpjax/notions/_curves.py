@@ -21,7 +21,7 @@ _POINTS = 101
 class _Curve(Notion):
     """Base class of notions whose level is a curve.
 
-    Such a notion is summarized by one number, the total variation distance per record.
+    Notions of this kind are summarized by one number, the total variation distance per record.
     """
 
     def of_band(self, band: Band, distance: int = 1) -> float:
@@ -105,10 +105,10 @@ class Profile(_Curve):
 class TradeOff(_Curve):
     """The trade-off curve: the smallest type II error of any test at each significance level.
 
-    A trade-off curve is summarized by one number, the total variation distance. This number is the
-    largest difference between the power and the significance level of a test. A claim is a list of
-    pairs (level, type II error), or a function that returns the type II error at a level. The
-    claimed curve applies to tests in both directions.
+    A trade-off curve is summarized by one number, the total variation distance. The total variation
+    distance is the largest difference between the power and the significance level of a test. A
+    claim is a list of pairs (level, type II error), or a function that returns the type II error at
+    a level. The claimed curve applies to tests in both directions.
 
     References:
         Dong, Roth, Su (2022), Definition 2.1.

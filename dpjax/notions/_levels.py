@@ -147,8 +147,8 @@ class Renyi(Notion):
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:
             raise BadValue(
-                f"order must be at least {least} for pairs at a distance of {distance}, because a "
-                f"smaller order gives no bound for a single record, but was {self.order:g}."
+                f"order must be at least {least} for pairs with distance {distance} because a "
+                f"smaller order implies no bound for one record, but was {self.order:g}."
             )
 
 

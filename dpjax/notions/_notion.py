@@ -1,7 +1,7 @@
 """The base class of privacy notions.
 
-A notion scores events and chains of nested sets in the search set, and converts confirmation counts
-in an event or a chain to a lower bound on its level.
+A notion scores events and chains of nested sets using the search set. From the counts of the
+confirmation set, it computes a lower bound on its level.
 """
 
 import math
@@ -36,14 +36,16 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""Largest number of bins per axis at which cells are ordered only by the ratios of their counts."""
+"""If an axis has at most this number of bins, cells are ordered only by their ratios of counts."""
 
 _HUGE = 1e300
-"""Finite number that replaces an infinite bound before bounds are averaged."""
+"""Finite number that replaces infinite bounds before bounds are averaged."""
 
 
 class Notion:
-    """Base class of privacy notions, which are frozen dataclasses with their options as fields.
+    """Base class of privacy notions.
+
+    Each notion is a frozen dataclass whose fields are its options.
 
     Attributes:
         name: Name of the notion on the command line and in recipes.
@@ -74,7 +76,7 @@ class Notion:
         return self.symbol
 
     def of_band(self, band: Band, distance: int = 1) -> float:
-        """Return the lower bound on the level that follows from a band, at least 0.
+        """Return the lower bound on the level that a band implies, at least 0.
 
         Args:
             band: Band of a chain.
@@ -88,14 +90,17 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return scores of events with probabilities p and q, which decide what event is shown."""
+        """Return scores of events with probabilities p and q.
+
+        The event with the best score is shown.
+        """
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raise an error if pairs at this distance imply no bound for one record."""
+        """Raise an error if pairs with this distance cannot bound the level for one record."""
 
     def point(self, place: float, shown: float) -> str:
-        """Return a description of the bound `shown` on a curve at the abscissa `place`."""
+        """Describe in words the bound `shown` on a curve at the abscissa `place`."""
         raise NotImplementedError
 
     def claimed(self, claim: object) -> Claim:
@@ -111,11 +116,11 @@ class Notion:
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:
-        """Choose the event with the largest expected bound, or a simpler event of similar worth.
+        """Choose the event with the largest expected bound, or a simpler event almost as good.
 
         Args:
-            search: Search set of one pair, in one or more runs. One half of the set is used to
-                construct sets of cells, and the other half to evaluate the sets.
+            search: Search set of one pair, in one or more runs. One half of the search set is used
+                to construct sets of cells, and the other half to evaluate them.
             budget: Confirmation draws, confidence and number of rival pairs.
 
         Returns:
@@ -127,7 +132,7 @@ class Notion:
         return self.choices([search], budget)[0]
 
     def choices(self, searches: Sequence[Search], budget: Budget) -> list[Event]:
-        """Return one result of `choose` per pair, with similar pairs evaluated in one batch.
+        """Return the result of `choose` for each pair; similar pairs are evaluated in one batch.
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
@@ -163,7 +168,7 @@ class Notion:
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return the expected bounds of a pair, approximated with merged cells, to rank pairs.
+        """Return approximate expected bounds for a pair, computed from merged cells, to rank pairs.
 
         Args:
             search: Search set of one pair, in one or more runs.
@@ -175,7 +180,7 @@ class Notion:
         return self.promises([search], budget)[0]
 
     def promises(self, searches: Sequence[Search], budget: Budget) -> list[NDArray[np.float64]]:
-        """Return one result of `promise` per pair, with similar pairs evaluated in one batch.
+        """Return the result of `promise` for each pair; similar pairs are evaluated in one batch.
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
@@ -198,7 +203,7 @@ class Notion:
         return found
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain to confirm, whose cells are ordered by ratio, by group or by position.
+        """Choose the chain to confirm, and order its cells by ratio, by group or by position.
 
         Args:
             search: Search set of one pair in one run.
@@ -268,19 +273,19 @@ class Notion:
             distance: Number of records in which the databases of the pair differ.
 
         Returns:
-            The bound minus the claim, maximized over the points of a claimed curve, and the point
-            where the bound exceeds a claimed curve the most. The point is None if the bound exceeds
-            the curve nowhere or if the claim is a number.
+            The bound minus the claim, and a point. If the claim is a curve, the point is where the
+            bound minus the curve is largest. The point is None if the bound exceeds the curve
+            nowhere or if the claim is a number.
         """
         assert isinstance(claim, float)
         return self.of_band(band, distance) - claim, None
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]] | None:
-        """Return the named columns of a table of the curve, or None if the level is one number."""
+        """Return the columns of the curve's table, or None if the level is one number."""
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
-        """Return the event with the largest `value` among the sets of a chain, for display.
+        """Return the set of a chain, or the complement of a set, with the largest `value`.
 
         Args:
             chain: Chain of nested sets of cells.
@@ -305,8 +310,8 @@ def merged_counts(
         allowed: bool [cells], whether each cell may be part of an event, or None for all cells.
 
     Returns:
-        Counts of the merged cells, int64 [..., merged cells]; whether each merged cell may be part
-        of an event, bool [merged cells], or None for all cells; and the positions of the merged
+        Counts of the merged cells, int64 [..., merged cells]; bool [merged cells], whether each
+        merged cell may be part of an event, or None if all may; and the positions of the merged
         cells along lines.
     """
     group, positions = partition.merged(allowed)
@@ -317,7 +322,7 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Return the ways to order cells: by ratio and, with many bins, also by group and position."""
+    """Return the ways to order cells: by ratio and, for many bins, by group and by position."""
     if max(partition.shape) <= _FEW_BINS:
         # The ratios of a few cells are estimated precisely, and adjacent cells may differ a lot.
         return [Way()]

@@ -1,4 +1,4 @@
-"""Statements, which are bounds and estimates of a privacy level that follow from evidence."""
+"""Statements, which contain bounds and estimates of a privacy level computed from evidence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ Crossing = tuple[float, float, float]
 class _OnDemand:
     """Descriptor of a dataclass field that may be set to a value or to a function.
 
-    The field's default is None. A function is called when the field is first read, under NumPy's
-    default error settings, and the function's result replaces the function. Before the first read,
-    `vars(instance)` contains the function.
+    The default of the field is None. If the field is set to a function, the first read of the field
+    calls the function, under NumPy's default error settings, and replaces it with its result. Until
+    then, `vars(instance)` contains the function.
     """
 
     def __set_name__(self, owner: type, name: str):
@@ -46,32 +46,35 @@ class _OnDemand:
 
 
 def _on_demand() -> float | None:
-    """Return an `_OnDemand` descriptor. Its static type is the type of the field's value."""
+    """Return an `_OnDemand` descriptor.
+
+    The static type of the descriptor is the type of the field's value.
+    """
     return cast(float | None, _OnDemand())
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Bounds and estimates of a privacy level that follow from evidence.
+    """Bounds and estimates of a privacy level, computed from evidence.
 
     Attributes:
-        lower_bound: Lower bound on the level, at the confidence of the audit. The bound is 0 if a
-            histogram yields no estimate.
+        lower_bound: Lower bound on the level, at the confidence level of the audit. The bound is 0
+            if no estimate can be computed from a histogram.
         estimate: Level estimated from the confirmation set, or None if the estimate is infinite or
             unknown.
-        basis: Kind of the bound, such as "exact binomial" or "simultaneous band" (valid at any
-            sample size), "normal" (asymptotic) or "histogram" (valid under an assumption).
+        basis: Kind of the bound: for example, "exact binomial" or "simultaneous band" (both valid
+            at any sample size), "normal" (asymptotic), or "histogram" (valid under an assumption).
         upper_bound: Upper bound on the level under an assumption, or None without an assumption.
         standard_error: Standard error of the estimate, or None if the bound does not use a standard
             error.
-        smallest_error: Smallest error probability at which the claim would still be refuted, at
-            least 1e-12. The value is None without a claim, or if no error below 1/2 refutes the
-            claim. The constructor also accepts a function without arguments, which is called when
-            the field is first read.
-        curve: Dictionary from the name of each column to the column of a table of the curve, or
-            None for a notion that is not a curve. All bounds in the table hold jointly.
-        crossing: Point where the bound on a curve exceeds the claim by the largest margin, as
-            (abscissa, bound, claim), or None if the bound never exceeds the claim.
+        smallest_error: Smallest error probability, at least 1e-12, at which the claim would still
+            be refuted. The value is None if there is no claim, or if the claim is not refuted at
+            any error probability below 1/2. The constructor also accepts a function without
+            arguments, which is called when the field is first read.
+        curve: Table of the curve, as a dictionary from column names to columns, or None if the
+            level is one number. All bounds in the table hold jointly.
+        crossing: Point (abscissa, bound, claim) at which the bound on a curve exceeds the claim by
+            the largest margin, or None if the bound exceeds the claim nowhere.
     """
 
     lower_bound: float
@@ -115,15 +118,15 @@ def smallest_error(
     """Return the smallest error probability at which a lower bound exceeds a claim.
 
     Args:
-        bound: Function that returns the lower bound at a confidence. The bound decreases as the
-            confidence grows.
-        claim: Claimed level, to which the bound is compared.
+        bound: Function that maps a confidence to the lower bound. The bound must not increase with
+            the confidence.
+        claim: Claimed level with which the bound is compared.
         known: Pair of a confidence above 1/2 and the lower bound at this confidence, or None if no
             bound has been computed yet.
 
     Returns:
-        The error probability, with a relative precision of 0.01 and at least 1e-12, or None if the
-        error probability is above 1/2.
+        The error probability, at least 1e-12, with a relative precision of 0.01; or None if it
+        would be above 1/2.
 
     References:
         Dowell, Jarratt (1971), for the Illinois variant of the false position method.

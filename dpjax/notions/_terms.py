@@ -16,19 +16,19 @@ from dpjax.notions.evidence._wealth import BetWealth
 
 @dataclass(frozen=True)
 class Terms:
-    """Notion, claim, confidence and other settings that every step of an audit uses.
+    """Notion, claim, confidence and other settings that all steps of an audit share.
 
     Attributes:
         notion: Notion whose level is bounded.
-        claim: Claim in the form that the caller passed, or None. The property `claimed` is the
-            converted claim.
+        claim: Claim in the form that the caller passed, or None. The `claimed` property contains
+            the converted claim.
         confidence: Joint confidence of the statements of all `num_claims` audits.
-        num_claims: Number of audits whose statements hold jointly.
+        num_claims: Number of audits whose statements must hold jointly.
         key: Integer seed or typed JAX key that the caller passed.
         execution: Execution options, or None for the backend's default options.
         distance: Number of records in which the databases of each pair differ.
         earlier: Bets of an earlier audit that this audit continues, or None for a new audit.
-        kept: Dictionary in which a source stores values for later batches of the same runs.
+        kept: Dictionary in which a source stores values that later batches of the same runs need.
 
     Raises:
         TypeError, ValueError: If an attribute is of the wrong type or out of range.
@@ -81,8 +81,8 @@ class Terms:
         """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
 
         Args:
-            what: Name of the evidence that the method uses instead of events, such as "a
-                histogram", for the error message.
+            what: Name, for the error message, of the evidence that the method uses instead of
+                events, such as "a histogram".
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
@@ -103,14 +103,14 @@ class Terms:
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of each single statement, so that all hold jointly with `confidence`."""
+        """Confidence of each statement such that all statements hold jointly with `confidence`."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims
 
     @property
     def layout(self) -> Execution:
-        """Execution options, with the backend's default options in place of None."""
+        """Execution options. None is replaced with the backend's default options."""
         return self.execution or default_execution()
 
     def notes(self) -> list[str]:
@@ -120,6 +120,6 @@ class Terms:
         error = (1 - self.confidence) / self.num_claims
         return [
             f"This bound exceeds the true level with a probability of at most {error:.3g}. "
-            f"Together, {self.num_claims} such bounds hold with confidence {self.confidence:g} "
-            "(Bonferroni)."
+            f"Together, all {self.num_claims} such bounds hold with confidence "
+            f"{self.confidence:g} (Bonferroni)."
         ]

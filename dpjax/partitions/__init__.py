@@ -1,4 +1,4 @@
-"""Partitions of outputs into countable cells, and descriptions of events in words."""
+"""Partitions of outputs into cells that can be counted, and descriptions of events in words."""
 
 from dpjax.partitions._curve import curve_of as curve_of
 from dpjax.partitions._curve import ranked_bounds as ranked_bounds

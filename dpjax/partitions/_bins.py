@@ -1,10 +1,10 @@
-"""Assignment of values to bins, with a grid of equally wide buckets instead of a binary search."""
+"""Assignment of values to bins by a grid of equally wide buckets instead of a binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BUCKETS = 4096
-"""Number of equally wide buckets, whose tables fit in a processor's first-level cache."""
+"""Number of equally wide buckets. Tables of this length fit in a processor's first-level cache."""
 
 _MOST_EDGES = 4
 """Maximum number of bin edges per bucket. With more edges, a binary search is used instead."""
@@ -17,10 +17,10 @@ _FEWEST_EDGES = 4
 
 
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Compute `np.searchsorted(edges, values, side="right")`, several times faster.
+    """Compute `np.searchsorted(edges, values, side="right")` several times faster than NumPy.
 
-    A value is compared only with the edges in its own bucket, because edges in lower buckets are at
-    most the value, and edges in higher buckets exceed the value.
+    Each value is compared only with the edges in its own bucket, because edges in lower buckets are
+    never above the value, and edges in higher buckets are always above it.
 
     Args:
         edges: Increasing edges of bins, float64 [edges].

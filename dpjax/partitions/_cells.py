@@ -1,4 +1,4 @@
-"""Numbering of a partition's cells, and the interval of numbers that each cell covers."""
+"""Numbering of a partition's cells, and the interval of values that each cell covers."""
 
 import math
 from collections.abc import Hashable
@@ -11,10 +11,10 @@ import numpy as np
 class Cells:
     """The numbered cells into which a partition divides `Outputs`.
 
-    The first cells contain outputs without numeric entries: one cell for each label that occurs in
-    the pilot (the first outputs of the search set), and one cell for all other labels. The other
-    cells contain outputs with numeric entries: for each label that had numeric entries in the
-    pilot, the boxes (products of bins), in C order.
+    The first cells contain outputs without numeric entries. There is one cell for each label that
+    occurs in the pilot (the first outputs of the search set), and one cell for all other labels.
+    The following cells contain outputs with numeric entries. For each label that had numeric
+    entries in the pilot, these cells are the boxes (products of bins), in C order.
 
     Attributes:
         names: Names of the labels in the pilot. Other attributes represent a label by its index in
@@ -24,8 +24,8 @@ class Cells:
         atoms: For each numeric entry of an output, the values that each have a bin of their own.
         boxed: Labels that had numeric entries in the pilot.
         whole: Whether all entries have an integer dtype.
-        ordered: Whether adjacent numbers have similar probabilities. Numbers that are category
-            codes are not ordered.
+        ordered: Whether adjacent numbers have similar probabilities. The value must be False if
+            numbers are category codes.
         parts: Path of each numeric entry in a nested output, such as "['count']". The tuple is
             empty for vectors.
     """
@@ -55,7 +55,7 @@ class Cells:
 
     @property
     def key(self) -> Hashable:
-        """Hashable key; partitions with equal keys assign every output to the same cell."""
+        """Hashable key. Two partitions with equal keys assign every output to the same cell."""
         numbers = (self.edges, self.atoms, (self.boxed,))
         content = (tuple(part.tobytes() for part in parts) for parts in numbers)
         return type(self), self.names, self.whole, self.ordered, self.parts, *content
@@ -66,7 +66,7 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of one entry's bins; both ends of an atom are equal."""
+        """Return the lower and upper ends of one entry's bins, which are equal for an atom."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
@@ -80,7 +80,7 @@ class Cells:
         return f"entry {entry_name(column, self.parts)}"
 
     def kind(self, whole: bool) -> str:
-        """Return how a description of an output begins: "a number" or "a vector with"."""
+        """Return the first words of an output's description, "a number" or "a vector with"."""
         return "a number" if len(self.shape) == 1 else "a vector with"
 
 

@@ -1,4 +1,4 @@
-"""Data for a plot of the counts in each cell."""
+"""Data for a plot of the probability and the loss of each cell."""
 
 import math
 from collections.abc import Callable
@@ -8,10 +8,10 @@ import numpy as np
 from dpjax.core.numerics import finite_or_none
 
 _LABELS, _NUMBERS = 60, 2000
-"""Maximum numbers of labels and of numeric cells in a plot.
+"""Maximum number of labels, and maximum number of numeric cells, in a plot.
 
-If there are more cells, the plot shows only the labels with the largest losses, and the most
-frequent numeric cells.
+If there are more, the plot shows only the labels whose product of probability and loss is largest,
+and the numeric cells with the largest counts.
 """
 
 
@@ -26,14 +26,16 @@ def curve_of(
     Args:
         counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
         event: Event that was counted, bool [cells].
-        bounds: Ends of each cell's interval, [cells, 2]; equal for an atom, and NaN for a label.
+        bounds: Ends of each cell's interval, [cells, 2]. The two ends of an atom are equal, and the
+            ends of a label are NaN.
         name_of: Function that maps a label's cell to its name.
 
     Returns:
-        Lists with one entry per cell: "points" (the value of an atom, the middle or the only finite
-        end of an interval, or the name of a label), "bounds" (the two ends of an interval, or None
-        for a label; None stands for an infinite end), "density" and "neighbor_density" (shares of
-        the outputs), "loss" and "event".
+        Dict of lists with one entry per cell. "points": an atom's value, an interval's middle or
+        only finite end, or a label's name. "bounds": the two ends of an interval, where None stands
+        for an infinite end; or None for a label. "density" and "neighbor_density": the shares of
+        the outputs on the two sides. "loss": the privacy loss. "event": whether the event contains
+        the cell.
     """
     # Adding half an output to each count gives empty cells a finite loss.
     shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
@@ -62,15 +64,16 @@ def curve_of(
 
 
 def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
-    """Arrange boxes along an axis, in decreasing order of P(database) / P(neighbor).
+    """Arrange boxes along an axis in decreasing order of P(database) / P(neighbor).
 
     Args:
         counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
-        num_alone: Number of labels, which are the first cells.
+        num_alone: Number of labels. The labels are the first cells.
 
     Returns:
-        The ends of each box on the axis, [cells, 2]: the share of outputs in the preceding boxes,
-        and that share plus the box's own share. The ends are NaN for labels.
+        The ends of each box on the axis, [cells, 2]. The lower end is the share of outputs in all
+        preceding boxes, and the upper end is the lower end plus the box's own share. The ends of
+        labels are NaN.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
@@ -82,7 +85,7 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
 
 
 def _point(low: float, high: float) -> float:
-    """Return the middle of an interval, or its only finite end."""
+    """Return the middle of an interval, or its finite end if the other end is infinite."""
     if math.isinf(low) or math.isinf(high):
         return high if math.isinf(low) else low
     return (low + high) / 2

@@ -1,4 +1,4 @@
-"""Distinct labels of an array, found by hashing, and conversion of strings to label arrays."""
+"""Distinct labels in an array, found by hashing; and conversion of strings to label arrays."""
 
 from collections.abc import Sequence
 
@@ -9,25 +9,25 @@ _TURNS = 3
 """Number of hash tables to try before the remaining labels are sorted."""
 
 _SAMPLED, _FEW = 4096, 1024
-"""A sample of _SAMPLED labels decides the size of the hash tables. The tables are small if the
-sample has at most _FEW distinct labels.
+"""Number of labels in the sample that decides the size of the hash tables, and maximum number of
+distinct labels in this sample for which the tables are small.
 """
 
 _SMALL, _LARGE = 16, 22
-"""Number of index bits: _SMALL for a small hash table, and _LARGE for a large hash table."""
+"""Number of index bits of a small hash table (_SMALL) and of a large hash table (_LARGE)."""
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""Odd factor of the hashes for the next hash table, in which labels then have other slots."""
+"""Odd number by which hashes are multiplied to give labels other slots in the next hash table."""
 
 _WIDE = 2**24
-"""Number of characters, including padding, above which a string array counts as wide."""
+"""Total number of characters, including padding, above which a string array counts as wide."""
 
 
 def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted distinct labels, and the index of each label among the distinct labels.
 
-    The result equals `np.unique(labels, return_inverse=True)`. Colliding hashes cannot merge two
-    labels, because labels in the same slot of a hash table are compared.
+    The result equals `np.unique(labels, return_inverse=True)`. Two labels with the same hash remain
+    distinct, because labels in the same slot of a hash table are compared.
 
     Args:
         labels: Strings or bytes, [n].
@@ -66,17 +66,17 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
 def labels_at(
     kinds: Sequence[str], places: NDArray[np.integer] | None = None, spare: int = 0
 ) -> np.ndarray:
-    """Convert strings to an array of labels in which different strings remain different.
+    """Convert strings to an array of labels so that different strings remain different.
 
     Args:
         kinds: Strings [k].
-        places: Index of each label in `kinds`, integers [n]. If `places` is None, each string is a
-            label.
+        places: Index of each label in `kinds`, integers [n]; or None if `kinds` itself lists all n
+            labels.
         spare: Maximum size of a wide string array, as a multiple of the total length of its labels.
 
     Returns:
-        A string array [n]. If padding would make the string array too large, or if the string array
-        would drop NUL characters at the end of labels, an object array [n].
+        A string array [n]; or an object array [n] if padding would make the string array too large,
+        or if the string array would drop NUL characters at the end of labels.
     """
     lengths = np.fromiter(map(len, kinds), np.int64, len(kinds))
     every = lengths if places is None else lengths[places]
@@ -91,7 +91,7 @@ def labels_at(
 
 
 def _hashes(labels: np.ndarray) -> NDArray[np.uint64]:
-    """Return a hash of each label, uint64 [n], which is linear in the label's 64-bit words."""
+    """Return hashes of labels, uint64 [n]. Each hash is linear in the label's 64-bit words."""
     width = -(-max(labels.itemsize, 1) // 8) * 8
     size = width // np.dtype(f"{labels.dtype.kind}1").itemsize
     padded = np.ascontiguousarray(labels, f"{labels.dtype.kind}{size}")

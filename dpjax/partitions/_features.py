@@ -1,4 +1,4 @@
-"""Features of outputs with multiple numbers and labels, from which linear scores are computed."""
+"""Features of outputs that contain several numbers and labels. Linear scores use these features."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from dpjax.partitions.outputs import Outputs, part_of
 
 BLOCK = 2**12
-"""Number of outputs whose features fit in a processor's cache."""
+"""Number of outputs per block. The features of one block fit in a processor's cache."""
 
 _CLIP = 10.0
 """Largest magnitude of a standardized value; larger values are clipped."""
@@ -21,13 +21,14 @@ _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
-"""_MAX_LABELS is the maximum number of label indicators. _ATOM_SHARE is the least share of outputs
-that makes a value an atom. _MAX_ATOMS is the maximum number of atoms per entry."""
+"""Maximum number of labels with an indicator, minimum share of outputs with a value for the value
+to be an atom, and maximum number of atoms per entry.
+"""
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""Each column has _KNOTS hinges max(value - knot, 0), or _FEW_KNOTS hinges if there are more than
-_MANY_COLUMNS columns. A column with at most _FEW_VALUES distinct values has a hinge at each
-distinct value except the smallest and the largest value.
+"""Each column has _KNOTS hinge features max(value - knot, 0), or only _FEW_KNOTS if there are more
+than _MANY_COLUMNS columns. In a column with at most _FEW_VALUES distinct values, every value except
+the smallest and the largest is a knot.
 """
 
 _SQUARE = 25.0
@@ -36,14 +37,14 @@ _SQUARE = 25.0
 
 @dataclass(frozen=True)
 class Columns:
-    """Standardized columns of outputs: numeric entries, then indicators of labels and atoms.
+    """Standardized columns of outputs: first numeric entries, then indicators of labels and atoms.
 
     Attributes:
         centre: Medians of the numeric entries, [d], computed without atoms.
-        scale: Robust standard deviations of the numeric entries, [d], computed without atoms; 1 for
-            a constant entry.
-        labels: Labels with an indicator.
-        atoms: For each numeric entry, the frequent values that have an indicator.
+        scale: Robust standard deviations of the numeric entries, [d], computed without atoms. The
+            value for a constant entry is 1.
+        labels: Labels that have an indicator.
+        atoms: For each numeric entry, the frequent values, each of which has an indicator.
     """
 
     centre: np.ndarray
@@ -53,7 +54,7 @@ class Columns:
 
     @classmethod
     def of(cls, outputs: Outputs) -> "Columns":
-        """Fit the columns to the search set, with the outputs of both sides pooled."""
+        """Fit the columns to the search sets of both sides together."""
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
@@ -79,7 +80,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Return standardized entries [n, d], 0 for atoms and for outputs without numbers."""
+        """Return standardized entries [n, d], where atoms and missing numbers are replaced by 0."""
         found = outputs.values - self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
@@ -97,7 +98,7 @@ class Columns:
 
     @property
     def num_indicators(self) -> int:
-        """Number of labels and atoms."""
+        """Number of labels and atoms together."""
         return len(self.labels) + sum(map(len, self.atoms))
 
     def indicators(self, outputs: Outputs) -> np.ndarray:
@@ -130,7 +131,7 @@ class Features:
 
     @classmethod
     def of(cls, kind: str, columns: Columns, outputs: Outputs) -> "Features":
-        """Create features, with knots at quantiles of the outputs."""
+        """Create features whose knots are quantiles of the outputs."""
         knots = []
         numbers = columns.numbers(outputs) if kind == "additive" else np.empty((0, 0))
         count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
@@ -144,7 +145,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return each feature's numeric entry, int [features]; -1 for indicators and products."""
+        """Return the index of each feature's entry, int [features]; -1 if there is not just one."""
         numbers = np.arange(len(self.columns.centre))
         parts = [
             numbers if self.kind != "common" else np.full(1, -1),

@@ -1,4 +1,4 @@
-"""Exact counts of real outputs in equal intervals, for any number of samples.
+"""Exact counts of real outputs in intervals of equal width, for any number of samples.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -13,7 +13,7 @@ from dpjax.core.streaming import Reducer
 
 
 def interval_counts(low: Array | float, high: Array | float, num_intervals: int) -> Reducer:
-    """Return a reducer that counts outputs in `num_intervals` equal intervals of [low, high].
+    """Return a reducer that counts outputs in `num_intervals` equal parts of [low, high].
 
     Both ends of [low, high] are included.
 

@@ -1,7 +1,8 @@
-"""Construction of a partition from a pilot, the first outputs of the search set.
+"""Construction of a partition from the pilot, that is, the first outputs of the search set.
 
-Each frequent value is an atom, which has its own cell. The intervals between atoms end at quantiles
-of the outputs on both sides. In a small finite space, every outcome is an atom.
+Each frequent value is an atom, which means that it has a cell of its own. The values between atoms
+are divided into intervals at quantiles of the pilot outputs from both sides. In a small finite
+space, every outcome is an atom.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition: the number of outputs in the pilots of both sides."""
+"""Maximum number of labels in a partition. This is the number of pilot outputs on both sides."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -31,8 +32,9 @@ _MAX_OUTCOMES = 4096
 """Maximum number of atoms for single integers and for finite output spaces."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""Numbers of quantile levels by dimension of the outputs: _QUANTILES evenly spaced levels, and
-_TAILS levels in each tail. In a tail, each level is half of the previous level.
+"""For each dimension of the outputs, the number of evenly spaced quantile levels (_QUANTILES), and
+the number of quantile levels in each tail (_TAILS). In a tail, each level is half of the previous
+one.
 """
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
@@ -54,10 +56,10 @@ def lay(
     whole: bool = False,
     region: Region | None = None,
 ) -> Partition:
-    """Construct the partition for a pair's outputs from the pilots of both sides.
+    """Construct a partition of a pair's outputs from the pilot outputs of both sides.
 
     Args:
-        pilot: Outputs from the database and from its neighbor.
+        pilot: Pilot outputs from the database and from its neighbor.
         names: Names of all labels in the pilot.
         discrete: True if every distinct number is an atom, False if there are no atoms, None if
             only frequent values are atoms.
@@ -65,11 +67,11 @@ def lay(
             not finite.
         ordered: Whether adjacent numbers have similar probabilities; see `Cells`.
         whole: Whether all numbers have an integer dtype.
-        region: Region whose ends become ends of cells, or None for all outputs.
+        region: Region whose ends become edges of cells, or None for all outputs.
 
     Raises:
-        ValueError: If there are too many labels or numeric entries, if `discrete` is True but
-            no value occurs twice, or if the region and the outputs differ in dimension.
+        ValueError: If there are too many labels or numeric entries, if `discrete` is True but no
+            value occurs twice, or if the region does not have the dimension of the outputs.
     """
     if len(names) > _MAX_LABELS:
         raise ValueError(
@@ -104,7 +106,7 @@ def lay(
 
 
 def is_fixed(outcomes: int | None) -> bool:
-    """Return whether a finite space is so small that each outcome has its own cell."""
+    """Return whether a finite space is so small that each outcome gets its own cell."""
     return outcomes is not None and outcomes <= _MAX_OUTCOMES
 
 
@@ -117,7 +119,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge until there are few enough cells; atoms keep both of their edges."""
+    """Drop every second edge, but no edge of an atom, until the number of cells is small enough."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -135,7 +137,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the atoms: all values if few values are distinct, otherwise the frequent values."""
+    """Return the atoms: all values if few are distinct, and only the frequent values otherwise."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -156,7 +158,7 @@ def _atoms(
 def _edges(
     numbers: Sequence[np.ndarray], atoms: np.ndarray, dimension: int, whole: bool
 ) -> np.ndarray:
-    """Return edges at quantiles of both sides, and at both ends of every atom."""
+    """Return the quantiles of both sides and the two ends of every atom as edges."""
     steps, tails = _QUANTILES[dimension], _TAILS[dimension]
     halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
     levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
@@ -168,12 +170,12 @@ def _edges(
 
 @lru_cache(maxsize=64)
 def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
-    """Return the indices of the quantiles of given levels in a sorted array."""
+    """Return the indices, in a sorted array, of the quantiles with the given levels."""
     return np.quantile(np.arange(size), levels, method="nearest")
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return edges for one entry, at the region's lower ends and just above the upper ends."""
+    """Return a region's edges for one entry: lower ends, and numbers just above upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

@@ -1,8 +1,9 @@
-"""Computation of the cells of drawn outputs on a device, with the same results as on the host.
+"""Assignment of drawn outputs to cells on a device, with the same results as on the host.
 
-Drawn outputs are numeric arrays. Each output has a code, which distinguishes finite numbers, NaN
-and infinities. A table maps each code to the first cell of the outputs with this code. The code of
-a mixed output also states the label, and whether a number follows the label.
+Drawn outputs are numeric arrays. Each output has a code, which says whether the output is a finite
+number, NaN, or an infinity. A table maps each code to the first cell for outputs with this code. If
+an output may be a label with or without a number, its code also determines the label, and whether
+there is a number.
 """
 
 from collections.abc import Sequence
@@ -22,14 +23,14 @@ from dpjax.partitions.outputs import Encoder, Outputs, special_text
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
-"""An example value for each of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
+"""One example value for each of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
 
 _COMPARED = 32
-"""Number of bin edges that are compared with every output before a binary search."""
+"""Number of bin edges with which every output is compared before a binary search."""
 
 
 def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:
-    """Encode drawn outputs of one block on the host.
+    """Encode one block of drawn outputs on the host.
 
     Args:
         encoder: Encoder of the source.
@@ -64,14 +65,13 @@ class Lookup:
         edges: For each entry, the increasing bin edges in the dtype of the outputs, padded with the
             largest value of the dtype.
         bins: Number of bins of each entry, int32 [entries].
-        base: First cell of the outputs with each code, int32 [codes].
-        boxed: 1 for each code whose outputs also have a number that determines the cell, and 0 for
-            all other codes, int32 [codes].
+        base: For each code, the first cell for outputs with this code, int32 [codes].
+        boxed: For each code, 1 if the cell also depends on the output's number, and 0 otherwise,
+            int32 [codes].
         size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
-        num_labels: Number of labels of mixed outputs, or 0 for other outputs.
-        consecutive: Whether all bin edges of all entries are successive integers, as for the
-            outcomes of a finite space. If True, the bin of an output is computed by a subtraction
-            instead of comparisons.
+        num_labels: Number of labels in a mixed output space, or 0 for any other output space.
+        consecutive: Whether, for every entry, the bin edges are successive integers, as in a finite
+            space. If True, an output's bin is computed by a subtraction instead of comparisons.
     """
 
     edges: tuple[AnyArray, ...]
@@ -109,7 +109,7 @@ class Lookup:
 
 
 def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike) -> Lookup:
-    """Stack the partitions of multiple pairs as one `Lookup`, for outputs drawn on a device.
+    """Stack the partitions of multiple pairs in one `Lookup` for outputs drawn on a device.
 
     Args:
         partitions: One partition for each pair.
@@ -157,7 +157,7 @@ def _padded(size: int) -> int:
 
 
 def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first cell of each code, and whether the cell also depends on a number."""
+    """Return each code's first cell, and whether the cell also depends on the output's number."""
     known = {name: number for number, name in enumerate(cells.names)}
     boxes = int(np.prod(cells.shape))
     base, boxed = np.full(len(codes), len(cells.names)), np.zeros(len(codes), np.int64)
@@ -172,7 +172,7 @@ def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray
 
 
 def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool]]:
-    """Return, for each code, the name of the label and whether a number follows the label."""
+    """Return, for each code, the label's name and whether there is a number after the label."""
     if dtype.kind in "iu":
         return [("a number", True)]
     if isinstance(space, MixedSpace):

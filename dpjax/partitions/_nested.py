@@ -17,13 +17,13 @@ LARGEST = 2**53
 
 
 class Nested(NamedTuple):
-    """A nested output, which is made of multiple parts.
+    """A nested output, that is, an output that consists of several parts.
 
     Attributes:
-        structure: Text of the output with the word "number" in place of each number, such as
+        structure: Text of the output in which the word "number" replaces each number, such as
             "{'count': number, 'status': 'ok'}".
-        numbers: The numbers of the output. Numbers in a dict are sorted by key, and numbers in a
-            list or tuple by position.
+        numbers: The numbers in the output, sorted by key within a dict, and by position within a
+            list or tuple.
         entries: Path of each number, such as "['count']" or "[0][1]".
         numeric: Whether every part is a number.
     """
@@ -69,17 +69,18 @@ class Nested(NamedTuple):
 
 
 class Label(NamedTuple):
-    """An output that is a label, which means neither numeric, nor nested, nor missing."""
+    """An output that is a label. A label is neither numeric, nor nested, nor missing."""
 
     value: Hashable
 
 
 def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
-    """Classify an output as missing, a label, a number or vector, or nested.
+    """Classify an output as missing, a label, a number, a vector, or nested.
 
     Raises:
         BadValue: If the output is a vector with integers that float64 cannot represent exactly.
-        TypeError: If the output is neither a number nor a label, nor made of numbers and labels.
+        TypeError: If the output is neither a number nor a label, and does not consist of numbers
+            and labels.
         Exception: If a method of the output, such as `__hash__`, raises an exception.
     """
     if isinstance(item, np.ndarray):

@@ -1,4 +1,4 @@
-"""Scores from small neural networks, for differences that no sum of simple features reveals."""
+"""Scores from small neural networks, which can reveal differences that linear scores miss."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -16,23 +16,24 @@ from dpjax.partitions._scores import FOLDS
 from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
-"""_WIDTH is the number of units per hidden layer. _BATCH is the batch size. _EPOCHS is the maximum
-number of epochs. Training stops after _PATIENCE epochs without improvement."""
+"""Number of units per hidden layer, batch size, maximum number of epochs, and number of epochs
+without improvement after which training stops.
+"""
 
 _RATE = 3e-3
 """Initial learning rate of Adam, which decreases linearly to 0."""
 
 _HELD_OUT = 6
-"""One in _HELD_OUT outputs is held out to decide when training stops."""
+"""Training holds out one in _HELD_OUT outputs, whose loss decides when training stops."""
 
 _CALL = 2**13
-"""Number of outputs per compiled call that computes scores. A call for at most _BATCH outputs is
-padded only to _BATCH outputs.
+"""Number of outputs whose scores are computed in one compiled call. If there are at most _BATCH
+outputs, the call is padded only to _BATCH outputs.
 """
 
 _SIGNIFICANT = 16
-"""The number of batches is rounded down to a product of a power of 2 and an integer below
-_SIGNIFICANT, so that most audits whose outputs have equally many numbers share one compiled
+"""The number of batches is rounded down to the product of a power of 2 and an integer below
+_SIGNIFICANT. Therefore most audits whose outputs have the same dimension share one compiled
 program.
 """
 
@@ -44,10 +45,10 @@ _Weights = list[tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Network:
-    """A score from five networks, each of which is trained without one fold of the search set.
+    """A score from five networks, each of which was trained without one fold of the search set.
 
-    Fresh outputs get the mean score of all networks. An output of the search set gets the score of
-    the network that was trained without its fold.
+    The score of a fresh output is the mean over all networks. The score of an output of the search
+    set is that of the network that was trained without the output's fold.
 
     Attributes:
         columns: Standardized inputs.
@@ -58,12 +59,12 @@ class Network:
     weights: _Weights
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the name of the score, with a digest of all weights."""
+        """Return the name of the score, which contains a digest of all weights."""
         return f"the score of a network ({self.digest})"
 
     @property
     def digest(self) -> str:
-        """Digest of all weights, to tell networks apart."""
+        """Digest of all weights, which distinguishes networks."""
         whole = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(self.weights))
         return blake2b(whole, digest_size=4).hexdigest()
 
@@ -86,13 +87,13 @@ class Network:
 
 
 class NetworkFit:
-    """Networks that distinguish side 0 from side 1, each trained without the outputs of one fold.
+    """Networks that predict an output's side. Each network is trained without one fold.
 
-    The constructor trains the first network; the method `network` trains the other networks.
+    The constructor trains the first network, and the `network` method trains the others.
 
     Args:
         columns: Columns of the outputs.
-        outputs: The outputs of both sides together, n in all.
+        outputs: The outputs of both sides together, n in total.
         side: Side of each output, 0 or 1, int [n].
         fold: Fold of each output, int [n].
     """
@@ -112,17 +113,17 @@ class NetworkFit:
         self._first = self._fitted(0)
 
     def losses(self) -> np.ndarray:
-        """Return the first network's log loss for each output of fold 0, [outputs in fold 0]."""
+        """Return the first network's log loss for each output in fold 0, [outputs in fold 0]."""
         held = self._fold == 0
         return np.logaddexp(0, -self._sign[held] * _scores(self._first, self._table[held]))
 
     def network(self) -> Network:
-        """Train the remaining networks, and return all networks as one score."""
+        """Train the remaining networks, and combine all networks in one score."""
         every = [self._first, *map(self._fitted, range(1, FOLDS))]
         return Network(self._columns, jax.tree.map(lambda *own: np.stack(own), *every))
 
     def _fitted(self, number: int) -> _Weights:
-        """Train the network that excludes one fold; all calls share a compiled program."""
+        """Train a network without one fold. All calls share one compiled program."""
         rows = self._rows[number]
         sign = self._sign[rows].astype(np.float32)
         return jax.tree.map(np.asarray, _fit(self._table[rows], sign, self._keys[number]))
@@ -162,7 +163,7 @@ _scored = jax.jit(_forward)
 
 @jax.jit
 def _fit(table: Array, sign: Array, key: Array) -> _Weights:
-    """Train with Adam, and return the weights with the least loss on held-out outputs."""
+    """Train with Adam, and return the weights with the smallest loss on held-out outputs."""
     size, inputs = table.shape
     held = size // _HELD_OUT // _BATCH * _BATCH or _BATCH
     widths = [inputs, _WIDTH, _WIDTH, 1]

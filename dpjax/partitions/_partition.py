@@ -1,8 +1,9 @@
 """A partition of outputs of any kind into finitely many cells.
 
-The map from an output to its cell is post-processing. Therefore, an event made of cells has a
-probability ratio of at most e^epsilon. No output is dropped: labels that did not occur in the pilot
-share a cell, and the outermost bins extend to infinity.
+The map from an output to its cell is post-processing. Therefore, if the mechanism is epsilon-DP,
+the two probabilities of any union of cells have a ratio of at most e^epsilon. Every output has a
+cell, because all labels that did not occur in the pilot share a cell, and the outermost bins extend
+to infinity.
 """
 
 from dataclasses import dataclass, replace
@@ -17,19 +18,19 @@ from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
 from dpjax.partitions.outputs import Outputs
 
-RANK = "share of outputs, likelier at the database first"
+RANK = "share of outputs, sorted by likelihood ratio, database over neighbor"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of adjacent bins that a search merges into one bin."""
+"""Widths of merged bins that a search tries, in numbers of adjacent bins."""
 
 _MANY_BINS = 64
-"""Maximum number of bins per entry for which a first search does not merge adjacent bins."""
+"""Maximum number of bins per entry for a first search without merged bins."""
 
 
 @dataclass(frozen=True)
 class Partition(Cells):
-    """A partition of `Outputs` into `Cells`, made by `dpjax.partitions.lay`."""
+    """A partition of `Outputs` into `Cells`, which `dpjax.partitions.lay` constructs."""
 
     @property
     def cross_fitted(self) -> bool:
@@ -56,20 +57,20 @@ class Partition(Cells):
         return cell
 
     def _box(self, place: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return the index of the box of each output, given the index in `boxed` of its label."""
+        """Return the box index of each output, given the index of its label in `boxed`."""
         for column, edges in enumerate(self.edges):
             place = place * (len(edges) + 1) + bins_of(edges, values[:, column])
         return place
 
     def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Drop edges that only separate cells with equal marks, which speeds up counting.
+        """Drop each edge that only separates cells with equal marks, in order to count faster.
 
         Args:
             marks: Mark of each cell, integers [size].
 
         Returns:
-            A partition with fewer edges, and the marks of its cells. Only the method `index` of the
-            new partition may be used.
+            A partition with fewer edges, and the marks of its cells. Of the new partition, only the
+            `index` method may be used.
         """
         boxes, kept = self.boxes(marks), []
         for column, edges in enumerate(self.edges):
@@ -81,14 +82,15 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return each output's cell, int [n], from a score fitted without the output's fold."""
+        """Return each output's cell, int [n]. A fitted score excludes the output's fold."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
-        """Merge every `width` adjacent bins, except atoms and labels.
+        """Merge groups of `width` adjacent bins. Atoms and labels are not merged.
 
         Returns:
-            The coarser cell that contains each cell, int64 [size], numbered from 0 without gaps.
+            For each cell, the number of the merged cell that contains it, int64 [size]. The merged
+            cells are numbered from 0 without gaps.
         """
         box = np.zeros(1, np.int64)
         for edges, atoms in zip(self.edges, self.atoms, strict=True):
@@ -104,15 +106,15 @@ class Partition(Cells):
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """Return the coarser partitions that a search tries, as arrays returned by `groups`."""
+        """Return the coarser partitions that a search tries, each as an array from `groups`."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
-        """Return coordinates that order the boxes: the bin of each entry, and the sum of the bins.
+        """Return coordinates by which boxes are sorted: the bin of each entry, and the sum of bins.
 
         Returns:
-            Arrays [size], one per coordinate, with NaN for labels without numbers. The list is
-            empty if no label has numbers.
+            List with one array [size] per coordinate, which contains NaN for labels without
+            numbers. The list is empty if no label has numbers.
         """
         if not len(self.boxed):
             return []
@@ -125,12 +127,13 @@ class Partition(Cells):
         """Merge adjacent bins for a first, coarse search if there are many bins.
 
         Args:
-            allowed: The cells of a region, bool [size], or None. Cells of the region are merged
-                only with cells of the region.
+            allowed: Whether each cell belongs to the region, bool [size]; None if there is no
+                region. Cells in the region are not merged with cells outside it.
 
         Returns:
-            The coarse cell of each cell, int64 [size], numbered from 0 without gaps, and the mean
-            of `positions` in each coarse cell.
+            For each cell, the number of the coarse cell that contains it, int64 [size], where
+            coarse cells are numbered from 0 without gaps; and the mean of `positions` in each
+            coarse cell.
         """
         group = np.arange(self.size)
         # Integers are not merged, since a single integer may carry the whole privacy loss.
@@ -178,17 +181,16 @@ class Partition(Cells):
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """Simplify the description of an event by adding or removing cells without outputs.
 
-        An interval without outputs belongs to the new event only if the nearest intervals with
-        outputs, before and after it, both belong to the event. The new event contains either no
-        label without outputs or all labels without outputs, whichever makes the description
-        simpler.
+        An interval without outputs belongs to the new event only if the nearest interval with
+        outputs before it and the nearest one after it both belong to the event. Labels without
+        outputs are either all added or all removed, whichever makes the description simpler.
 
         Args:
             mask: The event, bool [size].
-            seen: The cells that contain outputs of the search set, bool [size].
+            seen: Whether each cell contains outputs of the search set, bool [size].
 
         Returns:
-            An event that contains the same outputs of the search set as `mask`, bool [size].
+            The new event, bool [size], which contains the same outputs of the search set as `mask`.
         """
         if mask[seen].all():
             return mask
@@ -203,16 +205,16 @@ class Partition(Cells):
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Assign cells without outputs to nested sets, so that the sets have fewer parts.
+        """Assign cells without outputs to nested sets so that each set has fewer parts.
 
-        A bin without outputs joins the first set that contains the nearest bins with outputs before
-        and after the bin. A label without outputs joins no set. Cells with outputs keep their
-        places.
+        A bin without outputs is assigned to the first set that contains both the nearest bin with
+        outputs before it and the nearest one after it. A label without outputs is assigned to no
+        set. The values in `places` for cells with outputs do not change.
 
         Args:
-            places: The first set of the chain that contains each cell, int64 [size].
-            seen: The cells that contain outputs of the search set, bool [size].
-            last: Value of `places` for cells that no set contains.
+            places: For each cell, the index of the first nested set that contains it, int64 [size].
+            seen: Whether each cell contains outputs of the search set, bool [size].
+            last: Value in `places` for a cell that belongs to no set.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
         places = np.where(never, last, places)
@@ -239,20 +241,21 @@ class Partition(Cells):
         return describe(self, mask, whole)
 
     def without_numbers(self) -> "Partition":
-        """Return the partition that distinguishes only labels and ignores numbers."""
+        """Return the partition that distinguishes labels but ignores numbers."""
         nothing = (np.empty(0),)
         return Partition(self.names, nothing, nothing, np.empty(0, int))
 
 
 def after(values: np.ndarray, whole: bool) -> np.ndarray:
-    """Return the upper edge of each atom's bin, which is the next number after the atom."""
+    """Return each atom's upper edge, which is the next larger number of its dtype."""
     return values + 1 if whole else np.nextafter(values, np.inf)
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add a bin without outputs to an event if the event contains the nearest bins with outputs.
+    """Add bins without outputs to an event if the event contains the nearest bins with outputs.
 
-    The nearest bins with outputs before and after the bin must both belong to the event.
+    A bin is added if the nearest bin with outputs before it and the nearest one after it both
+    belong to the event.
     """
     if not seen.any():
         return chosen
@@ -261,7 +264,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of the nearest bins with outputs before and after each bin."""
+    """Return, for each bin, the values of the nearest bins with outputs before and after it."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

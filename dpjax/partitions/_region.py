@@ -23,7 +23,7 @@ class Outcomes:
     Attributes:
         low: The smallest integer of the range.
         size: The number of integers in the range.
-        allowed: Whether each integer belongs to the region, bool [size].
+        allowed: Whether each integer of the range belongs to the region, bool [size].
     """
 
     low: int = field(metadata={"static": True})
@@ -45,8 +45,8 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Number of grid points per axis for direct density estimates. If `num_points` is
-            0, the dimension determines the number.
+        num_points: Number of grid points per axis for direct density estimates; or 0 for a default
+            number that depends on the dimension.
     """
 
     # The caller passes numbers; validation replaces them with arrays.
@@ -99,7 +99,7 @@ class Box:
 
 Region = Outcomes | Box
 RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
-"""A region, the ends (low, high) of a region, or a list of outcomes."""
+"""Any argument that specifies a region: a region, its ends (low, high), or a list of outcomes."""
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
@@ -128,8 +128,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
 
     Raises:
         ValueError: If the region is empty, unbounded or outside the output space, if its dimension
-            differs from the dimension of the outputs, or if `region` is None although the space is
-            not finite.
+            differs from that of the outputs, or if `region` is None and the space is not finite.
         TypeError: If `region` does not have one of the accepted forms.
     """
     if isinstance(space, FiniteSpace):
@@ -163,11 +162,11 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
 
 
 EVERYWHERE = "all outputs"
-"""Description of the outputs that are compared if the region is None."""
+"""Description of the region None, which contains all outputs."""
 
 
 def region_text(region: Region | None) -> str:
-    """Describe a region in words; None stands for all outputs."""
+    """Describe a region in words, where None stands for all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 

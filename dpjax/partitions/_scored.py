@@ -1,4 +1,4 @@
-"""Partitions of vector outputs by one entry, or by a score that maps a vector to a number."""
+"""Partitions of vector outputs by a single entry, or by a score that maps vectors to numbers."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -14,29 +14,31 @@ from dpjax.partitions._scores import FOLDS, Score, fit_combination
 from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
-"""Edges of cells are quantiles of a score at the levels k / _STEPS, and 2^-t and 1 - 2^-t for t in
-_TAILS."""
+"""Cells are separated by quantiles of a score. The levels of these quantiles are k / _STEPS for all
+integers k between 0 and _STEPS, and 2^-t and 1 - 2^-t for all t in _TAILS.
+"""
 
 _FEWEST, _MANY = 500, 5000
-"""Minimum numbers of outputs per side: _FEWEST for a linear score, and _MANY for other scores."""
+"""Minimum number of outputs per side for a linear score (_FEWEST) and for other scores (_MANY)."""
 
 _SEEN, _WORSE = 2.0, 2.0
-"""Four of five networks are trained only if the first one has a log loss that is smaller than
-without any score by _SEEN standard errors, and not larger than that of the best other score by
-_WORSE standard errors. See `_may_win`."""
+"""Conditions for training the other four networks after the first one, in standard errors. The
+first network's mean log loss must be smaller than without any score by more than _SEEN, and may
+exceed the mean log loss of the best other score by less than _WORSE. See `_may_win`.
+"""
 
 _MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
-"""A linear score is fitted to at most _MOST_ROWS outputs per side with at most _ROW_NUMBERS entries
-altogether. The outputs of all pairs have at most _ALL_NUMBERS entries altogether."""
+"""Limits on the outputs per side to which a linear score is fitted: maximum number of outputs,
+maximum number of entries in all of them, and maximum number of entries summed over all pairs.
+"""
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
-"""Maximum numbers of numeric entries: _MAX_COLUMNS in one output, and _MAX_ENTRIES in all outputs
-together."""
+"""Maximum number of numeric entries in one output, and maximum number in all outputs together."""
 
 
 @dataclass(frozen=True)
 class OneEntry(Partition):
-    """A partition of vector outputs by one of their entries.
+    """A partition of vector outputs by a single entry.
 
     Attributes:
         column: Index of the entry.
@@ -58,19 +60,20 @@ class OneEntry(Partition):
         return f"a vector with {self.entry(self.column)}"
 
     def plain(self) -> Plain:
-        """Return the entry as plain data, for a recipe."""
+        """Return the entry as JSON values for a recipe."""
         return {"words": self.entry(self.column), "kind": "entry", "entry": self.column}
 
 
 @dataclass(frozen=True)
 class Scored(Partition):
-    """A partition by intervals of a score.
+    """A partition of outputs by intervals of a score.
 
     Each outcome without numeric entries, such as an exception, has a cell of its own.
 
     Attributes:
-        score: The score of outputs.
-        codes: int64 [len(names) - 1], increasing labels in `Outputs` of the outcomes `names[1:]`.
+        score: Score that maps an output to a number.
+        codes: For each outcome in `names[1:]`, its label in `Outputs`, increasing, int64
+            [len(names) - 1].
     """
 
     score: Score = field(kw_only=True)
@@ -78,7 +81,7 @@ class Scored(Partition):
 
     @property
     def key(self) -> Hashable:
-        """A key that no other partition has; see `Cells`."""
+        """Key that no other partition has; see `Cells`."""
         return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
@@ -86,7 +89,7 @@ class Scored(Partition):
         return self._cell(outputs, self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return the cell of each output, by the score fitted without the output's fold."""
+        """Return each output's cell according to the score that was fitted without its fold."""
         return self._cell(outputs, self.score.values(outputs, fold))
 
     def _cell(self, outputs: Outputs, values: np.ndarray) -> np.ndarray:
@@ -103,7 +106,7 @@ class Scored(Partition):
         return f"a vector with {self.score.words(whole, self.parts)}"
 
     def plain(self) -> Plain:
-        """Return the score as plain data, for a recipe."""
+        """Return the score as JSON values for a recipe."""
         return {"words": self.score.words(False, self.parts), **self.score.plain()}
 
 
@@ -112,10 +115,10 @@ def _column(outputs: Outputs, column: int) -> Outputs:
 
 
 def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int) -> OneEntry:
-    """Construct a partition by labels and by one entry of vectors.
+    """Construct a partition by labels and, for vectors, by one entry.
 
     Args:
-        pilot: Outputs at the database and at its neighbor.
+        pilot: Outputs from the database and from its neighbor.
         names: Names of all labels in the pilot.
         column: Index of the entry.
     """
@@ -124,7 +127,7 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
 
 
 def pilot_size(dimension: int, num_pairs: int = 1) -> int:
-    """Return the largest pilot size, in outputs per side of each pair.
+    """Return the maximum pilot size, as a number of outputs per side of each pair.
 
     Args:
         dimension: Number of numeric entries of an output.
@@ -139,20 +142,21 @@ def pilot_size(dimension: int, num_pairs: int = 1) -> int:
 def score_partitions(
     pilot: Sequence[Outputs], folds: Sequence[np.ndarray], names: Sequence[str]
 ) -> list[Scored]:
-    """Fit scores for which there are enough outputs, and return partitions, simple scores first.
+    """Fit scores, and return one partition per score, from the simplest to the most complex.
 
-    Linear scores are fitted to all outputs, and other scores to the first `PILOT` outputs per side.
-    If there are more than `PILOT` outputs per side, two scores are linear in clipped entries, as
-    the log density ratio of Laplace noise is. One of these two scores has a single weight for all
-    entries, which suits repeated releases with small losses.
+    A score is omitted if there are too few outputs for it. Linear scores are fitted to all outputs,
+    and other scores to the first `PILOT` outputs per side. If there are more than `PILOT` outputs
+    per side, there are two further scores that are linear in clipped entries, because the log
+    density ratio of Laplace noise is a clipped linear function. One of these two scores has the
+    same weight for all entries, which suits repeated releases with small losses.
 
     Args:
-        pilot: Vector outputs at the database and at its neighbor.
+        pilot: Vector outputs from the database and from its neighbor.
         folds: Fold of each output, int [n] for each side.
         names: Names of all labels in the pilot.
 
     Raises:
-        ValueError: When the outputs have too many numeric entries.
+        ValueError: If the outputs have too many numeric entries.
     """
     outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
@@ -160,7 +164,7 @@ def score_partitions(
         raise ValueError(
             f"outputs must have at most {_MAX_COLUMNS} numbers each and {_MAX_ENTRIES:g} in the "
             f"whole search set, but had {columns_given} and {outputs.values.size:g}: audit a "
-            "function of them, or search with fewer draws."
+            "function of the outputs, or search with fewer draws."
         )
     fewest = min(len(part.labels) for part in pilot)
     few = outputs, side, fold
@@ -192,17 +196,17 @@ def _may_win(
     side: np.ndarray,
     fold: np.ndarray,
 ) -> bool:
-    """Return whether a network may show more than other scores, given its log losses in fold 0.
+    """Return whether a network might reveal more than other scores, given its losses in fold 0.
 
-    A network that shows a difference has a smaller loss than the shares of the sides alone. One
-    that shows as much as the other scores has no larger loss than any of them.
+    The network must predict the side significantly better than the shares of the two sides do. The
+    network must not predict the side significantly worse than the best other score does.
 
     Args:
-        losses: Log loss of the network for each output of fold 0.
+        losses: Log loss of the network for each output in fold 0.
         others: Partitions by other scores.
-        outputs: The outputs of both sides together, n in all.
-        side: int [n], 0 or 1.
-        fold: int [n], the fold of each output.
+        outputs: The outputs of both sides together, n in total.
+        side: Side of each output, 0 or 1, int [n].
+        fold: Fold of each output, int [n].
     """
     held = fold == 0
     shares = np.bincount(side[~held], minlength=2) / np.sum(~held)
@@ -212,7 +216,7 @@ def _may_win(
 
 
 def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Return the log loss of each output of fold 0, by the counts of other folds in its cell."""
+    """Return the log loss of each output in fold 0, predicted from the other folds' counts."""
     place, held = cells.index_held_out(outputs, fold), fold == 0
     number = place + cells.size * side
     counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
@@ -220,7 +224,7 @@ def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray)
 
 
 def _mean_in_errors(values: np.ndarray) -> float:
-    """Return the mean in units of its standard error."""
+    """Return the mean of values, divided by its standard error."""
     return float(values.mean() * np.sqrt(len(values)) / max(values.std(), 1e-300))
 
 
@@ -234,7 +238,7 @@ def _together(
 
 
 def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str]) -> Scored:
-    """Divide the range of a score at its quantiles, without dividing the copies of an output."""
+    """Divide a score's range at quantiles, but keep copies of a frequent output in one cell."""
     codes = np.unique(outputs.labels[outputs.alone])
     edges = np.empty(0)
     if not outputs.alone.all():
@@ -251,16 +255,16 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str])
 
 
 def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    """Move edges so that all copies of a frequent output, and its fresh copies, share a cell.
+    """Move edges so that all copies of a frequent output, including fresh ones, share a cell.
 
-    Copies of an output in different folds have slightly different held-out scores. An edge between
-    these scores would put fresh copies into a cell that contains only some of the copies. An output
-    is frequent if it makes up at least one in _STEPS of the outputs of both sides.
+    Copies of an output in different folds have slightly different held-out scores. If an edge lay
+    between these scores, fresh copies would share a cell with only some of the copies. An output is
+    frequent if it makes up at least one in _STEPS of the outputs of both sides.
 
     Args:
         edges: Increasing edges.
-        held_out: float64 [n], held-out scores of the outputs.
-        fresh: float64 [n], scores that the outputs would have if they were fresh.
+        held_out: Held-out scores of the outputs, float64 [n].
+        fresh: Scores that the outputs would have if they were fresh, float64 [n].
     """
     values, place, times = np.unique(fresh, return_inverse=True, return_counts=True)
     for number in np.flatnonzero(times * _STEPS >= len(fresh)):

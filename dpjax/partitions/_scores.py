@@ -1,11 +1,13 @@
-"""Scores of vector outputs, which are larger for outputs that are likelier under the database.
+"""Scores of vector outputs, which are larger for outputs that the database makes more likely.
 
-A score is fitted to a part of the search set, and the range of the score is divided into cells. The
-score is post-processing, so a poorly fitted score makes bounds smaller, but not invalid.
+A score is fitted to part of the search set, and the range of the score is divided into cells.
+Scoring is post-processing, so bounds are valid for every score. If a score fits poorly, bounds are
+merely smaller.
 
-A fitted score overestimates the difference between the sides on the outputs used in the fit.
-Therefore, five scores are fitted. Each fit leaves out one fold, whose outputs get the score from
-this fit. Fresh outputs get the mean score of all five fits.
+On the outputs to which a score was fitted, it overestimates the difference between the two sides.
+Therefore, the score is fitted five times, each time without one fold. The score of an output in the
+search set comes from the fit without the output's fold. The score of a fresh output is the mean
+over all five fits.
 
 References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
@@ -26,29 +28,31 @@ FOLDS = 5
 """Number of folds of the search set."""
 
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
-"""Ridge penalty on the coefficients of standardized features, for each kind of feature."""
+"""For each kind of feature, ridge penalty on the coefficients of the standardized features."""
 
 _STEPS, _SETTLED = 12, 1e-4
-"""Stopping rule for fits of a score.
+"""Stopping rule for the fit of a score.
 
-A fit ends after _STEPS Newton steps, or once every coefficient changes by less than _SETTLED.
+The fit ends after _STEPS Newton steps, or earlier if a step changes every coefficient by less than
+_SETTLED.
 """
 
 _CURVED, _CHANGED = 2**15, 0.02
-"""The Hessian of a fit is estimated from about _CURVED outputs. The Hessian is computed again when
-the mean variance of the predicted sides has changed by more than the fraction _CHANGED.
+"""Number of outputs, approximately, from which a fit's Hessian is estimated; and relative change of
+the mean predicted variance of the side after which the Hessian is computed again.
 """
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
-"""A short description names at most _SHOWN entries, and a short formula has at most _TERMS terms. A
-coefficient is negligible if it is below _NEGLIGIBLE times the largest coefficient."""
+"""Maximum number of entries in a short description, maximum number of terms in a short formula, and
+ratio to the largest coefficient below which a coefficient is negligible.
+"""
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers, fitted once per fold without the fold's outputs."""
+    """A function from outputs to real numbers, which is fitted once for each fold, without it."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Describe the score, such as "0.8 x0 - 0.2 x3".
+        """Describe the score, as in "0.8 x0 - 0.2 x3".
 
         Args:
             whole: Whether to return the complete description instead of a short one.
@@ -63,21 +67,21 @@ class Score(Protocol):
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of outputs, float32 [n].
 
-        If `fold` is given, each output gets its score from the fit that left out the output's fold.
+        If `fold` is given, each output's score comes from the fit without the output's fold.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """A score that is a weighted sum of the entries, in the units of the outputs.
+    """A score that is a weighted sum of an output's entries, without standardization.
 
     Attributes:
         weights: Weights of the fits, float64 [folds, d]. Row k is from the fit without fold k.
         mean: Weights for fresh outputs, float64 [d], rounded to the two digits that the description
             shows.
-        shift: Number subtracted from the scores of each fit, float64 [folds], so that all fits and
-            `mean` give a typical output the same score.
+        shift: For each fit, the number to subtract from its scores, float64 [folds]. As a result, a
+            typical output has the same score in all fits and with the weights `mean`.
     """
 
     weights: np.ndarray
@@ -85,7 +89,7 @@ class Weighted:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the weighted sum, or its largest terms, as text; x0 denotes the first entry."""
+        """Return a formula for the sum or its largest terms, where x0 is the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -121,8 +125,8 @@ class Combination:
         weights: Weights of the fits, float64 [folds, features]. Row k is from the fit without fold
             k.
         entries: Indices of the most important numeric entries.
-        shift: Number subtracted from the scores of each fit, float64 [folds], so that all fits give
-            a typical output the score 0.
+        shift: For each fit, the number to subtract from its scores, float64 [folds]. As a result, a
+            typical output has the score 0 in all fits.
     """
 
     features: Features
@@ -131,7 +135,7 @@ class Combination:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return the kind of the score and its most important entries."""
+        """Return a description of the score's kind and of its most important entries."""
         if self.features.kind == "common":
             return "a clipped sum of all entries"
         name = {"linear": "linear", "clipped": "clipped linear", "additive": "additive",
@@ -176,7 +180,7 @@ def fit_combination(
 
     Args:
         features: Features of the outputs.
-        outputs: The outputs of both sides together, n in all.
+        outputs: The outputs of both sides together, n in total.
         side: Side of each output, 0 or 1, int [n].
         fold: Fold of each output, int [n].
     """
@@ -200,7 +204,7 @@ def fit_combination(
 
 
 def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
-    """Return a linear score in the units of the outputs, without negligible entries."""
+    """Return a linear score of the original entries, without negligible entries."""
     scale = columns.scale
     matters = np.abs(mean := weights.mean(axis=0)) >= _NEGLIGIBLE * np.abs(mean).max()
     size = np.abs(np.where(matters, mean / scale, 0.0)).max() or 1.0
@@ -213,11 +217,11 @@ def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
 
 
 class _Logistic:
-    """Logistic regression with a ridge penalty on all coefficients but the intercept.
+    """Logistic regression with a ridge penalty on every coefficient except the intercept.
 
     Attributes:
-        weights: Coefficients of the log odds of side 1, float64 [features + 1], fitted to all
-            outputs. The intercept is last.
+        weights: Coefficients of the log odds of side 1, fitted to all outputs, float64 [features +
+            1]. The intercept is last.
 
     Args:
         table: Scaled features, [n, features].
@@ -246,12 +250,12 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Return the weights of fits that each leave out some outputs, [fits, features + 1].
+        """Return the weights of several fits, each without some outputs, [fits, features + 1].
 
         The Newton steps use the Hessian of the fit to all outputs.
 
         Args:
-            left_out: The outputs that each fit leaves out, bool [n, fits].
+            left_out: Whether each fit leaves out each output, bool [n, fits].
         """
         weights, used = np.repeat(self.weights[:, None], left_out.shape[1], axis=1), ~left_out
         for _ in range(_STEPS):
@@ -261,7 +265,7 @@ class _Logistic:
         return weights.T
 
     def _step(self, weights: np.ndarray, used: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return the Newton step of each fit, given the outputs that the fit uses."""
+        """Return the Newton step of each fit, given which outputs each fit uses."""
         error = (scipy.special.expit(self._table @ weights) - self._side[:, None]) * used
         slope = self._table.T @ error + self._penalty[:, None] * weights
         return scipy.linalg.cho_solve(self._curvature, slope)

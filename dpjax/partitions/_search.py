@@ -1,4 +1,4 @@
-"""Search-set counts for one pair, and the budget of the confirmation stage."""
+"""Counts of one pair's search set, and the budget of the confirmation."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from dpjax.partitions._partition import Partition
 
 
 class Search(NamedTuple):
-    """Counts for one pair in the search stage.
+    """Counts of one pair's search set in the cells of a partition.
 
     Attributes:
-        partition: Partition constructed from the pilot, the first outputs of the search set.
-        halves: Counts for each half of the search set on each side, int64 [..., half, side, cells].
-            Leading axes index runs.
+        partition: Partition, which was constructed from the first outputs of the search set.
+        halves: Counts by half of the search set, side and cell, int64 [..., 2 halves, 2 sides,
+            cells]. Leading axes index runs.
         allowed: Whether each cell lies in the region, bool [cells], or None if there is no region.
     """
 
@@ -33,16 +33,16 @@ class Search(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Sample size, confidence and other settings of a confirmation, for its expected bound.
+    """Settings of a confirmation, such as its sample size, that determine its expected bound.
 
     Attributes:
-        num_confirm: Number N of fresh outputs per side. If `shared` is True, the mean over both
-            sides.
-        confidence: Confidence of the bound.
-        num_rivals: Number of pairs that are searched.
-        num_partitions: Number of partitions that are compared for each pair.
-        shared: Whether fresh outputs may be divided unequally between the two sides, depending on
-            the event.
+        num_confirm: Number N of fresh outputs per side, or mean of the two sides' numbers if
+            `shared` is True.
+        confidence: Confidence level of the bound.
+        num_rivals: Number of pairs among which the search chooses.
+        num_partitions: Number of partitions among which the search chooses for each pair.
+        shared: Whether the fresh outputs may be divided unequally between the two sides, in a ratio
+            that depends on the event.
     """
 
     num_confirm: int

@@ -1,4 +1,4 @@
-"""Verbal descriptions of events that consist of cells."""
+"""Descriptions, in words, of events that consist of cells."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,11 +8,12 @@ import numpy as np
 from dpjax.partitions._cells import Cells
 
 _SHOWN, _BOXES_SHOWN = 4, 2
-"""Maximum number of parts that a description names: _SHOWN intervals of a union, or _BOXES_SHOWN
-boxes."""
+"""Maximum number of intervals (_SHOWN) or boxes (_BOXES_SHOWN) of a union that a description
+names.
+"""
 
 _LONGER = 10
-"""A description counts as simpler if it is shorter by more than this many characters."""
+"""A description counts as simpler if it saves more than this number of characters."""
 
 
 def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
@@ -20,7 +21,7 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
 
     Args:
         cells: The cells.
-        mask: The cells of the event, bool [size].
+        mask: Whether each cell belongs to the event, bool [size].
         whole: Whether to name every part of the event with all digits. If False, only the first few
             parts are named.
     """
@@ -35,26 +36,26 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
 
 
 def is_simpler(cells: Cells, mask: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether the description of `mask` is much shorter than the description of `other`."""
+    """Return whether `mask` has a much shorter description than `other`."""
     words = _Words(cells, True)
     return len(words.text(mask)) + _LONGER < len(words.text(other))
 
 
 class _Part(NamedTuple):
-    """Description of a part of an event, with its number of cells."""
+    """Description of one part of an event, and the number of cells in this part."""
 
     text: str
     cells: int = 1
 
 
 class _Words:
-    """Writer of descriptions of cells; the descriptions are complete if `whole` is True."""
+    """Writer of descriptions of cells. Descriptions are complete if `whole` is True."""
 
     def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`. If `inverted`, the list follows "the output is not"."""
+        """List the cells of `mask`. If `inverted`, the words "the output is not" come first."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])
@@ -74,7 +75,7 @@ class _Words:
         return self.listed(parts)
 
     def _boxes(self, chosen: np.ndarray) -> "_Part":
-        """Describe the chosen boxes of one label, entry by entry."""
+        """Describe the chosen boxes for one label, entry by entry."""
         shape = self.cells.shape
         axis = len(shape) - chosen.ndim
         entry = "" if len(shape) == 1 else f"{self.cells.entry(axis)} "
@@ -91,7 +92,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Describe the runs of adjacent bins, and the atoms, of one numeric entry."""
+        """Describe one entry's bins, where adjacent bins are joined and atoms are listed."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []
@@ -111,7 +112,7 @@ class _Words:
         return texts
 
     def _interval(self, low: float | None, high: float | None, axis: int) -> str:
-        """Describe the interval that includes the edge `low` and excludes the edge `high`."""
+        """Describe the interval from edge `low` (included) to edge `high` (excluded)."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         if self.cells.whole:
             first = None if low is None else str(int(low))
@@ -134,7 +135,7 @@ class _Words:
         return f"in {opening}{first}, {last}{closing}"
 
     def number(self, value: float, edges: np.ndarray) -> str:
-        """Format a number with all digits, or with 6 to 9 digits to distinguish nearby edges."""
+        """Format a number with all digits, or with as many (6 to 9) as distinguish nearby edges."""
         if self.whole:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))
@@ -150,7 +151,7 @@ class _Words:
     def listed(
         self, parts: "Sequence[_Part]", joint: str = " or ", *, rest: str = "such sets"
     ) -> str:
-        """Join parts by commas and "or", and count the parts that are omitted."""
+        """Join parts with commas and "or", and state how many parts are omitted."""
         texts = [part.text for part in parts]
         shown = _SHOWN if joint == " or " else _BOXES_SHOWN
         if len(parts) > shown + 1 and not self.whole:

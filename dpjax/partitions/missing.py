@@ -1,4 +1,4 @@
-"""Missing outputs. Each kind is a separate outcome, and no conversion may merge two kinds.
+"""Missing outputs. Each kind is an outcome of its own, and no conversion may merge two kinds.
 
 | output | outcome |
 |---|---|
@@ -26,11 +26,11 @@ MASKED = Raised("masked")
 """Replacement for `numpy.ma.masked`, which an object array cannot contain."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
-"""Names of the outcomes for pandas missing values, by the name of the value's type."""
+"""Map from the type name of a missing value in pandas to the name of its outcome."""
 
 
 def missing(item: object) -> str | None:
-    """Return the name of the outcome if an output is missing, and None otherwise."""
+    """Return the outcome's name if an output is missing, and None otherwise."""
     if isinstance(item, Raised):
         return str(item)
     if item is None:
@@ -45,7 +45,7 @@ def missing(item: object) -> str | None:
 
 
 def unmasked(array: np.ndarray) -> np.ndarray:
-    """Return an array without a mask; if entries are masked, an object array with `MASKED`."""
+    """Return an array without a mask, where `MASKED` replaces masked entries."""
     if not np.ma.is_masked(array):
         return np.asarray(array)
     found = np.ma.getdata(array).astype(object)
@@ -62,10 +62,10 @@ def as_array(outputs: object) -> np.ndarray:
     """Convert outputs of another library to an array without turning missing values into NaN.
 
     Args:
-        outputs: An array, a series or a table: an object with `__array__`.
+        outputs: An array, a series, a table, or another object that has `__array__`.
 
     Returns:
-        An array of numbers or strings, or an array of objects if outputs are missing.
+        An array of numbers or strings; or an array of objects if any output is missing.
     """
     if isinstance(outputs, np.ndarray):
         return unmasked(outputs)

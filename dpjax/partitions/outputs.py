@@ -1,9 +1,9 @@
 """The common form of all outputs: a label and optional numbers.
 
-Outputs of recordings, programs and Python functions are numbers, vectors or labels, and sometimes
-NaN, an infinity, a missing value or an exception. NaN, an infinity, a missing value and an
-exception are separate outcomes, because a crash that depends on the data leaks information like any
-other output.
+An output of a recording, a program or a Python function is a number, a vector or a label. It may
+also be NaN, an infinity, a missing value or an exception. NaN, an infinity, a missing value and an
+exception are outcomes of their own, because even a crash leaks information if it depends on the
+data.
 """
 
 import math
@@ -25,16 +25,17 @@ from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 _REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
-"""Maximum length of a quoted text in a message, in characters."""
+"""Maximum length, in characters, of a text that a message quotes."""
 
 
 class Outputs(NamedTuple):
     """A batch of outputs.
 
     Attributes:
-        labels: Indices of labels in the `names` of an `Encoder`, int32 [n]; 0 for outputs without a
+        labels: Index of each output's label in the `names` of an `Encoder`, int32 [n]. The index is
+            0 for outputs without a label.
+        values: Finite numbers, float64 [n, d]. The numbers are 0 for outputs that have only a
             label.
-        values: Finite numbers, float64 [n, d]; 0 for outputs that have only a label.
         alone: Whether each output has only a label and no numbers, bool [n].
     """
 
@@ -55,9 +56,9 @@ class Encoder:
         source: Origin of the outputs, for messages.
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
             "error" to reject them.
-        bits: "lowest" to label floats by the position of their lowest set bit, an integer k to
-            label floats by the k lowest bits of their mantissa, or None for neither. "auto" stands
-            for "lowest" if outputs are single floats, and for None otherwise.
+        bits: "lowest" to label each float by the position of its lowest set bit; an integer k to
+            label each float by the k lowest bits of its mantissa; or None to label no float. "auto"
+            means "lowest" if outputs are single floats, and None otherwise.
 
     Raises:
         ValueError: If an option is unknown.
@@ -82,14 +83,14 @@ class Encoder:
         """Encode one batch of raw outputs.
 
         Args:
-            raw: An array of shape [n] or [n, d], or a sequence of outputs: numbers, tuples or lists
-                of numbers, labels, None, `Raised`, or nested dicts, lists and tuples of these. The
-                numbers of a nested output form a vector. If a nested output does not have the most
-                common structure, its structure becomes its label.
+            raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
+                tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
+                of these. The numbers of a nested output form a vector. If a nested output does not
+                have the most common structure, its label is its structure.
 
         Raises:
-            ValueError: If the length of outputs differs from the length of earlier outputs, or
-                if `special` is "error" and an output is NaN, an infinity, a missing value or an
+            ValueError: If outputs do not all have the same length as earlier outputs, or if
+                `special` is "error" and an output is NaN, an infinity, a missing value or an
                 exception.
             TypeError: If an output is neither a number nor a label.
         """
@@ -202,7 +203,7 @@ class Encoder:
             labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
-        """Return the index of a label, the entries of a number or vector, or a `Nested`."""
+        """Return a label's index, the entries of a number or vector, or else a `Nested`."""
         try:
             found = form_of(item)
         except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
@@ -216,7 +217,7 @@ class Encoder:
         return self._label_of(found.value) if isinstance(found, Label) else found
 
     def named(self, text: str) -> int:
-        """Return the index of a label that dpjax made, distinct from outputs with the same text."""
+        """Return the index of a label that dpjax creates instead of reading it from an output."""
         return self._label_of(_Special(text), text)
 
     def to_plain(self) -> JsonObject | None:
@@ -332,13 +333,13 @@ class Encoder:
 
 
 class _Special(str):
-    """A label made by dpjax, distinct from an output with the same text."""
+    """A label that dpjax creates. The label is distinct from an output with the same text."""
 
     __slots__ = ()
 
 
 def check_bits(bits: int | str | None) -> None:
-    """Validate the option `bits` of `Encoder`."""
+    """Validate the `bits` option of `Encoder`."""
     if isinstance(bits, str):
         validate.one_of(("lowest", "auto"), bits=bits)
     elif bits is not None:
@@ -350,7 +351,7 @@ def check_bits(bits: int | str | None) -> None:
 def lowest_set_bit(values: np.ndarray) -> np.ndarray:
     """Return the exponent of the largest power of two that divides each number.
 
-    The largest power of two that divides a floating-point sum can reveal which term was added.
+    The largest power of two that divides a floating-point sum can reveal which terms were added.
 
     Args:
         values: Finite nonzero numbers, float64 [n].
@@ -369,18 +370,18 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
 
 
 def special_text(row: Sequence[float] | np.ndarray) -> str:
-    """Describe a number or vector by "NaN", "+inf", "-inf", and "number" for finite entries."""
+    """Describe a number's or vector's entries by "NaN", "+inf", "-inf" or "number" (if finite)."""
     names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def shortened(text: str) -> str:
-    """Shorten a long text to its beginning."""
+    """Return a text, shortened to its beginning if it is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def preview(raw: object) -> str:
-    """Describe a batch for a message: its type, and its shape, length or text."""
+    """Describe a batch in a message by its type and by its shape, length or text."""
     if isinstance(raw, np.ndarray):
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
@@ -389,10 +390,10 @@ def preview(raw: object) -> str:
 
 
 def described(item: object) -> str:
-    """Describe an output for a message: its text and its type."""
+    """Describe an output in a message by its text and its type."""
     return f"{shortened(text_of(item))} ({type(item).__name__})"
 
 
 def preview_database(database: Database) -> str:
-    """Describe a database for a message."""
+    """Describe a database in a message."""
     return shortened(text_of(database))

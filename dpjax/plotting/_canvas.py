@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
 EVENT, CLAIM = "#e3c565", "#237a4b"
+QUIET = "#666b70"
 # All colors but EVENT are also used for text, so their contrast with white is at least 4.5 to 1.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
@@ -24,7 +25,7 @@ LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
 
 SMALL, TINY = 9, 8
-"""Font sizes of labels and of less important text, in points."""
+"""Font sizes, in points, for labels and for less important text."""
 
 _LONGEST = 100
 """Maximum length, in characters, of an untrusted text; longer texts are cut off."""
@@ -79,13 +80,20 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
     return NotebookFigure(figsize=size, layout="constrained", dpi=150)
 
 
-def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title: str = "") -> None:
+def legend_above(
+    axes: "Axes",
+    entries: "dict[str, Artist] | None" = None,
+    title: str = "",
+    *,
+    raised: bool = False,
+) -> None:
     """Place a legend above a panel, so that the legend hides no data and is not clipped.
 
     Args:
         axes: Panel to draw in.
         entries: Dictionary from labels to artists, or None to use all labeled artists of the panel.
         title: Title of the panel.
+        raised: Whether to leave room for one line of text between the panel and the legend.
     """
     entries = _entries(axes) if entries is None else entries
     if not entries:
@@ -98,7 +106,7 @@ def legend_above(axes: "Axes", entries: "dict[str, Artist] | None" = None, title
         title,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.2,
+        borderaxespad=1.5 if raised else 0.2,
         ncols=min(len(entries), 3 if sum(map(len, entries)) <= _ROW else 2) if beside else 1,
     )
 

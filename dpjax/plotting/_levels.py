@@ -16,6 +16,10 @@ from dpjax.plotting._canvas import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_OTHER = {"left": "right", "right": "left", None: None}
+_GAPS = {"left": 2, "right": -2, None: 0}
+"""Distance of a label from what it names, in points, by the label's horizontal alignment."""
+
 
 def plot_levels(
     title: str,
@@ -50,14 +54,18 @@ def plot_levels(
     inside = (end + low) / 2
     text = {"fontsize": SMALL, "va": "bottom", "color": DATABASE}
     axes.text(inside, 0.3, f"{said} ({sure})", ha=_side(inside, right), **text)
+    # If there is a claim, the labels of the claim and of the estimate extend away from each other.
+    away = None if claim is None or estimate is None else "right" if estimate < claim else "left"
+    below = {"fontsize": SMALL, "va": "top", "textcoords": "offset points"}
     if estimate is not None:
         axes.plot([estimate], [0], "o", color="black", markersize=5)
-        axes.annotate(f"estimate {estimate:.3f}", (estimate, 0), (7, 0), fontsize=SMALL,
-                      textcoords="offset points", va="center")  # fmt: skip
+        axes.annotate(f"estimate {estimate:.3f}", (estimate, -0.38), (_GAPS[away], 0),
+                      ha=away or _side(estimate, right), **below)  # fmt: skip
     if claim is not None:
+        away = _OTHER[away]
         axes.plot([claim, claim], [-0.35, 0.28], color=CLAIM, linewidth=1.6)
-        axes.text(claim, -0.38, f"claim {claim:g}", fontsize=SMALL, va="top", color=CLAIM,
-                  ha=_side(claim, right))  # fmt: skip
+        axes.annotate(f"claim {claim:g}", (claim, -0.38), (_GAPS[away], 0), color=CLAIM,
+                      ha=away or _side(claim, right), **below)  # fmt: skip
     axes.set(xlim=(0, right), ylim=(-0.8, 0.7), yticks=[], xlabel=literal(name))
     axes.spines["left"].set_visible(False)
     unboxed(axes)

@@ -13,6 +13,7 @@ from dpjax.plotting._canvas import (
     DATABASE,
     LINE,
     NEIGHBOR,
+    QUIET,
     legend_within,
     new_figure,
     titled,
@@ -101,11 +102,11 @@ def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     axes.fill_between(
         x, least, 1 - x, color=DATABASE, alpha=0.12, linewidth=0, label="within reach of tests"
     )
-    axes.plot([0, 1], [1, 0], color="gray", linewidth=0.8, linestyle=":")
+    axes.plot([0, 1], [1, 0], color=QUIET, linewidth=0.8, linestyle=":")
     if (errors := claim.errors(x)) is not None:
         axes.plot(x, errors, color=CLAIM, label="claim: no test below")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="level of the test", aspect="equal")
-    axes.set(ylabel="error of the second kind, at most")
+    axes.set(ylabel="upper bound on the type II error")
     axes.locator_params(nbins=5)
     legend_within(axes, "upper right", "trade-off of errors")
 

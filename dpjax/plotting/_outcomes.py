@@ -69,7 +69,7 @@ class Strip:
             floats.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
-        shares: Share of the database's and of the neighbor's outputs in each cell, [2, cells].
+        shares: Share of each side's outputs in each cell, [2, cells]; row 0 is the database.
         loss: Privacy loss of each cell, [cells].
         event: Whether each cell is part of the counted event, bool [cells].
         tail: Whether each cell is a tail, whose width is unknown, bool [cells].
@@ -92,6 +92,12 @@ class Strip:
     def single(self) -> np.ndarray:
         """Whether each cell is a single value and not an interval, bool [cells]."""
         return self.high == self.low
+
+    @property
+    def banded(self) -> bool:
+        """Whether the losses are drawn with their confidence intervals as a ribbon."""
+        drawn = self.steps or self
+        return not drawn.few and drawn.noise is not None
 
     @property
     def few(self) -> bool:
@@ -287,7 +293,7 @@ def share_panel(axes: "Axes", strip: Strip) -> None:
 
 def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
     """Draw the privacy loss in each cell, as bars or as steps."""
-    strip = strip.steps or strip
+    banded, strip = strip.banded, strip.steps or strip
     if strip.few:
         middle, widths = (strip.low + strip.high) / 2, strip.high - strip.low
         axes.bar(middle, strip.loss, 0.6 * widths, color=LOSS, alpha=0.5)
@@ -296,7 +302,7 @@ def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
         _steps(axes, strip, loss, color=LOSS, linewidth=1.2)
         single = strip.single
         axes.plot(strip.low[single], loss[single], "o", color=LOSS, markersize=4)
-        if strip.noise is not None:
+        if banded:
             _ribbon(axes, strip, loss)
     axes.set_ylabel("privacy loss")
 

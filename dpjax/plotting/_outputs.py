@@ -14,8 +14,10 @@ from dpjax.core.types import JsonObject
 from dpjax.plotting._canvas import (
     CLAIM,
     DATABASE,
+    LINE,
     LOSS,
     SIDES,
+    WIDTH,
     legend_above,
     literal,
     new_figure,
@@ -44,7 +46,8 @@ _PANEL, _NARROW = 2.1, 3.4
 _TOP = 1.05
 """Upper end of a vertical axis, as a multiple of matplotlib's default."""
 
-_WRAPPED = 36
+_WRAPPED, _LONGER = 36, 4
+"""Maximum length of an axis title in one line, and of lines beyond the average, in characters."""
 
 
 class Marks(NamedTuple):
@@ -87,6 +90,10 @@ class Outputs(NamedTuple):
         """Return the strips of outcomes or cells, or [] if the curve consists of densities."""
         return strips_of(self.curve, self.num_samples) if self.discrete else []
 
+    def banded(self) -> bool:
+        """Return whether the losses are drawn with a confidence band."""
+        return any(strip.banded for strip in self.strips())
+
 
 def plot_outputs(title: str, shown: Outputs) -> "Figure":
     """Plot both sides' densities and, in a panel below, the privacy losses, witness and bound.
@@ -105,7 +112,7 @@ def plot_outputs(title: str, shown: Outputs) -> "Figure":
     rows = 2 * max(len(strips), 1)
     figure, axes = new_figure(rows, 1, size=(_NARROW, _PANEL * rows))
     fill_outputs(axes.reshape(-1, 2), shown, strips)
-    return titled(figure, title)
+    return titled(figure, title, int(LINE * _NARROW / WIDTH))
 
 
 def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) -> None:
@@ -113,7 +120,9 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
     for (above, below), strip in zip(panels, strips, strict=shown.discrete):
         draw_outcomes(above, below, strip)
         if shown.score is not None:
-            below.set_xlabel(fill(literal(shown.score), _WRAPPED))
+            lines = -(-len(shown.score) // _WRAPPED)  # lines of about equal lengths
+            line = _WRAPPED if lines == 1 else len(shown.score) // lines + _LONGER
+            below.set_xlabel(fill(literal(shown.score), line))
     if not shown.discrete:
         above, below = panels[0]
         draw_densities(above, below, shown.curve)
@@ -181,7 +190,7 @@ def _mark(axes: "Axes", marks: Marks, strips: Sequence[Strip]) -> list[tuple[flo
         at = names.index(at)
     if isinstance(at, int | float) and estimate is not None:
         axes.plot([at], [estimate], "o", color="black", label="estimate at the witness")
-        legend_above(axes)
+        legend_above(axes, raised=bool(axes.texts))  # a text names the shaded event
     axes.axhline(bound, color=DATABASE, linestyle="--", linewidth=1.2)
     levels = [(bound, "bound", DATABASE)]
     if claim is not None:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from dpjax.core.errors import neutral
-from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR
+from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _INK = {LOSS: "currentColor", "#000000": "currentColor"}
-_NAMES = {DATABASE: "database", NEIGHBOR: "neighbor", CLAIM: "claim", EVENT: "event"}
+_NAMES = {
+    DATABASE: "database",
+    NEIGHBOR: "neighbor",
+    CLAIM: "claim",
+    EVENT: "event",
+    QUIET: "quiet",
+}
 
 COLORS = _INK | {color: f"var(--dpjax-{name}, {color})" for color, name in _NAMES.items()}
 """CSS value that replaces each figure color, so that a page can choose its own colors."""

@@ -12,6 +12,7 @@ from dpjax.plotting._canvas import (
     CLAIM,
     DATABASE,
     NEIGHBOR,
+    QUIET,
     TINY,
     WIDTH,
     legend_within,
@@ -38,6 +39,12 @@ _APART = 0.15
 """Minimum relative difference between the epsilon of a guide line and the claim or the bound.
 
 A guide line whose epsilon is closer to the claim or to the bound is not drawn.
+"""
+
+_NAME, _GAP = (0.14, 0.05), 0.01
+"""Assumed width and height of a guide line's label, and its distance from the guide line's corner.
+
+All are shares of the panel's width.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
@@ -87,7 +94,8 @@ class Errors(NamedTuple):
 
     Attributes:
         claim: The claim, converted to pairs that differ in as many records as the audited pair.
-        lower: The lower bound, converted like the claim; drawn only if there is no band.
+        lower: The lower bound, converted like the claim. The bound is drawn only if there is no
+            band.
         claimed: Description of the claim, in words.
         bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.
@@ -126,41 +134,76 @@ def draw_trade_off(axes: "Axes", shown: Errors) -> None:
     """
     (left, right), (low, high) = _window(shown.seen)
     x = np.linspace(left, right, _POINTS)
-    _guides(axes, x, (shown.claim, shown.lower))
-    axes.plot([0, 1], [1, 0], color="gray", linewidth=0.8, linestyle=":")
+    guides, curves = _guides(axes, x, (shown.claim, shown.lower)), []
+    axes.plot([0, 1], [1, 0], color=QUIET, linewidth=0.8, linestyle=":")
     if shown.seen is not None:
         _witness(axes, shown.seen)
     if shown.band is not None:
-        axes.plot(*_reached(shown), color=DATABASE, label="the best test is on or\nbelow this line")
+        reached = _reached(shown)
+        order = np.argsort(reached[0])
+        curves.append((reached[0][order], reached[1][order]))
+        axes.plot(*reached, color=DATABASE, label="the best test is on or\nbelow this line")
     elif (errors := shown.lower.errors(x)) is not None:
+        curves.append((x, errors))
         axes.plot(x, errors, color=DATABASE, linestyle="--", linewidth=1.4, label=shown.bound)
     if (errors := shown.claim.errors(x)) is not None:
         axes.fill_between(x, low, np.maximum(errors, low), color=CLAIM, alpha=0.18, linewidth=0,
                           label=f"forbidden by the {shown.claimed}")  # fmt: skip
+        curves.append((x, errors))
         axes.plot(x, errors, color=CLAIM, linewidth=1.4)
     axes.set(xlim=(left, right), ylim=(low, high), aspect="equal")
+    side = right - left
+    _name_guides(axes, guides, [((a - left) / side, (b - low) / side) for a, b in curves])
     alarm, miss = "probability of a false alarm", "probability of a miss"
     if shown.seen is not None:
         sides = ("database", "neighbor")
-        alarm = f"false alarm: the event at the {sides[1 - shown.seen.larger]}"
-        miss = f"miss: no event at the {sides[shown.seen.larger]}"
+        alarm = f"false alarm: event under the {sides[1 - shown.seen.larger]}"
+        miss = f"miss: no event under the {sides[shown.seen.larger]}"
     axes.set(xlabel=alarm, ylabel=miss)
     axes.locator_params(nbins=5)
     legend_within(axes, "upper right")
 
 
-def _guides(axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]) -> None:
-    """Draw the guide lines, except those close to the curve of the claim or of the bound."""
+def _guides(
+    axes: "Axes", x: NDArray[np.float64], drawn: tuple[Claimed, Claimed]
+) -> tuple[float, ...]:
+    """Draw the guide lines that are not close to the claim or the bound; return their epsilons."""
     levels = [one.level for one in drawn if one.kind == "epsilon"]
-    for epsilon in _GUIDES:
-        if any(abs(level - epsilon) < _APART * epsilon for level in levels):
-            continue
-        axes.plot(x, errors_of(epsilon, 0.0, x), color="gray", linewidth=0.6, alpha=0.5)
+    guides = tuple(
+        epsilon
+        for epsilon in _GUIDES
+        if all(abs(level - epsilon) >= _APART * epsilon for level in levels)
+    )
+    for epsilon in guides:
+        axes.plot(x, errors_of(epsilon, 0.0, x), color=QUIET, linewidth=0.6, alpha=0.5)
+    return guides
+
+
+def _name_guides(
+    axes: "Axes",
+    guides: tuple[float, ...],
+    curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+) -> None:
+    """Label the guide lines, to the left of their corner if a curve crosses the right side.
+
+    Args:
+        axes: Panel with the guide lines.
+        guides: Epsilon of each guide line.
+        curves: Points of the other curves in the panel, as shares of its width and height.
+    """
+    width, height = _NAME
+    for epsilon in guides:
         # A guide line crosses the panel's rising diagonal at the share `at` of the panel's width
         # and height, for every visible part of the square.
         at = 1 / (1 + np.exp(epsilon))
-        axes.text(at + 0.01, at, f"ε = {epsilon:g}", transform=axes.transAxes, color="#6b6b6b",
-                  fontsize=TINY)  # fmt: skip
+        x = np.linspace(at, at + width, 50)
+        crossed = any(
+            np.any(np.abs(np.interp(x, *curve) - at - height / 2) < height / 2) for curve in curves
+        )
+        place = {"ha": "right", "va": "top"} if crossed else {}
+        gap = -_GAP if crossed else _GAP
+        axes.text(at + gap, at, f"ε = {epsilon:g}", transform=axes.transAxes, color=QUIET,
+                  fontsize=TINY, **place)  # fmt: skip
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:

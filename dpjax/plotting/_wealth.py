@@ -8,6 +8,8 @@ from dpjax.plotting._canvas import CLAIM, DATABASE, WIDTH, legend_above, new_fig
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_DECADE = 10
+
 
 def plot_wealth(
     title: str,
@@ -18,7 +20,8 @@ def plot_wealth(
 ) -> "Figure":
     """Plot the wealth of bets against a claim, and the wealth at which the claim is refuted.
 
-    The horizontal axis shows the number of draws. If there is no claim, the plot shows the bound.
+    The horizontal axis shows the number of draws, and is logarithmic if the number grows by a
+    factor of at least 10. If there is no claim, the plot shows the bound.
 
     Args:
         title: Title of the figure.
@@ -43,6 +46,11 @@ def plot_wealth(
         if crossed is not None:
             axes.plot([crossed], [refuted_from], "o", color="black", label=f"at {crossed:,} draws")
         axes.set_ylabel("ln wealth")
-    axes.set(xscale="log", xlabel="draws per side, summed over all pairs")
+    # Ticks of a logarithmic axis that spans less than a decade are long and overlap.
+    if draws[-1] >= _DECADE * draws[0]:
+        axes.set_xscale("log")
+    else:
+        axes.locator_params(axis="x", nbins=5)
+    axes.set_xlabel("draws per side, summed over all pairs")
     legend_above(axes)
     return titled(figure, title)

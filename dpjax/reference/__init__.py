@@ -1,6 +1,6 @@
-"""Exact densities and privacy levels of the built-in mechanisms, in float64.
+"""Exact densities and privacy levels of the built-in mechanisms, computed in float64.
 
-The exact values are computed from closed forms and by quadrature, in NumPy and SciPy. Tests,
+NumPy and SciPy code computes the exact values from closed forms and by quadrature. Tests,
 benchmarks, scripts and the command line compare estimates with the exact values. Estimators never
 use the exact values.
 """

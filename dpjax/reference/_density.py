@@ -28,7 +28,7 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.
-        database: A database: a number or an array [num_queries].
+        database: Database, a number or an array [num_queries].
         outputs: Outputs of the mechanism, in any shape. Vectors have shape [..., dimension], and
             mixed outputs have shape [..., 2] (label, real number). The density is 0 outside the
             output space.

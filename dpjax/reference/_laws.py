@@ -63,7 +63,7 @@ def noise_scale(mechanism: BuiltIn) -> float:
 
 
 def _exponential_rate(epsilon: float) -> float:
-    """Return the rate lambda for which the `Exponential` mechanism has level epsilon, in float64.
+    """Return the float64 rate lambda for which the `Exponential` mechanism has level epsilon.
 
     The rate solves lambda + ln(2 - e^(-2 lambda)) - ln(2 - e^(-lambda)) = epsilon.
 

@@ -1,4 +1,4 @@
-"""Densities and distribution functions of noise of scale 1, in float64, with accurate tails."""
+"""Float64 densities and distribution functions of unit-scale noise, accurate in the tails."""
 
 import numpy as np
 

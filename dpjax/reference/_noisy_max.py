@@ -17,7 +17,7 @@ _NOISES = {
     "laplace": (laplace_log_pdf, laplace_log_cdf),
     "exponential": (exponential_log_pdf, exponential_log_cdf),
 }
-"""Log density and log distribution function of each noise distribution with scale 1, by name."""
+"""Dictionary from noise names to log density and log distribution function at scale 1."""
 
 
 @law_of.register

@@ -67,7 +67,7 @@ def _labels(outputs: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _outcome_probabilities(mechanism: SparseVector, answers: np.ndarray) -> np.ndarray:
-    """Return the probability of each outcome in the mechanism's output space, in order."""
+    """Return the probabilities of all outcomes, in the order of the mechanism's output space."""
     noise, most = mechanism.noise, mechanism.max_positives
     excess = answers - float(mechanism.threshold)
     threshold, query, redraw = _scales(mechanism)

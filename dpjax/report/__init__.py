@@ -10,5 +10,6 @@ from dpjax.report._page import Table as Table
 from dpjax.report._page import Verdict as Verdict
 from dpjax.report._page import result_of_page as result_of_page
 from dpjax.report._page import result_text as result_text
+from dpjax.report._page import written as written
 from dpjax.report._shown import Glance as Glance
 from dpjax.report._shown import Shown as Shown

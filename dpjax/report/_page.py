@@ -1,9 +1,12 @@
 """Data structures of a report: page, verdict, sections, tables and figures."""
 
+import datetime
 import json
 import re
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
+
+from dpjax.core.version import __version__
 
 if TYPE_CHECKING:
     from dpjax.core.types import JsonObject
@@ -95,6 +98,11 @@ class Page(NamedTuple):
     sections: tuple[Section, ...]
     footer: str
     result: "JsonObject"
+
+
+def written() -> str:
+    """Return the footer of a page that is written now."""
+    return f"Written on {datetime.date.today().isoformat()} by dpjax {__version__}."
 
 
 def result_of_page(text: str) -> str:

@@ -33,6 +33,12 @@ def outputs_figure(result: Parts, *, titled: bool = True) -> "Figure":
     return plot_outputs(_title(result) if titled else "", shown)
 
 
+def has_band(result: Parts) -> bool:
+    """Return whether `outputs_figure` draws the losses with a confidence band."""
+    shown = _outputs(result)
+    return shown is not None and shown.banded()
+
+
 def trade_off_figure(result: Parts) -> "Figure":
     """Draw the trade-off plot without a title: claim, bound or band, and witness."""
     from dpjax.plotting import plot_trade_off
@@ -85,14 +91,15 @@ def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
     return band, Claimed(kind, claim, notion.delta, order)
 
 
-def wealth_figure(result: Parts) -> "Figure | None":
+def wealth_figure(result: Parts, *, titled: bool = True) -> "Figure | None":
     """Plot the wealth of the bets over the draws; return None if the audit was not sequential."""
     from dpjax.plotting import plot_wealth
 
     history = result.evidence.counted.history()
     if history is None:
         return None
-    return plot_wealth(f"{result.mechanism}: {result.verdict}", *history, result.statement.level)
+    title = f"{result.mechanism}: {result.verdict}" if titled else ""
+    return plot_wealth(title, *history, result.statement.level)
 
 
 def _title(result: Parts) -> str:

@@ -36,12 +36,12 @@ def _promised(result: Parts) -> str:
     who = "one person" if distance == 1 else f"{distance} people"
     said = (
         f"Take two databases that differ in {who}: somebody who guesses which of them was used is "
-        "right with a probability of 50 % before seeing an output"
+        "right with a probability of 50% before seeing an output"
     )
     if not isinstance(claim, int | float):
         return f"{said}."
     allowed = f"{100 * right_at(distance * claim):.1f}"
-    return f"{said}, and the claim promises at most {allowed} % after any output."
+    return f"{said}, and the claim promises at most {allowed}% after any output."
 
 
 def _shown(result: Parts) -> str:
@@ -61,7 +61,7 @@ def _shown(result: Parts) -> str:
     else:
         said = (
             f"This audit shows, with confidence {result.confidence:g}, that there are outputs "
-            f"after which the guess is right with a probability of at least {least:.1f} %"
+            f"after which the guess is right with a probability of at least {least:.1f}%"
         )
     ends = {
         VIOLATED: ", which breaks the promise.",
@@ -83,8 +83,8 @@ def _by_event(result: Parts) -> list[str]:
     right = 50 * (1 + abs(first - second))
     said = (
         "Somebody who sees one output, and uses the witness's event to guess which of the two "
-        f"databases it came from, is right in about {right:.1f} % of cases; a coin toss is right "
-        "in 50 %."
+        f"databases it came from, is right in about {right:.1f}% of cases; a coin toss is right "
+        "in 50%."
     )
     forbidden = ["The claim does not allow an event that tells the two databases apart so well."]
     ends = {

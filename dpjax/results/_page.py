@@ -12,6 +12,7 @@ from dpjax.plotting import figure_svg
 from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
 from dpjax.results._advice import advice
 from dpjax.results._figures import (
+    has_band,
     has_trade_off,
     notions_figures,
     outputs_figure,
@@ -160,7 +161,7 @@ def _again(result: Parts, name: str) -> Section:
     origin, draws = result.provenance, result.evidence.draws()
     took = ", ".join(f"{what} {number}" for what, number in origin.versions.items())
     drawn = "" if draws is None else f"Draws: {draws}; region {result.evidence.region}; "
-    drawn += f"{origin.seconds:.1f} s on {origin.device}. {took}."
+    drawn += f"{origin.seconds:.1f} s on {_device(origin.device)}. {took}."
     subject, codes = result.recipe.get("subject"), []
     said = (
         "The audited object cannot be imported by name. Pass the object to "
@@ -180,6 +181,12 @@ def _again(result: Parts, name: str) -> Section:
     )
 
 
+def _device(name: str) -> str:
+    """Return a device's name, without the kind that repeats the platform, as in "cpu: cpu"."""
+    platform, _, kind = name.partition(": ")
+    return platform if kind == platform else name
+
+
 def _allowance(subject: JsonObject) -> str:
     """Return the option that permits `dpjax rerun` to run the code that a recipe names."""
     if subject["kind"] == "command":
@@ -193,14 +200,16 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
     if has_trade_off(result):
         said = trade_off_caption(result)
         found.append(Figure(said, figure_svg(trade_off_figure(result), "tests", title, said)))
-    said = outputs_caption(result)
+    said = outputs_caption(result, banded=has_band(result))
     drawn = outputs_figure(result, titled=False)
     found.append(Figure(said, figure_svg(drawn, "outputs", title, said)))
-    if (way := wealth_figure(result)) is not None:
-        said = (
-            "Wealth of the bets after each block of draws. The claim is refuted once the wealth "
-            "reaches 1 / error. Without a claim, the figure shows the bound."
-        )
+    if (way := wealth_figure(result, titled=False)) is not None:
+        said = "The lower bound after each block of draws."
+        if result.claim is not None:
+            said = (
+                "Wealth of the bets after each block of draws. The claim is refuted once the "
+                "wealth reaches 1 / error."
+            )
         found.append(Figure(said, figure_svg(way, "wealth", title, said)))
     return tuple(found)
 

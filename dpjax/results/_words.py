@@ -109,7 +109,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
     names = ("the database", "its neighbor")
     shares = [count / number for count, number in zip(counts, trials, strict=True)]
     seen = [
-        f"{counts[side]:,} of {trials[side]:,} ({100 * shares[side]:.3g} %) at {names[side]}"
+        f"{counts[side]:,} of {trials[side]:,} ({100 * shares[side]:.3g}%) at {names[side]}"
         for side in (first, 1 - first)
     ]
     high, low = shares[first], shares[1 - first]
@@ -156,23 +156,26 @@ def _chance(stated: Conclusion) -> str:
     )
 
 
-def outputs_caption(result: Parts) -> str:
-    """Return the caption of the outputs figure, which shows only levels if there is no curve."""
+def outputs_caption(result: Parts, *, banded: bool) -> str:
+    """Return the caption of the outputs figure, which shows only levels if there is no curve.
+
+    Args:
+        result: The result that the figure shows.
+        banded: Whether the figure shows a confidence band of the losses.
+    """
     witness, curve, stated = result.witness, result.evidence.curve, result.statement
     if witness is None or curve is None:
         said = f"{stated.level} is at least {stated.lower_bound:.4g}"
         if stated.upper_bound is not None:
             said += f" and, under the assumption, at most {stated.upper_bound:.4g}"
         return f"{said}, with confidence {stated.confidence:g}."
-    said = (
-        "Above: the outputs in the search set for both databases. Below: their privacy loss, with "
-        "a 95 % confidence band if the number of draws is known."
-    )
+    said = "Above: the outputs in the search set for both databases. Below: their privacy loss"
+    said += ", with a 95% confidence band at each output." if banded else "."
     if "event" in curve and witness.densities is not None:
         first, second = witness.densities
         said += (
-            f" The shaded event contains {100 * first:.3g} % of the fresh outputs at the database "
-            f"and {100 * second:.3g} % at its neighbor."
+            f" The shaded event contains {100 * first:.3g}% of the fresh outputs at the database "
+            f"and {100 * second:.3g}% at its neighbor."
         )
     return said
 

@@ -73,14 +73,14 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
     if all(isinstance(output, str) and not output.endswith("\0") for output in array):
         return array.astype(np.str_)
     raise BadType(
-        f"each chunk must hold only numbers, only vectors of numbers, or only strings as labels, "
+        f"chunks must each hold only numbers, only vectors of numbers, or only strings as labels, "
         f"but {side} of {name} held outputs of another kind or of several kinds."
     )
 
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """The outputs of a running system that its audit has not dropped.
+    """Outputs of a running system, without those that the audit has counted and dropped.
 
     Attributes:
         gone: Number of outputs that were counted and then dropped, on each side. The first

@@ -33,13 +33,13 @@ def draw_batch(
 
     Args:
         function: The user's function.
-        catch: Whether exceptions and timeouts count as outcomes rather than raise an error.
+        catch: Whether exceptions and timeouts count as outcomes instead of raising an error.
         deadline: Deadline for each call, or None.
         saw: Function to call with the argument 1 after each output if outputs are drawn one by one;
             None to call nothing.
         database: Database from which to draw.
         num_samples: Number of outputs.
-        seed: Seed for the batch. If outputs are drawn one by one, one seed per output.
+        seed: Seed for the batch. If outputs are drawn one by one, there is one seed per output.
 
     Raises:
         ValueError: If the function raises an exception, takes too long, or does not return

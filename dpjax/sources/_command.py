@@ -49,8 +49,8 @@ class CommandMechanism(OnHost):
             integer seed, and the audit can be replayed. Without {seed}, the program must draw fresh
             randomness in every run.
         workers: Number of simultaneous runs.
-        batch_size: Number of outputs per run. If the program runs once per output, the number of
-            runs whose outputs are counted together.
+        batch_size: Number of outputs per run. If the program runs once per output, `batch_size` is
+            the number of runs whose outputs are counted together.
         timeout: Maximum duration of one run, in seconds, including child processes; or None for no
             limit. A run that takes longer than `timeout` is killed. If a run is still in progress
             when the audit's time limit expires, the run is killed and the audit ends with an error.

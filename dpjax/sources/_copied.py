@@ -1,4 +1,4 @@
-"""Detection of outputs that were copied within one side, as in repeated files or resamples.
+"""Detection of outputs that were copied within one side, for example by resampling.
 
 Bounds assume that the outputs of a side are independent. If some outputs are copies of others,
 random patterns of the search set can recur in the confirmation set, and then the bound does not
@@ -29,8 +29,8 @@ from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
 """Maximum probability that independent outputs are refused (_CHANCE), and that independent outputs
-get a note (_NOTE_CHANCE). The second maximum assumes that no value is more than _RATIO times as
-likely on one side as on the other.
+get a note (_NOTE_CHANCE). For _NOTE_CHANCE, it is assumed that no value is more than _RATIO times
+as likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
@@ -47,7 +47,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
 
     Args:
         name: Name of the recording.
-        side: Values of the side's outputs.
+        side: Summary of the side's values.
 
     Raises:
         ValueError: If the side contains copies or repeats a sequence. For independent outputs, the

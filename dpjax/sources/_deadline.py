@@ -63,7 +63,7 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline for calls in worker processes, which share the system clock.
+        """Return the deadline for calls in worker processes, whose clock is that of this process.
 
         Raises:
             ValueError: If a timeout is set, but alarms are not available on this system.

@@ -27,8 +27,9 @@ class DrawnArrays:
     Args:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
-        region: Region in the caller's form. If None, a built-in mechanism's standard region is
-            used, or a finite space as a whole, or otherwise the range of a pilot's outputs.
+        region: Region in the caller's form. If `region` is None, the region is a built-in
+            mechanism's standard region, a finite space as a whole, or otherwise the range of a
+            pilot's outputs.
         key: Typed key for all runs.
 
     Raises:

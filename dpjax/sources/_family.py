@@ -58,11 +58,11 @@ class _Interval(NamedTuple):
 class Family(Source):
     """A family of mechanisms, in which an audit searches for the least private member.
 
-    `dpjax.audit` first draws a few outputs from many members for many pairs. Then it continues with
-    the members whose expected bounds exceed their claims the most, and finally audits one member
-    with fresh draws. The confidence level holds although the member is chosen, because the final
-    draws are fresh. If the function raises an exception for some parameters, these parameters are
-    skipped.
+    `dpjax.audit` first draws a few outputs from many members for many pairs. Then the audit
+    continues with the members whose expected bounds exceed their claims the most, and finally
+    audits one member with fresh draws. The confidence level holds although the member is chosen,
+    because the final draws are fresh. If the function raises an exception for some parameters,
+    these parameters are skipped.
 
     Attributes:
         make: Function that accepts the parameters as keyword arguments, and returns an object

@@ -31,15 +31,15 @@ class HostMechanism(OnHost):
     """A Python function that serves as a mechanism; it may use a library or a remote service.
 
     Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
-    and labels. The numbers in a nested output form a vector, sorted by their keys and positions.
-    Everything else in a nested output forms a label, which is observed in addition to the vector.
-    NaN, each infinity and each kind of missing value (None, "", a masked entry) are outcomes of
-    their own. If each call returns one output, each type of exception is an outcome, too.
+    and labels. The numbers in a nested output form a vector, sorted by key and position. Everything
+    else in a nested output forms a label, which is observed in addition to the vector. NaN, each
+    infinity and each kind of missing value (None, "", a masked entry) are outcomes of their own. If
+    each call returns one output, each type of exception is an outcome, too.
 
     Attributes:
-        function: Function (database, num_samples) -> outputs that returns an array, a list, or a
-            dict of columns. With `batched=False`, function (database) -> one output. If the
-            function has a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`),
+        function: Function (database, num_samples) -> outputs, where the outputs are an array, a
+            list, or a dict of columns. With `batched=False`, function (database) -> one output. If
+            the function has a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`),
             dpjax provides the argument, and the audit can be replayed. Without such a parameter,
             the function must draw fresh randomness on every call. Every call gets its own copy of
             the database, so the function may modify the copy.
@@ -63,10 +63,11 @@ class HostMechanism(OnHost):
             as an outcome of its own. Without a timeout, an error is raised if a call is still
             running when the time limit expires. A call to C code that never returns to Python
             cannot be ended.
-        restart: Whether to draw outputs for the chosen pair in two new processes, and compare them.
-            If both processes draw the same noise, for example because a module sets a fixed seed on
-            import, the verdict says so. This comparison requires a picklable function. There is no
-            comparison for a function that has a parameter `seed` or `rng`.
+        restart: Whether to draw outputs for the chosen pair in two new processes, and to compare
+            the outputs of the two processes. If both processes draw the same noise, for example
+            because a module sets a fixed seed on import, the verdict says so. This comparison
+            requires a picklable function. There is no comparison for a function that has a
+            parameter `seed` or `rng`.
 
     Raises:
         TypeError: If the function is not callable, requires other arguments, or cannot be sent to

@@ -1,4 +1,4 @@
-"""The first outputs of a sequential audit. They are drawn once and counted repeatedly."""
+"""The first outputs of a sequential audit, which are drawn once and counted repeatedly."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -49,7 +49,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return the kept ones of the outputs start, ..., stop - 1, or None if there are none."""
+        """Return the kept part of outputs start, ..., stop - 1, or None if this part is empty."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None

@@ -1,4 +1,4 @@
-"""Check that refuses outputs in which hardly any label occurs twice."""
+"""Refusal of outputs in which hardly any label occurs twice."""
 
 from collections.abc import Sequence
 

@@ -45,8 +45,8 @@ searches in which most draws of a large block would be unused; see _FEW.
 
 _FEW, _MANY_KEPT = 1024, 250
 """Blocks stay small if the first search round has at most _FEW draws per side, and if the second
-search round has more than _MANY_KEPT pairs. Otherwise most draws of each block would be unused, and
-drawing them for many pairs would take a long time.
+search round has more than _MANY_KEPT pairs. In this case, most draws in a large block would be
+unused, and drawing them for many pairs would take a long time.
 """
 
 
@@ -318,8 +318,8 @@ def _counts(
         stage: Stage of the run.
         num_draws: Number of draws per side, as `Blocks`.
         cells: Partitions, stacked over the pairs.
-        marked: Mark of each cell, and number of marks, if draws are to be counted by mark. If None,
-            draws are counted by half and cell.
+        marked: Mark of each cell, and number of marks, if draws are to be counted by mark. If
+            `marked` is None, draws are counted by half and cell.
     """
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size

@@ -48,7 +48,7 @@ _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
 
 _EVERY = 2**31 - 1
-"""Value for the maximum number of kept outputs that means no maximum; no audit draws as many."""
+"""Maximum number of kept outputs if all are kept. No audit draws this many outputs."""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 

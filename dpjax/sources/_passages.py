@@ -1,4 +1,4 @@
-"""Detection of passages, that is, sequences of outputs, that have already arrived before.
+"""Detection of sequences of outputs (passages) that have already arrived before.
 
 A window is any sequence of `WINDOW` consecutive outputs on one side. A window's hash is kept if the
 hash is a multiple of `_EVERY`. On average, one in `_EVERY` windows has such a hash. If a passage

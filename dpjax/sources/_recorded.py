@@ -34,10 +34,10 @@ class Recorded(Source):
         x: Independent outputs from the database: numbers [n] or [n, d] (which may include NaN and
             infinities), labels [n], a mixture of numbers and labels [n], or a `dpjax.Recording` of
             files.
-        y: Independent outputs from the neighbor, in the same form as `x`. They must have been drawn
-            independently of `x`.
-        discrete: Whether to treat every number as an outcome of its own. If None, only frequent
-            numbers are outcomes.
+        y: Independent outputs from the neighbor, in the same form as `x`. The outputs on the two
+            sides must have been drawn independently of each other.
+        discrete: Whether to treat every number as an outcome of its own. If `discrete` is None,
+            only frequent numbers are outcomes.
         bits: "lowest" or a number k of bits, to observe low bits of floats in addition to their
             values, as in `dpjax.HostMechanism`.
         search_fraction: Share of the outputs, below one half, that form the search set.
@@ -46,7 +46,8 @@ class Recorded(Source):
             outputs chosen at random from different blocks are independent. The audit counts one
             random output from each block of the confirmation set.
         independent: Set to True to state that the outputs are independent draws even if they look
-            dependent. Then doubts about independence become notes, which do not change the verdict.
+            dependent. If True, doubts about independence become notes, which do not change the
+            verdict.
         name: Name of the outputs in the result.
 
     Raises:

@@ -211,7 +211,7 @@ def recorded_arrays(
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
-    """Shuffle outputs into the order that sorts one random word per output."""
+    """Shuffle outputs by sorting them according to one random word per output."""
     words = random_words(key_of_side(key, side), 0, len(outputs))
     return outputs[np.argsort(words, kind="stable")]
 

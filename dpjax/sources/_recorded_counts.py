@@ -212,14 +212,14 @@ def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
             continue
         if all(np.all(side[:, column] == np.rint(side[:, column])) for side in sides):
             notes.append(
-                f"Of the integers, {len(atoms)} that occur often were counted one by one, and all "
-                "others in intervals."
+                f"Integers that occur often ({len(atoms)} of them) were counted one by one, and "
+                "all other integers were counted in intervals."
             )
             continue
         shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
         notes.append(
             f"Numbers that occur often ({shown}{', ...' if len(atoms) > 3 else ''}: "
-            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted separately from the "
-            "density around them."
+            f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted separately from all "
+            "nearby numbers."
         )
     return notes

@@ -27,8 +27,8 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Number of confirmation samples per side that is assumed when cells are chosen. It is constant, so
-the cells do not depend on the length of the recordings.
+"""Number of confirmation samples per side that is assumed when cells are chosen. This number is
+constant, so the cells do not depend on the length of the recordings.
 """
 
 
@@ -102,8 +102,7 @@ class OpenedInOrder:
         source: Recorded outputs of both sides.
         request: Settings of the audit, such as its key and its numbers of draws.
         gone: Number of outputs per side that an earlier audit counted and that the source has
-            dropped. These are the outputs directly after the first `dpjax.inference.LAYING`
-            outputs.
+            dropped. The dropped outputs directly follow the first `dpjax.inference.LAYING` outputs.
     """
 
     held = None

@@ -35,14 +35,15 @@ class Repeats(ValueError):
         self.counted, self.pairs, self.settings = counted, pairs, settings
         where = ("the database", "its neighbor")[side]
         self.sentence = Sentence(
-            f"Two {counted.runs} of {name}, drawn at {where}, had the same first {counted.outputs} "
-            f"outputs in the same order; the chance is below {counted.chance} for independent "
-            "draws. Anyone who has run the mechanism once knows this noise, so the outputs are a "
-            "function of the data."
+            f"Two {counted.runs} of {name}, drawn from {where}, had the same first "
+            f"{counted.outputs} outputs in the same order. For independent draws, the probability "
+            f"is below {counted.chance}. Anyone who has run the mechanism once knows this noise, "
+            "so the outputs are a function of the data."
         )
         self.advice = (
-            "The mechanism must not set a fixed seed (or a seed from the time in seconds), and "
-            "must draw fresh noise on every call; or give the mechanism a seed parameter."
+            "The mechanism must not set a fixed seed (or a seed from the time in seconds), but "
+            "must draw fresh noise on every call. Alternatively, give the mechanism a seed "
+            "parameter."
         )
         super().__init__(f"{self.sentence} {self.advice}")
 

@@ -26,7 +26,7 @@ class Span(NamedTuple):
         saw: Function to call with the number of outputs in each batch, as a report of progress.
         cut: Maximum number of outputs per batch if each output has its own seed, or None.
         done: Number of outputs, from the start of the range, that are already known and need not be
-            drawn again. Must be 0 unless each output has its own seed.
+            drawn again. The number must be 0 unless each output has its own seed.
     """
 
     outputs: range
@@ -69,8 +69,8 @@ def in_order(
             processes.
         tasks: Arguments of each call.
         executor: Executor that runs the calls, or None to run the calls in this thread.
-        ahead: Maximum number of tasks that are submitted at a time. This limits the memory for
-            results.
+        ahead: Maximum number of tasks that are submitted at a time. The maximum limits the memory
+            for results.
     """
     if executor is None:
         for task in tasks:

@@ -2,10 +2,10 @@
 
 For a given event, replace each output by 1 if it lies in the event, and by 0 otherwise. If the
 outputs are independent draws from one distribution, all orders of the 0s and 1s are equally likely.
-Therefore the number of runs, that is, maximal sequences of consecutive 1s, has a hypergeometric
+A run is a maximal sequence of consecutive 1s. The number of runs therefore has a hypergeometric
 distribution (Wald and Wolfowitz). The number of runs has the same distribution after any
-reordering, in particular after one that makes outputs at distance k adjacent. If the number is then
-very small, outputs at distance k depend on each other.
+reordering, in particular after one that makes outputs at distance k adjacent. If the number of runs
+is very small after this reordering, outputs at distance k depend on each other.
 
 If outputs can be ranked, the second statistic is the sum of the products of two ranks at distance
 k. Its mean and its variance over all orders are known. This sum can reveal a weak dependence that

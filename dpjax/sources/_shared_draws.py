@@ -1,22 +1,25 @@
-"""Detection of draws that both sides share: copies in any order, common rows, or a common seed.
+"""Detection of draws that both sides share because of copies, common rows, or a common seed.
 
-A bound on the ratio of two probabilities assumes that the two sides are independent. If both sides
-contain the same outputs, any mechanism looks private. Shared outputs are detected in two ways.
+A bound on the ratio of two probabilities assumes that the outputs on the two sides are independent.
+If both sides contain the same outputs, every mechanism looks private. Shared outputs are detected
+in two ways.
 
-Values: consider a value that occurs c times in total, with an even c. Whatever the two
-distributions are, the value occurs equally often on both sides with a probability of at most h(c) =
-C(c, c/2) / 2^c. For each such value, take the factor s / h(c) if the counts on the two sides are
-equal, and the factor (1 - s) / (1 - h(c)) otherwise, with some s > h(c). If the sides are
-independent, and if the counts of different values are independent, the expected product of all
-factors is at most 1, so the product is rarely large (by Markov's inequality, or at any time by
-Ville's inequality). The counts are dependent, because they add up to the numbers n and m of outputs
-on the two sides. The dependence increases probabilities by a factor of at most n + m + 1, the
-number of possible totals (Darroch). For example, a real that occurs once on each side has h = 1/2.
-The order of outputs does not matter.
+Values: consider a value that occurs c times on both sides together, where c is even. For all pairs
+of distributions, the probability that it occurs equally often on both sides is at most h(c) = C(c,
+c/2) / 2^c. Fix some s > h(c). Each value with an even count c contributes the factor s / h(c) if
+its counts on the two sides are equal, and the factor (1 - s) / (1 - h(c)) otherwise. Suppose that
+the sides are independent and that the counts of different values are independent. Then the expected
+product of all factors is at most 1. Therefore the product is rarely large (by Markov's inequality,
+or at any time by Ville's inequality). In fact, the counts of different values are dependent,
+because they add up to the numbers n and m of outputs on the two sides. This dependence increases
+probabilities by a factor of at most n + m + 1, which is the number of possible totals (Darroch).
+For example, a real that occurs once on each side has h = 1/2. This test does not depend on the
+order of the outputs.
 
-Order: a long sequence of outcomes does not occur twice by chance, even if there are few distinct
-outcomes. A long sequence of ranks does not occur twice by chance, either. If the same noise is
-added to two statistics, as with a fixed seed, the ranks of the outputs are equal.
+Order: if a long sequence of outcomes occurs on both sides, it was almost certainly shared, even if
+there are few distinct outcomes. If a long sequence of ranks occurs on both sides, the outputs were
+almost certainly shared, too. If the same noise is added to two statistics, for example because of a
+fixed seed, the outputs on both sides have equal ranks.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".
@@ -30,7 +33,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, order_nats
 
 _CHANCE = 1e-9
-"""Maximum probability of an error if both sides were drawn independently."""
+"""Maximum probability that two sides that were drawn independently are refused."""
 
 _ANEW = "Draw the outputs for the neighbor again, with independent randomness."
 
@@ -51,8 +54,8 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     """Raise an error if both sides share draws.
 
     Raises:
-        ValueError: If both sides share draws. If the sides are independent, the probability of an
-            error is below 1e-9, whatever the distributions are.
+        ValueError: If both sides share draws. For independent sides with any distributions, the
+            probability of this error is below 1e-9.
     """
     hashes = np.union1d(x.hashes, y.hashes)
     hashes = hashes[hashes <= min(x.limit, y.limit)]
@@ -84,7 +87,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
 
 
 def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
-    """Return the number of first outputs with equal ranks, or 0 if ranks may agree by chance.
+    """Return the number of first outputs, or 0 if their ranks differ or may agree by chance.
 
     Args:
         x: First outputs from the database, [m].

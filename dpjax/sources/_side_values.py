@@ -1,4 +1,4 @@
-"""Summary of the values of one side, in constant memory, for the detection of repeated draws."""
+"""Summary of one side's values, in constant memory, for the detection of repeated draws."""
 
 from hashlib import blake2b
 
@@ -9,27 +9,29 @@ from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Surprise in nats above which a sequence is assumed not to recur by chance. The probability of a
-recurrence is e^-60, or about e^-30 if batches are sorted.
+"""Surprise, in nats, above which a sequence is assumed not to recur by chance. Such a sequence
+recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
 """Values of s in `log_evidence`, as fractions of the distance from h to 1."""
 
 _ONCE = 32
-"""A sequence with at least this number of values that occur once is assumed not to recur by chance.
-The probability that independent draws agree on so many values is below 2^-60.
+"""A sequence is assumed not to recur by chance if at least this number of values occur only once in
+it. Independent draws agree on so many values with a probability below 2^-60.
 """
 
 _ORDERED = 2**14
-"""Number of outputs, from the first on, that decide whether a sequence can recur by chance."""
+"""Number of outputs at the beginning of a sequence from which its surprise is computed."""
 
 _KEPT = 2**14
-"""Maximum number of distinct values to count, and of first outputs whose order is compared."""
+"""Maximum number of distinct values to count, and maximum number of first outputs to compare in
+order.
+"""
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Possible lengths of a side's beginning. Later outputs are searched for a repetition of the
-shortest beginning that cannot recur by chance.
+"""Lengths of a side's beginning, in outputs. Later outputs are searched for a repetition of the
+beginning with the smallest of these lengths that is too long to recur by chance.
 """
 
 _RANKED = 512
@@ -42,21 +44,21 @@ _KNOWN = 2**17
 
 
 class SideValues:
-    """Counts of the values with the smallest hashes on one side, in constant memory.
+    """Counts of one side's values, restricted in constant memory to the smallest hashes.
 
-    Both sides count the same values, because the selection depends only on hashes.
+    Values are selected by their hashes alone, so both sides count the same values.
 
     Attributes:
         hashes: Hashes of the k counted values, uint64 [k], ascending.
         counts: Number of outputs with each counted value, int64 [k].
-        limit: Largest hash of a value that is counted.
+        limit: Largest hash for which values are counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
-        again: Indices of the outputs that begin the first and the second occurrence of a long
-            sequence, or None if no long sequence repeats.
+        again: If a long sequence occurs twice, the indices of the outputs at which its two
+            occurrences begin. Otherwise None.
         spacings: Spacings between values that are floats.
-        leading: First numbers of the first outputs, float64 [m]. The array is empty for outputs
-            that are not numbers.
+        leading: The first number in each of the first outputs, float64 [m]. The array is empty if
+            outputs are not numbers.
     """
 
     def __init__(self):
@@ -118,14 +120,14 @@ class SideValues:
 
 
 def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
-    """Return the log of the evidence that coincidences are more likely than assumed.
+    """Return the log of the evidence against an assumed probability of coincidences.
 
-    A coincidence is, for example, that a value occurs equally often on both sides. The assumption
-    is that each of n coincidences has a probability of at most h. The evidence is a product with
-    one factor per coincidence: s / h if the coincidence happened, and (1 - s) / (1 - h) if it did
-    not happen, with some s > h. Under the assumption, the expected product is at most 1, so the
-    product is rarely large (Ville's inequality). The result is the log of the largest product over
-    several values of s, minus the log of the number of values.
+    An example of a coincidence is that a value occurs equally often on both sides. The assumption
+    is that each of n possible coincidences has a probability of at most h. Fix some s > h. The
+    evidence is a product of n factors. The factor for a coincidence is s / h if it happened, and (1
+    - s) / (1 - h) if it did not happen. Under the assumption, the expected product is at most 1, so
+    the product is rarely large (Ville's inequality). The result is the log of the largest product
+    for several values of s, minus the log of the number of these values.
 
     Args:
         chance: Maximum probability h of each coincidence, [n], below 1.
@@ -140,10 +142,10 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
 
 def order_nats(hashes: np.ndarray) -> float:
-    """Return the surprise of a sequence, which is minus its log-likelihood, in nats.
+    """Return the surprise of a sequence, that is, its negative log-likelihood, in nats.
 
-    The likelihood is computed for the Markov chain that fits the sequence best, so that sorted and
-    cyclic sequences have little surprise.
+    The likelihood is that of the Markov chain that fits the sequence best. As a consequence, sorted
+    and cyclic sequences have little surprise.
     """
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
@@ -152,7 +154,7 @@ def order_nats(hashes: np.ndarray) -> float:
 
 
 def cannot_recur(hashes: np.ndarray) -> bool:
-    """Return whether a sequence of outputs, given by hashes [n], is too long to recur by chance."""
+    """Return whether a sequence of outputs with the given hashes is too long to recur by chance."""
     if len(hashes) < 2:
         return False
     counts = np.unique(hashes, return_counts=True)[1]
@@ -162,7 +164,7 @@ def cannot_recur(hashes: np.ndarray) -> bool:
 def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.ndarray:
     """Return a hash of each output, uint64 [n].
 
-    Equal outputs have equal hashes in all processes, whatever the types of the numbers are.
+    Equal outputs have equal hashes, also in different processes and for numbers of different types.
 
     Args:
         outputs: Numbers [n] or [n, d], labels [n] or objects [n].
@@ -203,7 +205,7 @@ def _text(output: object) -> str:
 
 
 def mix(words: np.ndarray) -> None:
-    """Scramble words, uint64 [n], in place, with the last steps of SplitMix64 (a bijection)."""
+    """Scramble words, uint64 [n], in place by a bijection: the last steps of SplitMix64."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

@@ -1,4 +1,4 @@
-"""Interface of sources, which provide the outputs of an audit as counts in cells or as arrays."""
+"""Interface of sources, which provide an audit's outputs as counts in cells or as arrays."""
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
@@ -19,11 +19,12 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Indices of the runs of an audit outside of a sweep: a single run with the index 0."""
+"""Run indices for an audit outside a sweep, which consists of one run with the index 0."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
-"""Function that returns the expected bound, given a partition, counts [2 halves, 2 sides, cells],
-the number of confirmation samples per side, and the number of partitions that are compared.
+"""Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
+shape [2 halves, 2 sides, cells], `num_confirm` is the number of confirmation samples per side, and
+`num_partitions` is the number of partitions among which the best one is chosen.
 """
 
 
@@ -32,23 +33,24 @@ class Request:
     """Settings with which a counting method opens a source.
 
     Attributes:
-        rounds: Function that maps the number of pairs to the numbers of draws in search and
-            confirmation.
+        rounds: Function that maps the number of pairs to the numbers of draws in the search rounds
+            and in the confirmation.
         region: Region of outputs that events may contain, in the caller's form, or None for all
             outputs.
-        promise: Function that returns the expected lower bound, given the counts of a pilot; see
+        promise: Function that returns the expected lower bound for given pilot counts; see
             `Promise`.
         key: Typed key for all runs.
-        execution: Execution options, which never change the counts.
+        execution: Execution options; these never change the counts.
         runs: Indices of the runs, int32 [runs].
         kept: Dict in which the source stores values for later batches of runs.
-        block: Number of draws per block, a power of 2, or 0 to derive the block size from the
-            numbers of draws.
+        block: Number of draws per block, which is a power of 2; or 0 to derive the block size from
+            the numbers of draws.
         in_order: Whether the audit is sequential. If True, cells are determined again as outputs
             arrive, and recorded outputs are counted in order instead of being split at random.
         each: Whether every output is expensive. If True, progress is reported after each output,
             and every output is kept.
-        held: First outputs of an earlier audit to continue, from `OpenedInTurn.held`, or None.
+        held: First outputs of the earlier audit that this audit continues, from
+            `OpenedInTurn.held`; or None.
         seconds: Maximum time, in seconds, that a host source spends on search draws for each side
             of each pair. If `seconds` is not None, the source's own time limit is ignored.
     """
@@ -68,7 +70,7 @@ class Request:
 
 
 class Marked(NamedTuple):
-    """The fresh outputs that a source counts, and a mark for each cell.
+    """A request to count fresh outputs by mark, with a mark for each cell.
 
     Attributes:
         pairs: Index of the pair of each run, int64 [runs].
@@ -79,8 +81,9 @@ class Marked(NamedTuple):
             the streamed layout.
         size: Number of outputs to count per side. If `size` is None, all outputs from `first` up to
             `Opened.num_confirm` are counted.
-        sides: Numbers of outputs to count from the database and from its neighbor, int64 [runs, 2],
-            instead of `size`. Such numbers are valid only if `Opened.shares` is True.
+        sides: Numbers of outputs to count from the database and from its neighbor, int64 [runs, 2].
+            If `sides` is not None, `size` is ignored. The attribute may be set only if
+            `Opened.shares` is True.
     """
 
     pairs: NDArray[np.int64]
@@ -91,7 +94,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the index after the last output to count, int64 [runs, 2 sides]."""
+        """Return the index of the last output to count, plus 1, int64 [runs, 2 sides]."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size
@@ -99,7 +102,7 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """A source that is open for a batch of runs and some pairs of databases.
+    """A source that is open for a batch of runs and for given pairs of databases.
 
     Attributes:
         pairs: Pairs of databases to compare.
@@ -115,8 +118,8 @@ class Opened(AtPairs, Protocol):
 
     Attributes:
         tally: Counts and progress of the audit so far.
-        num_confirm: Number N of fresh samples per side. After a search with a time limit, N may be
-            smaller than requested.
+        num_confirm: Number N of fresh samples per side. With a time limit, N may become smaller
+            than requested during the search.
         shares: Whether the two sides may have different numbers of fresh outputs, whose sum is 2 N.
         region: Region in words.
     """
@@ -128,11 +131,11 @@ class Opened(AtPairs, Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Notes for the result, so far."""
+        """Notes that the audit has collected so far for its result."""
         ...
 
     def search(self) -> list[Search]:
-        """Determine the cells of every pair, and count the first round of the search.
+        """Determine the cells of every pair, and count the outputs of the first search round.
 
         Returns:
             One `Search` per pair, with counts [runs, 2 halves, 2 sides, cells].
@@ -140,7 +143,7 @@ class Opened(AtPairs, Protocol):
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw the second search round for some pairs, and count the outputs of the round.
+        """Draw the second search round for some pairs, and count the outputs of this round.
 
         Args:
             kept: Indices of the pairs of each run, int64 [runs, kept].
@@ -161,19 +164,19 @@ class Opened(AtPairs, Protocol):
 
 
 class OpenedInTurn(Opened, Protocol):
-    """An open source for a sequential audit, which determines cells again as outputs arrive.
+    """An open source for a sequential audit. The source determines cells anew as outputs arrive.
 
     Attributes:
-        lays_once: Whether the cells do not depend on the outputs, so that `lay_again` is not
-            needed.
+        lays_once: Whether the cells are fixed in advance instead of determined from outputs. If
+            True, `lay_again` is not needed.
     """
 
     lays_once: bool
 
     def lay_again(self, pair: int, size: int) -> Search:
-        """Determine the cells of a pair again, from the search set and from fresh outputs.
+        """Determine the cells of a pair anew, from the search set and from fresh outputs.
 
-        Later calls of `count` use the new cells. The source must be open for a single run with
+        Later calls to `count` use the new cells. The source must be open for a single run with
         `Request.in_order`.
 
         Args:
@@ -181,15 +184,16 @@ class OpenedInTurn(Opened, Protocol):
             size: Number of fresh outputs per side that determine the cells.
 
         Returns:
-            The cells, with the counts of the outputs that determined the cells.
+            The new cells, together with the counts of the outputs that determined them.
         """
         ...
 
     @property
     def held(self) -> JsonObject | None:
-        """First outputs as JSON values, for an audit that continues this audit.
+        """The first outputs as JSON values, which an audit needs to continue this audit.
 
-        The value is None if the continued audit can draw or read the first outputs again.
+        The value is None if an audit that continues this audit can draw or read the first outputs
+        again.
         """
         ...
 
@@ -200,7 +204,7 @@ class Arrays(AtPairs, Protocol):
     Attributes:
         region: Region in the kernel's coordinates.
         region_text: Region in words, in the caller's coordinates.
-        notes: Notes for the reader of the result.
+        notes: Notes that the result shows to its reader.
     """
 
     region: Region
@@ -214,7 +218,7 @@ class Arrays(AtPairs, Protocol):
 
     @property
     def sizes(self) -> tuple[int, int] | None:
-        """Sizes (n, N) of the search and confirmation sets, or None if the method chooses both."""
+        """Sizes (n, N) of the search and confirmation sets, or None to let the method choose."""
         ...
 
     def relabel(self, output: object) -> object:
@@ -222,7 +226,7 @@ class Arrays(AtPairs, Protocol):
         ...
 
     def notes_of_lost(self, shares: NDArray[np.floating]) -> list[str]:
-        """Return notes on outputs outside of the finite space.
+        """Return notes on outputs outside the finite space.
 
         Args:
             shares: Share of the outputs with each outcome, on both sides of a pair, [2, outcomes].
@@ -231,7 +235,7 @@ class Arrays(AtPairs, Protocol):
 
 
 class Smoothing(Protocol):
-    """Function that returns the bandwidth for smoothing integers in the confirmation."""
+    """Function that returns the bandwidth with which integers are smoothed in the confirmation."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
         """Return the bandwidth.
@@ -259,20 +263,22 @@ class Source:
     """Base class for the subjects of audits, which provide outputs for pairs of databases.
 
     Attributes:
-        kind: Name of the class in recipes, and on the command line if the class sets `asked`.
+        kind: Name of the class in recipes. If the class sets `asked`, `kind` is also its name on
+            the command line.
         asked: Help text and metavar of the command-line option that names the source. The help text
             is "" if there is no option.
-        takes_pairs: Whether the caller passes pairs of databases.
-        has_arrays: Whether outputs are arrays whose densities can be estimated.
+        takes_pairs: Whether an audit of the source accepts pairs of databases from the caller.
+        has_arrays: Whether the source provides outputs as arrays, so that densities can be
+            estimated.
         has_canaries: Whether the source provides scores of canaries from one run instead of
             outputs.
-        repeatable: Whether another run draws new outputs, as a sweep requires.
-        side_by_side: Whether many runs are computed in parallel instead of one after the other.
+        repeatable: Whether a further run draws new outputs. A sweep requires this.
+        side_by_side: Whether many runs are computed in parallel; if False, one after another.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
-        counts_again: Whether a continued audit counts the outputs of the earlier audit again. If
-            False, the continued audit counts only new outputs, so the source may discard earlier
-            outputs.
+        counts_again: Whether an audit that continues an earlier audit counts the outputs of the
+            earlier audit again. If False, only new outputs are counted, so the source may discard
+            earlier outputs.
     """
 
     kind: ClassVar[str] = ""
@@ -288,7 +294,7 @@ class Source:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether each output needs its own call, which may be slow."""
+        """Whether each output needs its own call. If True, drawing may be slow."""
         return False
 
     @property
@@ -308,24 +314,24 @@ class Source:
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """Notion and claim that the subject states, or None if there is no stated claim."""
+        """Privacy notion and claim that the subject states, or None if it states no claim."""
         return None
 
     @property
     def usual_pairs(self) -> object:
-        """Default pairs, or None if the caller must pass pairs or the source has its own pair."""
+        """Default pairs, or None if the source has its own pair or the caller passes pairs."""
         return None
 
     def with_time_used(self, seconds: float) -> Self:
-        """Return the source with its time limit, if it has one, reduced by `seconds`."""
+        """Return a copy of the source whose time limit, if any, is reduced by `seconds`."""
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return the reason why a method cannot audit the source, or None if the method can."""
+        """Return the reason why a method cannot audit the source, or None if it can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
-        """Open the source for a batch of runs and for pairs of databases in the caller's form."""
+        """Open the source for a batch of runs, with pairs of databases in the caller's form."""
         raise NotImplementedError
 
     def arrays(
@@ -348,7 +354,7 @@ class Source:
         """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
 
         Args:
-            words: Key words for all runs, which recorded runs ignore.
+            words: Key words for all runs. Runs that were recorded ignore the key words.
             run: Index of the run.
 
         Raises:
@@ -357,7 +363,7 @@ class Source:
         raise NotImplementedError
 
     def to_plain(self) -> JsonObject | None:
-        """Return the name and options of the source as JSON, or None if recipes cannot name it."""
+        """Return the source's name and options as JSON, or None if no recipe can describe them."""
         return None
 
     @classmethod
@@ -370,8 +376,7 @@ class Source:
             trust: Permissions to import code and to run programs.
 
         Raises:
-            ValueError: If the source is not permitted, if it is unknown, or if it cannot be
-                created.
+            ValueError: If the source is unknown, is not permitted, or cannot be created.
             TypeError: If the content has an invalid form.
         """
         raise NotImplementedError

@@ -1,18 +1,19 @@
-"""Detection of near-copies within one side, such as resamples with a little noise.
+"""Detection of near-copies within one side, such as resampled outputs plus a little noise.
 
-Sort the outputs of both sides. If outputs have a density, two adjacent spacings a and b are
-exchangeable and nearly exponential, so that min(a, b) / (a + b) is below t with probability 2t.
-Near-copies are far closer to each other than to other outputs, so they make the ratio min(a, b) /
-(a + b) small. Disjoint pairs of spacings are nearly independent. The number of pairs whose ratio is
-below t = 1/1000 is therefore compared with a binomial distribution, with a probability of 3/1000
-per pair.
+Sort the outputs of both sides together, and let a and b be two adjacent spacings. If outputs have a
+density, a and b are exchangeable and nearly exponential. Therefore the ratio min(a, b) / (a + b) is
+below t with probability 2t. Near-copies are far closer to each other than to other outputs, which
+makes this ratio small. Disjoint pairs of spacings are nearly independent. Therefore the number of
+pairs of spacings whose ratio is below t = 1/1000 is compared with a binomial distribution. The test
+assumes a probability of 3/1000 per pair, which is larger than 2t.
 
-A distribution may form clouds around some values, as rounded values with a little noise do. Unless
-the two distributions are far apart, two outputs of a cloud come from different sides about as often
-as from the same side. Near-copies always come from the same side.
+Some distributions consist of narrow clouds around certain values, for example rounded values plus a
+little noise. Unless the two distributions are far apart, two outputs in one cloud come from
+different sides about as often as from the same side. Two near-copies, in contrast, always come from
+the same side.
 
-Values that differ by a few units in the last place are merged first. Spacings are also compared on
-a logarithmic scale, on which very heavy tails have regular spacings.
+Values that differ by a few units in the last place are merged first. The test is repeated with the
+logarithms of the values, because very heavy tails have irregular spacings on a linear scale.
 """
 
 from typing import NamedTuple
@@ -28,32 +29,35 @@ a ratio has a probability of at most _SHARE.
 """
 
 _APART = 5.0
-"""The test for near-copies is valid if no cloud of values is more than this many times as likely on
-one side as on the other."""
+"""Largest assumed ratio of the probabilities of a narrow cloud of values on the two sides. The test
+for near-copies is valid if no cloud has a larger ratio.
+"""
 
 _FEWEST = 20
-"""Minimum number of pairs of spacings for the decision whether values lie on a lattice."""
+"""Minimum number of pairs of spacings that is needed to decide whether values lie on a lattice."""
 
 _ULPS = 16
-"""Largest difference of values that are treated as equal, in units in the last place."""
+"""Largest difference, in units in the last place, between values that are treated as equal."""
 
 _KEPT, _WINDOWS = 2**15, 2**10
-"""_KEPT is the maximum number of values that are kept per column. _WINDOWS is the number of windows
-of the real line."""
+"""_KEPT is the maximum number of values to keep per column. _WINDOWS is the number of windows into
+which the real line is divided.
+"""
 
 _COLUMNS = 8
-"""Maximum number of columns of vectors to examine."""
+"""Maximum number of columns to examine if outputs are vectors."""
 
 
 class NearCopies(NamedTuple):
-    """Evidence that outputs are near-copies of each other, from spacings of sorted values.
+    """Evidence, from the spacings of sorted values, that some outputs are near-copies of others.
 
     Attributes:
         pairs: Number of pairs of adjacent spacings.
         close: Number of pairs of adjacent spacings in which one spacing is far smaller than the
             other.
-        alone: Number of pairs counted in `close` whose two close values come from the same side.
-        chance: Upper bound on the probability of the evidence for independent draws.
+        alone: Number of pairs counted in `close` in which the two close values come from the same
+            side.
+        chance: Upper bound on the probability that independent draws show such evidence.
     """
 
     pairs: int
@@ -63,7 +67,7 @@ class NearCopies(NamedTuple):
 
 
 class Spacings:
-    """The values of one side that lie in selected windows of the real line.
+    """One side's values, restricted to selected windows of the real line.
 
     As values arrive, fewer and fewer windows are selected, so that memory is constant.
     """
@@ -83,11 +87,11 @@ class Spacings:
 
     @property
     def irregular(self) -> bool:
-        """Whether at least one column has distinct values that do not lie on a lattice."""
+        """Whether the values in at least one column do not lie on a lattice."""
         return any(column.irregular for column in self._columns)
 
     def near_copies(self, other: "Spacings") -> NearCopies:
-        """Return the evidence of near-copies, from the column with the strongest evidence.
+        """Return the evidence for near-copies from the column in which it is strongest.
 
         Args:
             other: Spacings of the other side.
@@ -101,11 +105,12 @@ class Spacings:
 
 
 class _Column:
-    """The distinct values of one column of a side that lie in selected windows.
+    """The distinct values in one column of a side, restricted to selected windows.
 
     Attributes:
         values: Distinct values, float64 [n], ascending.
-        total: Number of all values so far, with repetitions and in all windows.
+        total: Number of all values so far, including repetitions and values outside the selected
+            windows.
         precision: Largest machine epsilon of the column's dtypes.
     """
 
@@ -135,7 +140,7 @@ class _Column:
 
     @property
     def irregular(self) -> bool:
-        """Whether hardly any ratio of adjacent spacings repeats; on a lattice, many repeat."""
+        """Whether hardly any ratio of adjacent spacings occurs twice, unlike on a lattice."""
         steps = np.diff(self.values)
         first, second = steps[: steps.size // 2 * 2].reshape(-1, 2).T
         ratios = np.unique(np.round(first / (first + second), 6))

@@ -1,4 +1,4 @@
-"""Recordings whose outputs are split at random into a search set and a confirmation set."""
+"""Random split of a recording's outputs into a search set and a confirmation set."""
 
 from collections.abc import Iterator
 
@@ -14,8 +14,9 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import SideValues
 
 _MIN_SIDE, MIN_SEARCH = 40, 10
-"""A side has at least _MIN_SIDE outputs (or blocks), and its search set has at least MIN_SEARCH
-outputs."""
+"""Minimum number of outputs (or of blocks, if outputs form blocks) on a side, and minimum number of
+outputs in a side's search set.
+"""
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
@@ -33,7 +34,7 @@ def key_of_side(key: jax.Array, side: int) -> np.ndarray:
 
 
 def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Return words start, ..., start + count - 1 of a random stream.
+    """Return the words numbered start, ..., start + count - 1 of a random stream.
 
     Args:
         key: Key of the stream, uint64 [2].
@@ -49,17 +50,17 @@ def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
 
 
 class Split:
-    """A recording whose outputs are split at random into a search and a confirmation set.
+    """A recording with a random split of its outputs into a search set and a confirmation set.
 
-    A random word decides to which set an output belongs. A counter-based generator computes the
-    word from the audit's key and the index of the output's block. The split is therefore the same
-    in every pass over the outputs, whatever the size of the chunks.
+    A random word decides to which set an output belongs. A counter-based generator computes this
+    word from the audit's key and the index of the output's block. Therefore the split is the same
+    in every pass over the outputs, and does not depend on the size of the chunks.
 
     Args:
         recording: Outputs of one side.
         name: "x" or "y".
         key: Typed key of the audit.
-        place: Index of the side, and length of a block of dependent outputs.
+        place: Tuple (index of the side, number of outputs in a block of dependent outputs).
         fraction: Share of the outputs in the search set.
 
     Attributes:
@@ -67,8 +68,8 @@ class Split:
         fraction: Share of the outputs in the search set.
         values: Summary of the values of the side, with their counts.
         folds: Fold of each output of the pilot, int64 [n].
-        in_order: Cells of the first outputs, in recorded order, integers [n]. With blocks, the
-            array contains only outputs of the confirmation set.
+        in_order: Cell of each of the first outputs, in recorded order, integers [n]. If outputs
+            form blocks, only outputs of the confirmation set are included.
 
     References:
         Salmon, Moraes, Dror, Shaw (2011): Philox-4x64.
@@ -89,7 +90,7 @@ class Split:
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield chunks with a random word per output; outputs in one block have equal words."""
+        """Yield chunks and one random word per output; the outputs in a block share a word."""
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
@@ -104,7 +105,7 @@ class Split:
             start += len(chunk)
 
     def pilot(self, tally: Tally) -> np.ndarray:
-        """Return a random part of the search set, the outputs with the smallest random words.
+        """Return a random part of the search set: the outputs with the smallest random words.
 
         All outputs are read and added to `values`.
         """
@@ -146,7 +147,7 @@ class Split:
         return pilot
 
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
-        """Count each half of the search set, and the confirmation set, int64 [3, cells]."""
+        """Count the two search halves and the confirmation set by cell, int64 [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)
@@ -178,7 +179,7 @@ class Split:
 
 
 def _fold(words: np.ndarray) -> np.ndarray:
-    """Return the fold of each output, from unused bits of its random word."""
+    """Return the fold of each output, computed from unused bits of the output's random word."""
     return fold_of((words >> np.uint64(32)).astype(np.int64))
 
 

@@ -1,4 +1,4 @@
-"""Validation of a JAX mechanism and its pairs before an audit, and a pilot of its outputs."""
+"""Validation of a JAX mechanism and its pairs before an audit, and pilot draws."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def pairs_of(mechanism: object, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: object) -> None:
-    """Raise an error for subjects that are data or models instead of mechanisms."""
+    """Raise an error if a subject consists of data or is a model instead of a mechanism."""
     classes = type(mechanism).__mro__
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
         raise BadType(
@@ -54,7 +54,7 @@ def _refuse_outputs(mechanism: object) -> None:
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
         raise BadType(
             "mechanism must be a mechanism or a function, but was of the type "
-            f"{type(mechanism).__name__}: pass outputs that were recorded at two databases as "
+            f"{type(mechanism).__name__}: pass outputs that were recorded for two databases as "
             f"{term('dpjax.Recorded(x, y)', '--samples X Y')}, but pass databases as "
             f"{term('pairs=[(database, neighbor)]', '--pairs')}, together with the function that "
             "computes a release from them."
@@ -64,7 +64,8 @@ def _refuse_outputs(mechanism: object) -> None:
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
     """Convert a subject to a mechanism, and validate its outputs for the first pair.
 
-    Outputs are validated for the database, and also for the neighbor if its shape differs.
+    Outputs are validated for the database of the first pair, and also for its neighbor if the
+    shapes of the two differ.
 
     Raises:
         ValueError: If the outputs from the two databases are of different kinds.
@@ -75,9 +76,9 @@ def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
         space = mechanism_of(mechanism, sides[1]).output_space
         if space != found.output_space:
             raise BadValue(
-                f"{name_of(mechanism)} has outputs that are {found.output_space} at the database "
-                f"and {space} at its neighbor: wrap a mechanism whose outputs vary in kind as "
-                f"{ON_HOST}."
+                f"{name_of(mechanism)} has outputs that are {found.output_space} for the database "
+                f"and {space} for its neighbor: if a mechanism has outputs of different kinds, "
+                f"wrap it as {ON_HOST}."
             )
     return found
 
@@ -92,7 +93,7 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
-    """Raise an error for databases whose shape the mechanism does not accept."""
+    """Raise an error if the mechanism does not accept the shape of the databases."""
     expected = getattr(mechanism, "num_queries", None)
     if expected is None and not hasattr(mechanism, "standard_pairs"):
         return
@@ -115,7 +116,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Return a pilot drawn from all databases of all pairs, with separate keys, [n] or [n, d]."""
+    """Return pilot outputs from all databases of all pairs, with separate keys, [n] or [n, d]."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))
@@ -130,7 +131,7 @@ def _draw_pilot(mechanism: Mechanism, databases: Database, key: Array) -> object
 
 
 def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the central interval that contains 99% of the outputs, in each dimension.
+    """Return, for each dimension, the ends of the central interval with 99% of the outputs.
 
     Raises:
         ValueError: If an output is not finite, or if all outputs are equal.

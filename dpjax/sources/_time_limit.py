@@ -1,8 +1,8 @@
-"""Plans for numbers of outputs within a time limit, based on the measured time per output.
+"""Plans of how many outputs to draw within a time limit, given the measured time per output.
 
-A part of the time limit is spent on draws that measure the time per output and are then discarded.
-The rest of the time is divided between search and confirmation. The number of draws of each stage
-is fixed before its first draw.
+Part of the time limit is spent on draws that measure the time per output. These draws are then
+discarded. The rest of the time is divided between search and confirmation. The number of draws in
+each stage is fixed before the first draw of the stage.
 """
 
 import time
@@ -14,38 +14,39 @@ from dpjax.core.wording import BadValue, term
 from dpjax.sources._schedule import Draw, Span
 
 _MEASURE_SHARE = 0.25
-"""Maximum share of the time limit for measuring the time per output."""
+"""Maximum share of the time limit that the measurement of the time per output may take."""
 
 _PROBE_SHARE = 0.1
-"""If the first outputs from a database take more than this share of the time limit, no further
-outputs are drawn to measure the time per output for this database.
+"""Share of the time limit above which a database is measured no further. If the first outputs from
+a database take longer, the duration of these outputs alone determines the time per output for this
+database.
 """
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""The time per output for a database is measured in detail if the first outputs take more than
-_SLOWER times as long as expected. Only the first _MOST_PROBED databases are tried.
+"""Constants for measuring the time per output on databases after the first one. Only the first
+_MOST_PROBED databases are tried. If outputs from one of these databases take more than _SLOWER
+times as long as expected, its time per output is measured in detail.
 """
 
 _BATCH_SHARE = 0.01
 """Target duration of a batch, as a share of the time limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""The measurement of the time per output stops if the whole audit is expected to take less than
-this share of the time limit.
+"""Share of the time limit below which time is plentiful. The measurement of the time per output
+stops if the whole audit is expected to take a smaller share.
 """
 
 _MARGIN = 0.85
-"""Share of the remaining time for which draws are planned."""
+"""Share of the remaining time that the planned draws may be expected to take."""
 
 _ALIKE = 1.3
-"""The two sides may have different numbers of outputs if an output from one side takes at most
-_ALIKE times as long as an output from the other side. With a ratio of 1.3, unequal numbers of
-outputs take at most 1.10 times as long as equal numbers.
+"""Largest ratio of the times per output on the two sides for which the sides may have different
+numbers of outputs. With a ratio of 1.3, different numbers take at most 1.10 times as long as equal
+numbers with the same sum.
 """
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
-"""Minimum numbers of samples per side: _LEAST_SEARCH in the search, and _LEAST_CONFIRM in the
-confirmation."""
+"""Minimum number of samples per side in the search, and minimum number in the confirmation."""
 
 
 class Quota(NamedTuple):
@@ -54,8 +55,8 @@ class Quota(NamedTuple):
     Attributes:
         num_samples: Number of outputs on each side of each pair.
         cut: Maximum number of outputs per batch, or None if the outputs depend on the batch size.
-        seconds: Time in seconds, for each side of each pair, after which no further batch is drawn,
-            or None for no limit.
+        seconds: Time, in seconds, after which no further batch is drawn for a side of a pair; or
+            None for no limit.
     """
 
     num_samples: int
@@ -73,7 +74,7 @@ class Timed(Protocol):
 
 
 class Pace:
-    """Estimate of the time per call and per output, from a few draws and later from the search.
+    """Estimates of the time per call and per output, from a few draws and later from the search.
 
     Args:
         source: Mechanism with a time limit.
@@ -87,7 +88,7 @@ class Pace:
         self._measured, self._share = 0.0, 0.0
 
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
-        """Measure the time per output for the first database, and for much slower databases.
+        """Measure the time per output on the first database, and on databases that are much slower.
 
         Plans use the longest time per output.
 
@@ -128,14 +129,14 @@ class Pace:
     def _measure_at(
         self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
     ) -> None:
-        """Draw ever larger batches, until startup is only a small part of a batch's duration.
+        """Draw larger and larger batches until the startup time is a small part of the duration.
 
         Args:
             database: Database from which to draw.
             words: Seed words.
             wanted: Number of outputs in the whole audit, if time allows.
-            first: Number of outputs already drawn from the database, and the duration of these
-                draws in seconds.
+            first: Tuple (number of outputs already drawn from the database, duration of these draws
+                in seconds).
         """
         (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
@@ -171,7 +172,7 @@ class Pace:
             wanted: Number of samples per side and pair, if time allows.
             share: Share of the remaining time that the round may take.
             num_confirm: Number of samples per side in the confirmation, if time allows.
-            used: Number of seconds used so far.
+            used: Time that the audit has used so far, in seconds.
 
         Raises:
             ValueError: If the time limit allows too few outputs.
@@ -200,7 +201,7 @@ class Pace:
             streams: For each pair and side, the number of drawn outputs and the duration of the
                 draws in seconds.
             wanted: Number of samples per side, if time allows.
-            used: Number of seconds used so far.
+            used: Time that the audit has used so far, in seconds.
 
         Raises:
             ValueError: If the time limit allows too few outputs.
@@ -220,7 +221,7 @@ class Pace:
         return min(possible, wanted)
 
     def alike(self, streams: Sequence[Sequence[tuple[int, float]]]) -> bool:
-        """Return whether outputs take about the same time on both sides of every pair.
+        """Return whether, for every pair, outputs take about the same time on both sides.
 
         Args:
             streams: Numbers and durations of draws, as in `confirm`.
@@ -232,8 +233,8 @@ class Pace:
     def _lanes(self) -> int:
         """Number of batches drawn simultaneously.
 
-        If each output needs its own call, the number is 1, because the measured time per output
-        already accounts for all workers.
+        If each output needs its own call, this number is 1, because the measured time per output
+        then already accounts for all workers.
         """
         return max(self._source.workers, 1) if self._source.batched else 1
 
@@ -246,7 +247,7 @@ class Pace:
         return int(seconds / whole * self._lanes * batch)
 
     def _taking(self, count: int) -> float:
-        """Return the number of seconds that `count` outputs take."""
+        """Return the expected time, in seconds, to draw `count` outputs."""
         batch = self._source.batch_size
         if count <= batch or not self._source.batched:
             return self._fixed + self._each * count
@@ -260,8 +261,8 @@ class Pace:
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
         return BadValue(
-            f"time_limit must leave {search} outputs per side of each pair to search and "
-            f"{confirm} per side to confirm, but was {self.limit:g} s, and an output takes about "
-            f"{self._taking(confirm) / confirm:.2g} s: allow at least "
+            f"time_limit must leave {search} outputs per side of each pair for the search, and "
+            f"{confirm} per side for the confirmation, but was {self.limit:g} s, and an output "
+            f"takes about {self._taking(confirm) / confirm:.2g} s: allow at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )

@@ -1,15 +1,16 @@
-"""Detection of resampled outputs, whose count ratios jump between adjacent outcomes.
+"""Detection of resampled outputs from count ratios that jump between adjacent outcomes.
 
 If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
-the recorded outputs. Because the counts are large, the errors look significant. Under most
-mechanisms on integers or another lattice, the log ratio of an outcome's probabilities is nearly
-linear in the outcome, except at a few outcomes. The second differences of log ratios should then
-not exceed their standard errors.
+the recorded outputs. Because the counts are large, these random errors look significant. For most
+mechanisms whose outcomes are integers or lie on another lattice, the log ratio of an outcome's two
+probabilities is nearly linear in the outcome, except at a few outcomes. Then the second differences
+of the log ratios should not exceed their standard errors.
 
-The statistic is the sum of the squared standardized second differences in disjoint triples of
-adjacent cells, without the largest fifth of the squares. Its null distribution is that of a trimmed
-sum of squared normals, approximated by a gamma distribution with the asymptotic mean and variance
-(Stigler, "The asymptotic distribution of the trimmed mean", 1973).
+One second difference is computed for each of several disjoint triples of adjacent cells, divided by
+its standard error, and squared. The statistic is the sum of these squares without the largest
+fifth. Its null distribution is that of a trimmed sum of squared normals. This distribution is
+approximated by a gamma distribution that has the asymptotic mean and variance (Stigler, "The
+asymptotic distribution of the trimmed mean", 1973).
 """
 
 import numpy as np
@@ -19,25 +20,27 @@ from numpy.typing import NDArray
 from dpjax.partitions import Partition
 
 _CHANCE = 1e-7
-"""Approximate tail probability below which a note is added. The true probability of a note is at
-most ten times as large."""
+"""Tail probability, in the gamma approximation, below which a note is added. For independent draws,
+the true probability of a note is at most ten times as large.
+"""
 
 _LEAST_COUNT = 20
-"""Minimum count of a cell for which the log of the count is nearly normal."""
+"""Minimum count of a cell, on either side, for which the log of the count is nearly normal."""
 
 _FEWEST = 5
-"""Minimum number of triples of cells for a comparison."""
+"""Minimum number of triples of cells for which the test is carried out."""
 
 _MEAN, _VARIANCE = 0.350180, 0.390672
-"""Asymptotic mean and variance, per term, of a sum of squared normals without the largest fifth of
-the squares."""
+"""Asymptotic mean and variance, divided by the number of terms, of a sum of squared normals from
+which the largest fifth is removed.
+"""
 
 
 def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note if the ratio of counts jumps between adjacent outcomes, as in resamples.
+    """Return a note if count ratios jump between adjacent outcomes, as in resampled outputs.
 
-    Mechanisms that treat adjacent outcomes differently, such as even and odd numbers, also cause
-    the note.
+    There is also a note for a mechanism that treats adjacent outcomes differently, for example even
+    and odd numbers.
 
     Args:
         cells: Partition of the outputs.

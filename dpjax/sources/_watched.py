@@ -1,4 +1,4 @@
-"""Outputs of a host mechanism, with detection of noise that repeats."""
+"""Encoded outputs of a host mechanism, and detection of repeated noise."""
 
 import time
 from collections.abc import Iterator
@@ -18,23 +18,25 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of outputs at the start of a batch that are compared with the start of other batches."""
+"""Numbers of outputs at the start of a batch that are compared with the start of other batches on
+the same side.
+"""
 
 
 class Watched:
-    """The encoded batches of a mechanism, with detection of noise that repeats.
+    """Encoded batches of a host mechanism's outputs, and detection of repeated noise.
 
     Args:
         draw: Function that draws raw outputs.
         encoder: Encoder of the outputs.
         pairs: Pairs of databases.
-        seed: Key words, and the index of the run.
+        seed: Tuple (key words, index of the run).
         tally: Counts and progress of the audit.
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Number of outputs drawn so far, and duration of the draws in seconds, by
-            (pair, side).
+        taken: Map from (pair, side) to the number of outputs drawn so far, and the duration of
+            these draws in seconds.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class Watched:
     def batches(
         self, pair: int, side: int, stage: int, quota: Quota, first: int = 0, done: int = 0
     ) -> Iterator[Outputs]:
-        """Yield batches of one side of a pair, until all outputs are drawn or time runs out.
+        """Yield batches from one side of a pair until all outputs are drawn or time runs out.
 
         Args:
             pair: Index of the pair.
@@ -69,7 +71,7 @@ class Watched:
             stage: Stage of the run.
             quota: Number of outputs, and limits on the draws.
             first: Index of the first output.
-            done: Number of first outputs that are already known and skipped.
+            done: Number of outputs, from the first on, that are already known and are skipped.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
@@ -91,11 +93,11 @@ class Watched:
                 return
 
     def streams(self) -> list[list[tuple[int, float]]]:
-        """Return the number of outputs and the duration in seconds, for each pair and side."""
+        """Return, for each pair and side, the number of outputs and the duration in seconds."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """Return a note if all outputs are equal on each side of a pair."""
+        """Return a note if, for some pair, all outputs on each side are equal."""
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
@@ -124,9 +126,9 @@ class Watched:
         return Repeats(self._encoder.source, counted, pairs, side, self._settings)
 
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
-        """Raise an error if a batch begins with the same outputs as an earlier batch of its side.
+        """Raise an error if a batch begins like an earlier batch from the same side.
 
-        A batch that is requested again, at the same position, causes no error.
+        There is no error if the same batch is requested a second time.
         """
         # Compare with the first output of the side, since a batch may hold a single output.
         rows = np.column_stack([outputs.labels, outputs.values])

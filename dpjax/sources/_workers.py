@@ -1,4 +1,4 @@
-"""Multiprocessing context whose worker processes start with interrupts (ctrl-c) blocked."""
+"""Multiprocessing context in which worker processes start with interrupts (ctrl-c) blocked."""
 
 import signal
 from multiprocessing import resource_tracker
@@ -8,8 +8,9 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 class _Worker(SpawnProcess):
     """A process that starts with interrupts blocked.
 
-    A terminal sends an interrupt to all processes of a command. A worker inherits the blocking from
-    this process, so an interrupt during the worker's imports causes no traceback.
+    A terminal sends an interrupt to all processes of a command. The worker inherits the blocked
+    interrupts from this process, so an interrupt while the worker imports modules prints no
+    traceback.
     """
 
     def start(self) -> None:
@@ -27,9 +28,9 @@ class _Worker(SpawnProcess):
 
 
 class Workers(SpawnContext):
-    """Multiprocessing context whose workers are fresh interpreters.
+    """Multiprocessing context in which each worker is a fresh interpreter.
 
-    Forked workers would all start with the same state of NumPy's global generator.
+    If workers were forked, all would start with the same state of NumPy's global generator.
     """
 
     Process = _Worker

@@ -1,7 +1,7 @@
-"""Streams of outputs for compiled kernels, drawn by a mechanism or stored in arrays.
+"""Streams of outputs for compiled kernels. Outputs are drawn by a mechanism or stored in arrays.
 
-Kernels use one interface: `draw(pair, side, stage, num_samples)` returns a function that maps the
-index of a block to the outputs of the block.
+Kernels call `draw(pair, side, stage, num_samples)`, which returns a function that maps the index of
+a block to the outputs in the block.
 """
 
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from dpjax.databases.trees import length
 from dpjax.mechanisms import Mechanism
 
 SEARCH, CONFIRM, MEASURE, SEARCH_AGAIN = range(4)
-"""Stages of a run, which share no outputs: the search, the confirmation, the timing of a host
-mechanism, and the second round of the search.
+"""Stages of a run: the first search round, the confirmation, the timing of a host mechanism, and
+the second search round. No two stages share outputs.
 """
 
 NUM_STAGES = 4
 
 
 class Streams(Protocol):
-    """Streams of outputs of a run, one for each pair, side and stage.
+    """The streams of outputs in a run, one for each pair, side and stage.
 
     Side 0 is the database, and side 1 is the neighbor.
     """
@@ -43,7 +43,7 @@ class Streams(Protocol):
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from a block's index to the block's outputs, for `reduce_samples`."""
+        """Return a function, for `reduce_samples`, from a block's index to the block's outputs."""
         ...
 
 
@@ -56,7 +56,7 @@ class DrawnStreams:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         database: Stacked databases, [pairs, ...].
         neighbor: Stacked neighbors, [pairs, ...].
-        key: Typed key of a batch of runs; in the streams that `of_run` returns, of a single run.
+        key: Typed key of a batch of runs, or of a single run in the streams that `of_run` returns.
     """
 
     mechanism: Mechanism
@@ -95,11 +95,11 @@ class DrawnStreams:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StoredStreams:
-    """Streams of the recorded outputs of one pair, split into search and confirmation sets.
+    """Streams of one pair's recorded outputs, which are split into search and confirmation sets.
 
     Attributes:
-        search: Search sets from the database and from its neighbor, two arrays [n, ...].
-        confirm: Confirmation sets from the database and from its neighbor, two arrays [N, ...].
+        search: Search sets of the database and of its neighbor, two arrays [n, ...].
+        confirm: Confirmation sets of the database and of its neighbor, two arrays [N, ...].
     """
 
     search: tuple[Array, Array]

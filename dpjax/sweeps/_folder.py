@@ -19,7 +19,7 @@ class Contents(NamedTuple):
     """The files in a store's folder of blocks, divided into five classes.
 
     Attributes:
-        finished: Complete files, by block name.
+        finished: Dictionary from block names to complete files.
         broken: Files that are named like a block but whose bytes do not match the hash in the name.
         strange: All other files, each with the reason why it is not a block of the sweep. Strange
             files are never changed or deleted.

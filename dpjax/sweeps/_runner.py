@@ -15,7 +15,7 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Number of further blocks to start before the current block is stored, by platform.
+"""For each platform, number of further blocks to start before the current block is stored.
 
 On a CPU, no further block is started because each block uses all cores. On all other platforms, one
 further block is started.
@@ -113,7 +113,7 @@ def run_sweep(
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
     elif execution is not None and execution.devices is not None:
         raise ValueError(
-            "devices must be left out with an executor, whose workers use their own devices."
+            "devices must be left out with an executor: its workers use their own devices."
         )
     else:
         _run_on(executor, store, todo, execution, done, should_stop)

@@ -93,7 +93,7 @@ class SweepSpec:
 
     @property
     def num_runs(self) -> int:
-        """Total number of runs, over all entries."""
+        """Total number of runs of all entries."""
         return sum(entry.num_runs for entry in self.entries)
 
     @property

@@ -337,7 +337,7 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return each entry's stored runs as columns of NumPy arrays, by entry id."""
+        """Return a dictionary from entry ids to stored runs, each a dictionary of NumPy columns."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}

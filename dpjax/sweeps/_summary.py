@@ -1,8 +1,8 @@
 """Summary of a sweep's stored runs by entry, for a notebook, a page or a figure."""
 
-import datetime
 import json
 import math
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +14,8 @@ from dpjax.core.errors import neutral
 from dpjax.core.types import JsonObject
 from dpjax.plotting import WIDTH, legend_above, literal, new_figure, svg_if_possible, unboxed
 from dpjax.report import Figure as Picture
-from dpjax.report import Glance, Page, Section, Shown, Table, Verdict
+from dpjax.report import Glance, Page, Section, Shown, Table, Verdict, written
+from dpjax.sweeps._entry import Entry
 from dpjax.sweeps._spec import SweepSpec
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class EntrySummary:
     """Summary of the stored runs of one entry.
 
     Attributes:
-        label: Label of the entry.
+        label: Label of the entry, with the parameters that tell it from others with that label.
         mechanism: Name of the mechanism.
         num_runs: Number of runs of the entry.
         bounds: Finite lower bounds from the stored runs, in increasing order; estimates if the
@@ -98,7 +99,7 @@ class Stored(Protocol):
         ...
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return each entry's stored runs as columns, by entry id."""
+        """Return a dictionary from entry ids to stored runs, each a dictionary of columns."""
         ...
 
 
@@ -119,7 +120,7 @@ class SweepSummary(Shown):
         """Summarize the stored runs of a sweep; the sweep may be unfinished."""
         columns = store.columns() if store.contents().finished else {}
         found = []
-        for entry in store.spec.entries:
+        for label, entry in zip(_labels(store.spec), store.spec.entries, strict=True):
             bounds = np.empty(0)
             if entry.id in columns:
                 rows = columns[entry.id]
@@ -129,7 +130,7 @@ class SweepSummary(Shown):
                 )
             bounds = tuple(np.sort(bounds[np.isfinite(bounds)]).tolist())
             claim = float(entry.claim) if isinstance(entry.claim, int | float) else None
-            names = entry.label, entry.mechanism_name
+            names = label, entry.mechanism_name
             found.append(EntrySummary(*names, entry.num_runs, bounds, claim))
         return cls(store.spec.name, tuple(found))
 
@@ -202,7 +203,7 @@ class SweepSummary(Shown):
             f"Sweep {self.name}",
             Verdict("estimate", "Bounds of many audits", self.sentence),
             (Section("Bounds", tuple(words), figures, table),),
-            f"Written on {datetime.date.today().isoformat()} by dpjax.",
+            written(),
             self.to_dict(),
         )
         return page, {}
@@ -226,6 +227,33 @@ class SweepSummary(Shown):
             for row in rows
         ]
         return "\n".join(map(neutral, [f"Sweep {self.name}: {self.sentence}", *lines]))
+
+
+def _labels(spec: SweepSpec) -> list[str]:
+    """Return the entries' labels, with the parameters that tell entries with one label apart."""
+    same = defaultdict(list)
+    for entry in spec.entries:
+        same[entry.label].append(entry)
+    labels = {}
+    for label, entries in same.items():
+        values = [_values(entry) for entry in entries] if len(entries) > 1 else [{}]
+        for entry, own in zip(entries, values, strict=True):
+            labels[entry.id] = " ".join([label, *_differing(own, values)])
+    return [labels[entry.id] for entry in spec.entries]
+
+
+def _values(entry: Entry) -> JsonObject:
+    claim = {"claim": entry.claim} if isinstance(entry.claim, int | float) else {}
+    return {**entry.to_dict()["parameters"], **claim}
+
+
+def _differing(own: JsonObject, same: list[JsonObject]) -> list[str]:
+    """Return "name=value" for each value that is not the same for all entries in `same`."""
+    return [
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in own.items()
+        if any(other.get(name) != value for other in same)
+    ]
 
 
 def shorten(text: str, most: int) -> str:

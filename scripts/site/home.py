@@ -69,7 +69,7 @@ To install it, clone it and run `pip install -e '.[all]'`. It needs Python 3.11 
 |---|---|---|
 | a mechanism in JAX | `dpjax.audit` | [A first audit](first-audit.md) |
 | a function or a program | `HostMechanism`, `CommandMechanism` | [Any language](any-language.md) |
-| an object from a privacy library, such as OpenDP | `dpjax.audit(object)` | [Libraries](libraries.md) |
+| an object from a privacy library | `dpjax.audit(object)` | [Libraries](libraries.md) |
 | files of outputs | `Recorded` | [Recorded outputs](recorded-outputs.md) |
 | a training loop | `dpjax.mechanisms.training` | [Training](training.md) |
 | one training run with canaries | `OneRun` | [A single training run](one-run.md) |

@@ -162,7 +162,7 @@ HOST = ("--host", "host_for_command:release")
     ("arguments", "sentence"),
     [
         (("--command", "a {database}"), "--command needs --pairs"),
-        (("--command", "a", "--pairs", "pairs.json"), "--command must have {database} in it"),
+        (("--command", "a", "--pairs", "pairs.json"), "--command must contain {database}"),
         (HOST, "--host needs --pairs"),
         (("--host", "nothing", "--pairs", "pairs.json"), "--host must be MODULE:NAME"),
         ((*HOST, "--bits", "x", "--pairs", "pairs.json"), "--bits 'x' is not known"),

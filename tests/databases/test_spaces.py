@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import dpjax
 from dpjax import Domain, neighbors
 from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Pairs, Within
 from dpjax.databases.spaces._forms import form_of
@@ -148,6 +149,33 @@ def test_numbers_and_any_two():
     assert {frozenset(pair) for pair in space} == {
         frozenset("ab"), frozenset("ac"), frozenset("bc")
     }  # fmt: skip
+
+
+def test_each_bit_of_an_integer_alone():
+    domain = Domain(bounds=(0, 2**20 - 1))
+    space = neighbors(0b1011, AnyTwo(), domain)
+    pairs = every_pair(space)
+    assert all(0 <= side < 2**20 and isinstance(side, int) for pair in pairs for side in pair[:2])
+    flips = {one ^ other for one, other, _ in space.proposed() if one == 0b1011}
+    assert {1 << place for place in range(20)} <= flips
+    # Without bounds, the bits of the example and of a byte are changed.
+    flips = {one ^ other for one, other in neighbors(2**12, AnyTwo()) if one == 2**12}
+    assert {1 << place for place in range(13)} <= flips
+
+
+@pytest.mark.parametrize("place", [0, 13, 19])
+def test_an_audit_finds_the_bit_that_a_function_reports(place):
+    """The function reports one bit of 20, with a probability of 0.98."""
+
+    def report(database, num_samples, seed):
+        shown = np.random.default_rng(seed).random(num_samples) < 0.98
+        return np.where(shown, database >> place & 1, 1 - (database >> place & 1))
+
+    space = neighbors(0, AnyTwo(), Domain(bounds=(0, 2**20 - 1)))
+    method = dpjax.Events(num_draws=2_000)
+    result = dpjax.audit(dpjax.HostMechanism(report), space, claim=3.0, method=method)
+    # The true level is log(0.98 / 0.02) = 3.89.
+    assert result.verdict == "violated" and result.lower_bound <= math.log(0.98 / 0.02)
 
 
 def test_members_alone():

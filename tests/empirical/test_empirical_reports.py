@@ -108,6 +108,21 @@ def test_nothing_half_written_stays(values, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["r.md"] and old.read_text() == "old"
 
 
+@pytest.mark.parametrize(
+    ("count", "at_most", "places"),
+    [
+        (31, 15, range(0, 31, 3)),
+        (51, 9, range(0, 51, 10)),
+        (8, 9, range(8)),
+        (12, 9, (0, 1, 3, 4, 6, 7, 8, 10, 11)),  # 11 is prime
+    ],
+)
+def test_a_long_table_has_equal_steps(values, count, at_most, places):
+    levels = np.linspace(0, 1, count)
+    rows = empirical_privacy(values, "mean", epsilon=levels).curve(at_most)
+    np.testing.assert_array_equal([row[0] for row in rows], levels[list(places)])
+
+
 def test_figures_show_the_numbers(values):
     result = empirical_privacy(values, "mean", epsilon=[1.0, 0.0, 0.5])
     left, right = plot_empirical_curves(result).axes

@@ -78,7 +78,7 @@ def test_missing_values_and_repeated_keys():
         panel_from_table(holed, **KEYS)
     kept = panel_from_table(holed, **KEYS, missing="drop")
     assert "1 of 5 records" in kept.notes[0]
-    with pytest.raises(ValueError, match=r"1 keys are duplicated \(first: year=2001, firm=b\)"):
+    with pytest.raises(ValueError, match=r"1 records have .* \(first: year=2001, firm=b\)"):
         panel_from_table(TABLE, **KEYS, records="one")
     copied = pd.concat([TABLE, TABLE[:1]])
     assert "1 of 6 records are exact copies" in panel_from_table(copied, **KEYS).notes[0]

@@ -136,6 +136,18 @@ def test_cells_are_sorted_by_a_lower_bound_on_their_ratio():
         assert order[side].tolist() == expected
 
 
+def test_cells_of_a_group_have_the_ratio_of_the_group():
+    """Three groups of two cells, whose ratios are 2, 1/2 and 5; one cell is not allowed."""
+    first = np.array([190, 10, 50, 50, 240, 260])
+    second = np.array([60, 40, 150, 50, 90, 10])
+    allowed = np.array([True, True, True, True, True, False])
+    way = ByRatio.of(allowed, [7, 7, 3, 3, 9, 9], True)
+    order, most, _ = way.orders(np.stack([first, second])[None])
+    assert most.tolist() == [[5, 5]]
+    assert order[0, 0, :5].tolist() == [4, 0, 1, 2, 3]
+    assert order[0, 1, :5].tolist() == [2, 3, 0, 1, 4]
+
+
 def test_delta_leaves_nothing_to_choose():
     counts = np.array([[50, 50], [50, 50]])
     event = choose_event(counts, 1_000, 0.95, judge=counts, hypothesis=Ratio(0.9))

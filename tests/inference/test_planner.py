@@ -308,8 +308,8 @@ def test_plan_says_what_it_costs():
         ({"precision": 1e-9}, "more than max_samples"),
         ({"num_samples": 100}, "exactly two of precision, confidence and num_samples"),
         ({"precision": None}, "exactly two of precision, confidence and num_samples"),
-        ({"confidence": None, "num_samples": 3}, "num_samples 3 reaches no confidence"),
-        ({"precision": None, "num_samples": 1}, "num_samples 1 reaches no precision"),
+        ({"confidence": None, "num_samples": 3}, "num_samples 3 is too small for any confidence"),
+        ({"precision": None, "num_samples": 1}, "num_samples 1 is too small for any precision"),
     ],
 )
 def test_refusals_name_argument_value_and_what_is_accepted(changed, message):

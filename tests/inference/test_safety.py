@@ -67,7 +67,7 @@ def test_vacuous_bound_refutes_nothing():
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_half_the_true_constant_is_refuted_and_the_true_one_is_not(scale):
-    """100 trials of 20 runs each; the p-value's level is 5 %."""
+    """100 trials of 20 runs each; the p-value's level is 5%."""
     truth = ExactTruncatedLaplace(scale)
     rng = np.random.default_rng(11)
     refuted = {}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import dpjax
@@ -73,3 +74,23 @@ def test_what_is_above_is_one_outcome_whatever_it_is():
     result = dpjax.audit(Outside(), [(0, 1)], method=EVENTS)
     assert result.lower_bound < 0.2
     assert any("all smaller integers were counted as one outcome" in note for note in result.notes)
+
+
+def test_an_event_that_does_not_occur_again_is_said():
+    """An outcome of 30% in the search set at the neighbor, and of 0 in the confirmation set."""
+    drawn, rng = [0, 0], np.random.default_rng(5)
+
+    def vanishing(database, number):
+        lost = (np.arange(number) + drawn[database] < 2000) & (rng.random(number) < 0.3)
+        drawn[database] += number
+        return np.where(lost & (database == 1), 2, rng.integers(2, size=number))
+
+    result = dpjax.audit(
+        dpjax.HostMechanism(vanishing, batch_size=2000),
+        [(0, 1)],
+        method=dpjax.Events(num_samples=2000, num_confirm=3000),
+    )
+    assert result.lower_bound == 0
+    assert "The chosen event did not occur in the confirmation set." in result.notes
+    # The complement is shown, which occurred in every draw.
+    assert result.witness.event_counts == result.evidence.trials

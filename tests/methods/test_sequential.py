@@ -373,3 +373,26 @@ def test_scores_of_pairs_are_expected_bounds_of_equal_draws():
     assert draws.min() < draws.max()
     expected = best_events(counted.wealth, np.arange(3), int(draws.max()), counted.error).predicted
     assert [score for _, score in result.pair_scores] == sorted(expected.tolist(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "pairs", "is_laid_again"),
+    [(Laplace(1.0), PAIR, True), (HostMechanism(noisy), [(0, 1)], True),
+     (RandomizedResponse(1.0), None, False)],
+    ids=["laplace", "host", "randomized response"],
+)  # fmt: skip
+def test_cells_are_laid_again_as_draws_grow_unless_all_outputs_are_known(
+    mechanism, pairs, is_laid_again
+):
+    result = dpjax.audit(mechanism, pairs, method=Sequential(num_draws=500))
+    (laid,) = result.evidence.counted.laid_by
+    assert (laid > 16) == is_laid_again and laid >= 16
+
+
+def test_a_fixed_number_of_draws_is_spent_in_phases_on_fewer_and_fewer_pairs():
+    """A fifth on all ten pairs, 0.24 on the best three, and the rest on the best one."""
+    pairs = dpjax.Pairs(np.zeros(10), np.linspace(0.1, 1.0, 10))
+    result = dpjax.audit(Laplace(1.0), pairs, method=Sequential(num_draws=20_000))
+    draws = result.evidence.counted.wealth.draws
+    expected = [400] * 7 + [400 + 1_600] * 2 + [400 + 1_600 + 11_200]
+    assert sorted(draws[:, 0].tolist()) == sorted(draws[:, 1].tolist()) == expected

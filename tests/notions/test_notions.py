@@ -374,6 +374,6 @@ def test_each_of_several_claims_has_its_share_of_the_error(number):
     notes = asked.notes()
     assert len(notes) == (number > 1)
     if notes:
-        assert f"{number} such bounds hold with confidence 0.9" in notes[0]
-        said = f"with a probability of at most {0.1 / number:.3g}. Together, {number} such"
+        assert f"all {number} such bounds hold with confidence 0.9" in notes[0]
+        said = f"with a probability of at most {0.1 / number:.3g}. Together, all {number} such"
         assert said in notes[0]

@@ -166,3 +166,11 @@ def test_previews_of_batches():
     assert preview(1.5) == "1.5 (float)"
     long = preview("x" * 5000)
     assert long.endswith("... (str)") and len(long) < 1000
+
+
+def test_labels_are_limited_in_number(monkeypatch):
+    monkeypatch.setenv("DPJAX_MAX_LABELS", "3")
+    encoder = Encoder("x")
+    assert encoder.encode(["a", "b", "c", "a"]).labels.tolist() == [1, 2, 3, 1]
+    with pytest.raises(ValueError, match="x gave too many distinct labels"):
+        encoder.encode(["d"])

@@ -9,9 +9,9 @@ import pytest
 import dpjax
 from dpjax import mechanisms
 from dpjax.partitions._curve import curve_of
-from dpjax.plotting import save_figure
+from dpjax.plotting import plot_levels, plot_wealth, save_figure
 from dpjax.plotting._outcomes import strips_of
-from dpjax.results._figures import notions_figure, outputs_figure
+from dpjax.results._figures import has_band, notions_figure, outputs_figure
 
 N = 20_000
 LOCAL = dpjax.Local()
@@ -241,7 +241,7 @@ def test_boxes_lie_on_a_line_of_all_outputs():
     assert np.all(np.diff(np.log((n * first + 0.5) / (n * second + 0.5))) < 0.05)
     assert (
         outputs_figure(result).axes[1].get_xlabel()
-        == "share of outputs, likelier at the\ndatabase first"
+        == "share of outputs, likelier\nat the database first"
     )
 
 
@@ -253,6 +253,48 @@ def test_what_has_no_curve_has_a_picture_of_its_levels():
     figure = outputs_figure(result)
     (axes,) = figure.axes
     assert "claim 0.5" in names_in(figure) and axes.get_xlabel() == "epsilon"
+    assert not list(overlaps(figure))
+
+
+@pytest.mark.parametrize("last", [1_043, 9_000, 100_000])
+def test_numbers_of_draws_lie_beside_each_other(last):
+    pytest.importorskip("matplotlib")
+    path = [(1_000, 0.0, 0.0), (last, 0.5, 7.0)]
+    assert not list(overlaps(plot_wealth("", path, 0.5, 6.9, "epsilon")))
+
+
+@pytest.mark.parametrize("claim", [None, 0.1, 0.45, 0.6, 0.9, 1.3])
+@pytest.mark.parametrize("estimate", [0.05, 0.3, 0.48, 0.8, 1.2])
+def test_the_claim_does_not_cross_the_name_of_the_estimate(estimate, claim):
+    pytest.importorskip("matplotlib")
+    figure = plot_levels("", "epsilon", 0.0, 1.4, estimate, claim, "confidence 0.999")
+    figure.draw_without_rendering()  # a first layout, from which that of `overlaps` follows
+    assert not list(overlaps(figure))
+    (axes,) = figure.axes
+    (name,) = [text for text in axes.texts if text.get_text().startswith("estimate")]
+    if claim is not None:
+        box, (at, low) = name.get_window_extent(), axes.transData.transform((claim, -0.35))
+        assert box.y1 < low or not box.x0 <= at <= box.x1
+
+
+def test_the_band_of_the_losses_is_drawn_when_the_caption_tells_of_it():
+    pytest.importorskip("matplotlib")
+    for kind in ("reals", "labels"):
+        result = audited(kind, claim=0.5)
+        ribbons = [axes for axes in outputs_figure(result).axes
+                   if axes.get_ylabel() == "privacy loss" and axes.collections]  # fmt: skip
+        assert bool(ribbons) == has_band(result) == (kind == "reals")
+
+
+@pytest.mark.parametrize("likelier", range(3))
+def test_the_event_and_the_estimate_have_names_apart(likelier):
+    pytest.importorskip("matplotlib")
+    shares = np.full(3, 0.2)
+    shares[likelier] = 0.6
+    rng = np.random.default_rng(likelier)
+    labels = [rng.choice(["no", "maybe", "yes"], 4_000, p=p) for p in (shares, [1 / 3] * 3)]
+    figure = outputs_figure(dpjax.audit(dpjax.Recorded(*labels), claim=0.5))
+    assert {"event", "estimate at the witness"} <= set(names_in(figure))
     assert not list(overlaps(figure))
 
 

@@ -112,6 +112,24 @@ def test_every_result_is_a_point_among_claims(options, mechanism):
     assert boxed == (not isinstance(options.get("method"), dpjax.Sequential))
 
 
+def test_no_curve_crosses_the_name_of_a_guide_line():
+    """The band's curve passes the corner of epsilon 1, where the name would stand."""
+    pytest.importorskip("matplotlib")
+    result = dpjax.audit(mechanisms.Gaussian(1.0), PAIRS, notion=dpjax.Profile())
+    figure = result.plot()
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    for curve in axes.get_lines():
+        if curve.get_label().startswith("the best test"):
+            points = axes.transData.transform(curve.get_xydata())
+            points = np.linspace(points[:-1], points[1:], 20).reshape(-1, 2)
+            names = [text for text in axes.texts if text.get_text().startswith("ε")]
+            assert len(names) == 4
+            for name in names:
+                box = name.get_window_extent()
+                assert not np.any(np.all((points > box.p0) & (points < box.p1), axis=1))
+
+
 def exact_shares(mechanism, strip):
     """Probabilities [2, cells] at the databases 0 and 1, from SciPy's distribution function."""
     law = {mechanisms.Laplace: stats.laplace, mechanisms.Gaussian: stats.norm}[type(mechanism)]

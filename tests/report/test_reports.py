@@ -52,7 +52,8 @@ def test_a_report_says_what_was_found(results, name, kind):
     assert result.sentence in text and result.mechanism in text
     assert dpjax.blind_spot(result.num_samples) in text
     assert f"{result.lower_bound:.4f}" in text and result.versions["jax"] in text
-    assert '"recipe"' in text.replace("&#34;", '"') and result.provenance.device in text
+    device = result.provenance.device.removeprefix("cpu: ")  # in full, "cpu: cpu"
+    assert '"recipe"' in text.replace("&#34;", '"') and f" s on {device}. dpjax" in text
     if name != "histogram":
         assert result.witness.event in text and "Databases other than the pairs" in text
         assert str(result.witness.event_counts[0]) in text

@@ -11,7 +11,7 @@ import dpjax
 from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.results._advice import advice
 from dpjax.results._build import judge
-from dpjax.results._meaning import meaning, right_at
+from dpjax.results._meaning import _shown, meaning, right_at
 from dpjax.results._words import HEADLINES, _chance
 
 ONE, FEW = [(0.0, 1.0)], dpjax.Events(2000, 5000)
@@ -36,18 +36,18 @@ def test_a_broken_promise():
     first, second = meaning(result)
     assert first == (
         "Take two databases that differ in one person: somebody who guesses which of them was used "
-        "is right with a probability of 50 % before seeing an output, and the claim promises at "
-        "most 62.2 % after any output."  # e^0.5 / (1 + e^0.5) = 0.6225
+        "is right with a probability of 50% before seeing an output, and the claim promises at "
+        "most 62.2% after any output."  # e^0.5 / (1 + e^0.5) = 0.6225
     )
-    least = float(second.split("at least ")[1].split(" %")[0])
+    least = float(second.split("at least ")[1].split("%")[0])
     bound = 100 * math.exp(result.lower_bound) / (1 + math.exp(result.lower_bound))
-    assert least <= bound < least + 0.1 and second.endswith(" %, which breaks the promise.")
+    assert least <= bound < least + 0.1 and second.endswith("%, which breaks the promise.")
 
 
 def test_a_promise_that_was_kept_so_far_and_none():
     kept, open_ = (meaning(audited(claim=claim))[1] for claim in (3.0, None))
     assert kept.endswith("%, which is consistent with the claim but does not prove it.")
-    assert open_.endswith(" %.") and "promise" not in " ".join(meaning(audited()))
+    assert open_.endswith("%.") and "promise" not in " ".join(meaning(audited()))
     nothing = meaning(dpjax.audit(Laplace(1.0), [(0.0, 0.0), (0.0, 1e-9)], method=FEW, claim=1.0))
     assert nothing[1].startswith("This audit found no output after which the guess is better")
 
@@ -55,13 +55,13 @@ def test_a_promise_that_was_kept_so_far_and_none():
 def test_of_several_records_the_pair_is_what_is_guessed():
     """e^(3 * 0.5) / (1 + e^(3 * 0.5)) = 0.8176."""
     first, _ = meaning(dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=FEW, claim=0.5, distance=3))
-    assert "differ in 3 people" in first and "at most 81.8 % after" in first
+    assert "differ in 3 people" in first and "at most 81.8% after" in first
 
 
 def test_what_was_found_of_several_records_is_of_the_pair():
     """The bound is of one record, and the pair differs in three."""
     result = dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=FEW, claim=0.5, distance=3)
-    least = float(meaning(result)[1].split("at least ")[1].split(" %")[0])
+    least = float(meaning(result)[1].split("at least ")[1].split("%")[0])
     bound = 100 / (1 + math.exp(-3 * result.lower_bound))
     assert least <= bound < least + 0.1
 
@@ -76,10 +76,10 @@ def test_the_chance_of_a_refutation_that_has_no_smallest_error():
 
 
 def test_other_notions_guess_by_the_event():
-    """Between N(0, 1) and N(1, 1) a half-line is right in at most Phi(1/2) = 69.1 % of cases."""
+    """Between N(0, 1) and N(1, 1) a half-line is right in at most Phi(1/2) = 69.1% of cases."""
     result = audited(Gaussian(1.0), notion=dpjax.TotalVariation(), claim=0.1)
     said, more = meaning(result)
-    right = float(said.split("about ")[1].split(" %")[0])
+    right = float(said.split("about ")[1].split("%")[0])
     first, second = result.witness.event_counts
     assert right == pytest.approx(50 + 50 * abs(first - second) / 5000, abs=0.051)
     # 4.5 standard errors of a difference of two shares of 5000.
@@ -185,3 +185,10 @@ def test_the_page_begins_with_it_and_names_the_unit():
         shown = audited(notion=notion).page(".md").sections
         (section,) = (part for part in shown if part.title == "What was shown")
         assert unit in section.paragraphs[0]
+
+
+def test_constant_outputs_without_counts_are_known_before_they_are_seen():
+    found = dpjax.audit(dpjax.Recorded(np.full(3000, 0.4), np.full(3000, 1.4)))
+    assert found.verdict == "not random" and "This audit shows, with" in _shown(found)
+    for witness in (None, replace(found.witness, event_counts=None)):
+        assert _shown(replace(found, witness=witness)).endswith("always guesses right.")

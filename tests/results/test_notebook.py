@@ -158,6 +158,21 @@ def test_entries_of_a_sweep_are_sorted_by_their_margin():
     assert SweepSummary("bare", entries[1:2]).head == ("entry", "runs", "5%", "median", "95%")
 
 
+def test_entries_with_one_label_are_told_apart():
+    """By the parameters and claims that differ; a label of one entry stays as it is."""
+    one, two, three = (Entry(Laplace(level), claim=claim)
+                       for level, claim in [(1.0, 1.0), (1.25, 1.0), (1.25, 2.0)])  # fmt: skip
+    named = Entry(Laplace(3.0), label="mine")
+    spec = SweepSpec("x", (one, two, three, named))
+    stored = SimpleNamespace(spec=spec, contents=lambda: SimpleNamespace(finished=False))
+    assert [entry.label for entry in SweepSummary.of(stored).entries] == [
+        "laplace epsilon=1 claim=1",
+        "laplace epsilon=1.25 claim=1",
+        "laplace epsilon=1.25 claim=2",
+        "mine",
+    ]
+
+
 def rows_of(shown):
     """Names and texts of the table of an object, read as XML."""
     table = ElementTree.fromstring(shown._repr_html_()).find("table")

@@ -32,11 +32,21 @@ def test_the_likelier_side_is_told_first(result, larger):
     first = 0 if larger == "database" else 1
     shares = [100 * count / number for count, number in zip(counts, trials, strict=True)]
     parts = [
-        f"{counts[side]:,} of {trials[side]:,} ({shares[side]:.3g} %) at {names[side]}"
+        f"{counts[side]:,} of {trials[side]:,} ({shares[side]:.3g}%) at {names[side]}"
         for side in (first, 1 - first)
     ]
     times = shares[first] / shares[1 - first]
     assert f"It happened in {parts[0]} and in {parts[1]}, {times:.3g} times as often" in said
+
+
+def test_a_caption_states_the_shares_of_the_shaded_event():
+    rng = np.random.default_rng(1)
+    sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
+    result = dpjax.audit(sides)
+    shares = zip(result.witness.event_counts, result.evidence.trials, strict=True)
+    first, second = (f"{100 * count / number:.3g} %" for count, number in shares)
+    said = f"contains {first} of the fresh outputs at the database and {second} at its neighbor."
+    assert said in outputs_caption(result)
 
 
 @pytest.mark.parametrize("upper", [None, 3.0])
@@ -67,6 +77,19 @@ def test_numbers_of_a_page(result):
     assert "Search set" not in {row[0] for row in without} and len(without) == len(rows) - 1
 
 
+@pytest.mark.parametrize(
+    ("bandwidth", "densities", "is_said"),
+    [(0.1, (0.25, 0.125), True), (0.1, None, False), (None, (0.25, 0.125), False)],
+)
+def test_densities_at_a_witness_are_told_where_they_were_estimated(
+    result, bandwidth, densities, is_said
+):
+    witness = replace(result.witness, bandwidth=bandwidth, densities=densities, event_counts=None)
+    said = " ".join(witness_story(replace(result, witness=witness), witness))
+    assert ("fresh outputs is 0.25 at the database and 0.125 at its neighbor" in said) == is_said
+    assert ("estimated density" in said) == is_said
+
+
 def test_answers_have_the_units_of_their_notions():
     rng = np.random.default_rng(1)
     sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
@@ -92,6 +115,19 @@ def test_what_is_folded_on_a_page(result):
 def test_a_claim_is_named_in_a_trade_off_plot(result, claim, said):
     found = replace(result, statement=replace(result.statement, claim=claim))
     assert _figures._errors(found).claimed == said
+
+
+@pytest.mark.parametrize(
+    ("output", "event", "said"),
+    [
+        ("yes", "the output is in a set", "the output is yes"),
+        (0.5, None, "the output is 0.5"),
+        (0.5, "the output is at most 1", "the output is at most 1"),
+    ],
+)
+def test_the_dot_is_named_by_a_label_or_by_its_event(result, output, event, said):
+    witness = replace(result.witness, output=output, event=event)
+    assert _figures._errors(replace(result, witness=witness)).seen.event == said
 
 
 @pytest.mark.parametrize("is_known", [True, False])

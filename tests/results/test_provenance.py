@@ -11,6 +11,8 @@ import pytest
 
 import dpjax
 from dpjax.results.provenance import _probe, processor, revision
+from dpjax.results.recipes import compared
+from dpjax.sources import AnyPairs
 
 
 def test_a_processor_is_known_by_the_operations_that_sweeps_need():
@@ -79,3 +81,11 @@ def test_no_repository_has_no_revision(tmp_path, monkeypatch):
     assert revision(package_in(tmp_path)) is None
     monkeypatch.setenv("PATH", "")
     assert revision() is None, "nor has a machine without git"
+
+
+def test_a_pair_is_compared_place_by_place():
+    database = [0] * 50
+    pairs = AnyPairs(([database], [[*database[:49], 1]]), ("last one",))
+    found = compared(pairs, 0)
+    assert (found["pair"], found["difference"]) == ("last one", "entry 49: 0 and 1")
+    assert found["database"] == database

@@ -350,11 +350,13 @@ def test_a_recipe_holds_all_pairs_or_none():
 
 def test_a_caption_without_a_curve_tells_the_level(results):
     result = results["events"]
-    assert outputs_caption(result).startswith("Above: the outputs in the search set")
+    said = "Above: the outputs in the search set for both databases. Below: their privacy loss"
+    assert outputs_caption(result, banded=False).startswith(f"{said}.")
+    assert outputs_caption(result, banded=True).startswith(f"{said}, with a 95% confidence band")
     bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
     level = f"epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
-    assert outputs_caption(bare) == level
-    assert outputs_caption(dataclasses.replace(result, witness=None)) == level
+    assert outputs_caption(bare, banded=False) == level
+    assert outputs_caption(dataclasses.replace(result, witness=None), banded=False) == level
 
 
 def test_options_of_all_kinds_come_back_from_json():
@@ -545,7 +547,7 @@ def test_notes_say_only_what_is_so(results, name):
     if claims > 1:
         assert found.pop(0) == (
             "This bound exceeds the true level with a probability of at most "
-            f"{0.001 / claims:.3g}. Together, {claims} such bounds hold with confidence 0.999 "
+            f"{0.001 / claims:.3g}. Together, all {claims} such bounds hold with confidence 0.999 "
             "(Bonferroni)."
         )
     if name == "recorded":

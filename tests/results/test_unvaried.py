@@ -8,6 +8,7 @@ import math
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpjax
 from dpjax.core.types import RealSpace
@@ -53,7 +54,7 @@ def test_constant_outputs_that_differ_are_a_verdict(name, claim):
     assert result.verdict == "not random" and result.lower_bound > 5
     # It shows first, and the bound after it.
     second = " ".join(str(result).split("\n")[1].split())
-    assert second.startswith("NOT RANDOM: All ") and "outputs at the database" in second
+    assert second.startswith("NOT RANDOM: All ") and "outputs from the database" in second
     assert "With confidence 0.999, epsilon is at least" in result.sentence
     assert not any("the same" in note or "one side alone" in note for note in result.notes)
     assert dpjax.AuditResult.from_json(result.to_json()).verdict == "not random"
@@ -156,3 +157,11 @@ def test_a_page_says_it_first(tmp_path):
     assert "breaks the promise" not in text
     claimed = dpjax.audit(HOST, PAIR, method=FEW, claim=1.0).report(tmp_path / "c.md").read_text()
     assert "breaks the promise" in claimed
+
+
+@pytest.mark.parametrize("trials", [(100, 100), (40, 300), (1, 7)])
+@pytest.mark.parametrize("error", [0.05, 1e-6])
+def test_the_bound_of_constants_joins_two_bounds_of_clopper_and_pearson(trials, error):
+    least = [stats.beta.ppf(error / 2, number, 1) for number in trials]
+    ratios = least[0] / (1 - least[1]), least[1] / (1 - least[0])
+    assert epsilon_of_constants(trials, error) == pytest.approx(math.log(max(ratios)), rel=1e-9)

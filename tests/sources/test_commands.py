@@ -83,7 +83,7 @@ def test_one_run_an_output_makes_exits_outcomes(program):
     ("command", "pair", "error", "message"),
     [
         ("", (0, 1), ValueError, "command must name a program"),
-        ("prog {num_samples}", (0, 1), ValueError, "must have {database} in it"),
+        ("prog {num_samples}", (0, 1), ValueError, "must contain {database}"),
         ("prog '{database}", (0, 1), ValueError, "cannot be split"),
         ("nonsense-program {database}", (0, 1), ValueError, "cannot be run: No such file"),
         (None, (99, 1), ValueError, "exited with 3; its last errors: first line | no such"),

@@ -9,6 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import Events, HostMechanism
+from dpjax.sources._copies import copier
 
 
 def noisy(database, num_samples, seed):
@@ -107,3 +108,13 @@ def asks(database, num_samples, seed):
 def test_what_is_no_container_is_handed_over_as_it_is():
     result = audit(asks, [CONNECTIONS], claim=0.5)
     assert result.verdict == "violated"
+
+
+def test_objects_in_an_array_that_cannot_be_written_are_copied():
+    """The array is fixed, and the lists in it are not."""
+    database = np.empty(2, object)
+    database[:] = [[1], [2, 3]]
+    database.flags.writeable = False
+    copied = copier(database)()
+    copied[0].append(9)
+    assert database[0] == [1] and copied[1] == [2, 3]

@@ -41,7 +41,7 @@ def test_a_repetition_says_what_and_what_to_do():
     pairs = AnyPairs(([1], [2]), ("a",))
     for side, where in ((0, "the database"), (1, "its neighbor")):
         error = Repeats("the function f", RepeatedRuns("batches", 100, 60.0), pairs, side, {})
-        assert f"Two batches of the function f, drawn at {where}, had" in str(error)
+        assert f"Two batches of the function f, drawn from {where}, had" in str(error)
         assert str(error) == f"{error.sentence} {error.advice}"
         assert error.advice.startswith("The mechanism must not set a fixed seed")
 
@@ -122,9 +122,9 @@ def test_chunks_that_arrive():
     assert chunk.telling == (False, False)
     long = Chunk.of("a", np.arange(32), ["a", "b"])
     assert long.telling == (True, False) and long.kinds == ["numbers", "labels"]
-    with pytest.raises(TypeError, match="y of a held other outputs"):
+    with pytest.raises(TypeError, match="y of a held outputs of another kind"):
         Chunk.of("a", [1.0], ["a", 1.0])
-    with pytest.raises(TypeError, match="x of a held other outputs"):
+    with pytest.raises(TypeError, match="x of a held outputs of another kind"):
         Chunk.of("a", ["a", "b\0"], [1.0])
 
 

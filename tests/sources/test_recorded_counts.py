@@ -10,7 +10,7 @@ from dpjax.core import random
 from dpjax.core.execution import Execution
 from dpjax.core.wording import Doubt
 from dpjax.partitions import Encoder, lay
-from dpjax.sources import Request, Rounds
+from dpjax.sources import Marked, Request, Rounds
 from dpjax.sources._recorded_counts import (
     _notes_of_atoms,
     _notes_of_nan,
@@ -59,7 +59,7 @@ def test_integers_that_occur_often_are_noted():
     rng = np.random.default_rng(1)
     x, y = (np.r_[rng.integers(0, 10**6, 900), np.full(100, 7)] for _ in range(2))
     (note,) = _notes_of_atoms(*laid(x, y)[:2])
-    assert note.startswith("Of the integers, 1 that occur often were counted one by one")
+    assert note.startswith("Integers that occur often (1 of them) were counted one by one")
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,7 @@ def test_the_shorter_confirmation_set_limits_the_draws_of_an_event():
         searched = search.halves.sum(axis=(0, 1, 3))
         assert opened.num_confirm == min(np.array([3000, 2500]) - searched)
         assert opened.num_confirm == pytest.approx(2000, abs=100)
+        marks = np.zeros((1, search.partition.size), int)
+        for part in ({"first": 1}, {"size": 10}):
+            with pytest.raises(ValueError, match="counted as a whole"):
+                opened.count(Marked(np.zeros(1, int), marks, 1, **part))

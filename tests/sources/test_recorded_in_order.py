@@ -27,6 +27,13 @@ def test_clusters_of_a_rare_outcome_are_doubtful(method):
     assert "successive outputs are correlated" in " ".join(result.doubts)
 
 
+def test_clusters_of_a_rare_label_are_doubtful():
+    """The two labels have adjacent cells."""
+    sides = [np.where(clustered(shift), "yes", "no") for shift in (0, 77)]
+    result = dpjax.audit(Recorded(*sides), method=dpjax.Sequential())
+    assert result.verdict == "doubtful"
+
+
 @pytest.mark.parametrize("method", [dpjax.Sequential(), dpjax.Local()], ids=["sequential", "local"])
 @pytest.mark.parametrize("side", ["x", "y"])
 def test_each_side_is_tested_for_clusters(side, method):

@@ -168,7 +168,7 @@ def test_atoms_in_a_density_are_counted_apart():
     x, y = np.maximum(X, 0), np.maximum(Y, 0)
     result = dpjax.audit(Recorded(x, y), claim=0.5)
     assert result.verdict == "violated" and result.lower_bound < 1.02
-    assert any("counted separately from the density" in note for note in result.notes)
+    assert any("counted separately from all nearby numbers" in note for note in result.notes)
     assert result.basis == "exact binomial"
     with pytest.raises(
         ValueError, match=r"x holds the value 0 in .*method=Events\(\), which count"

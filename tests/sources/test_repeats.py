@@ -64,7 +64,7 @@ def test_one_output_for_each_database_is_a_verdict_where_it_refutes_the_claim():
     source = HostMechanism(fixed_in_each_call, batched=False)
     result = dpjax.audit(source, [(0.0, 1.0)], method=FEW, claim=1.0)
     assert result.verdict == "not random" and 5 < result.lower_bound < 9
-    assert "outputs at the database were the same, and all" in result.sentence
+    assert "outputs from the database were the same, and all" in result.sentence
     assert "above the claimed 1." in result.sentence and result.smallest_error == 1e-12
     assert dpjax.audit(source, [(0.0, 1.0)], method=FEW).verdict == "not random"
 

@@ -1,5 +1,6 @@
 """How a total of draws is spent, against the numbers of the rule."""
 
+import numpy as np
 import pytest
 
 import dpjax
@@ -57,3 +58,16 @@ def test_an_audit_says_how_it_searched():
     )
     assert said in " ".join(str(result).split()) + " "
     assert dpjax.rerun(result, Laplace(3.0)).lower_bound == result.lower_bound
+
+
+def test_pairs_of_a_second_round_may_have_cells_of_different_numbers():
+    """Uniform labels, of which the neighbor has one more: it is the likeliest where all are few."""
+    rng = np.random.default_rng(6)
+    source = dpjax.HostMechanism(
+        lambda count, n: [f"label {k}" for k in rng.integers(count, size=n)]
+    )
+    pairs = [(count, count + 1) for count in (9, 7, 2, 5, 12)]
+    result = dpjax.audit(source, pairs, method=dpjax.Events(num_draws=8_000), claim=1.0)
+    assert result.settings["rounds"]["num_kept"] == 2
+    assert result.witness.pair == "pair 2" and result.verdict == "violated"
+    assert result.witness.event == "the output is 'label 2'"

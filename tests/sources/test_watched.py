@@ -54,7 +54,7 @@ def test_a_batch_that_begins_alike_is_refused(size):
     error = refused.value
     assert error.pairs.sides == ([2], [4]) and error.pairs.labels == ("two",)
     assert (error.counted.runs, error.counted.outputs) == ("batches", 100)
-    assert "drawn at its neighbor, had the same first 100" in str(error)
+    assert "drawn from its neighbor, had the same first 100" in str(error)
     assert error.settings == {"a": 1}
 
 
@@ -79,7 +79,7 @@ def test_constant_outputs_are_noted_where_both_sides_have_them():
     assert found.notes(0) == []
     drawn(found, 0, 1, SEARCH)
     (note,) = found.notes(0)
-    assert "All 3 outputs at the database" in note and "all 4 outputs at its neighbor" in note
+    assert "All 3 outputs from the database" in note and "all 4 outputs from its neighbor" in note
     drawn(found, 0, 1, CONFIRM)
     assert len(found.notes(0)) == 1
     drawn(found, 0, 1, CONFIRM, 2)
@@ -94,7 +94,7 @@ def test_two_runs_that_are_the_same(side):
     with pytest.raises(Repeats) as refused:
         found.refuse_same(0, ("processes", runs))
     where = ("the database", "its neighbor")[side]
-    assert f"Two processes of the function f, drawn at {where}, had" in str(refused.value)
+    assert f"Two processes of the function f, drawn from {where}, had" in str(refused.value)
     runs[0][side] = [*runs[0][side][:-1], 0.5]
     found.refuse_same(0, ("processes", runs))
 

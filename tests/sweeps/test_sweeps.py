@@ -194,7 +194,7 @@ def test_parts_that_do_not_fit_are_refused(given, message):
             {"mechanism": "laplace", "parameter": {}},
             "no 'parameter'; did you mean 'parameters'",
         ),
-        ({"mechanism": "laplace", "epsilon": 2}, r"written as parameters = {epsilon = 2}"),
+        ({"mechanism": "laplace", "epsilon": 2}, r"mechanism as parameters = {epsilon = 2}"),
         ({"mechanism": "laplace", "parameters": {"eps": 1.0}}, "has no 'eps'"),
         ({"mechanism": "laplace", "options": {"samples": 3}}, "Events has no 'samples'"),
         ({"mechanism": "laplace", "options": 3}, "Events must be a table"),

@@ -1,6 +1,9 @@
 """Spaces of neighboring databases, each defined by a domain of records and a neighbor relation."""
 
 from dpjax.databases.spaces._domain import Domain as Domain
+from dpjax.databases.spaces._drawn_pairs import DrawnPairs as DrawnPairs
+from dpjax.databases.spaces._drawn_pairs import as_space as as_space
+from dpjax.databases.spaces._drawn_pairs import drawn_pairs as drawn_pairs
 from dpjax.databases.spaces._neighbors import Neighbors as Neighbors
 from dpjax.databases.spaces._neighbors import neighbors as neighbors
 from dpjax.databases.spaces._relations import AddRemove as AddRemove

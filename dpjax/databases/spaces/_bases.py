@@ -10,7 +10,7 @@ import numpy as np
 from dpjax.databases.spaces._fields import Field
 from dpjax.databases.spaces._records import Form, Record, fields_of, key_of, with_fields
 
-_MOST_RECORDS = 150
+MOST_RECORDS = 150
 """Maximum number of candidates for the record in which two databases differ."""
 
 _SHARES = (3, 90, 25, 16, 16)
@@ -55,7 +55,7 @@ def records_worth_trying(
         drawn = [[v[rng.integers(len(v))] for v in options] for _ in range(4 * most)]
         kinds += [[with_fields(like, chosen) for chosen in some] for some in (in_order, drawn)]
     shares: Sequence[int] = _SHARES[: len(kinds)] if seen else (0, 75, 75)
-    if sum(map(len, kinds)) > _MOST_RECORDS:
+    if sum(map(len, kinds)) > MOST_RECORDS:
         kinds = [some[:share] for some, share in zip(kinds, shares, strict=False)]
     distinct: dict[str, Record] = {}
     for record in chain(*kinds):

@@ -39,7 +39,7 @@ def form_of(like: object) -> Form:
     if isinstance(like, dict) and like and _are_columns(list(like.values())):
         names, parts = list(like), _columns(tuple(like.values()), tuple(like))
         return parts._replace(
-            name="a dict of columns",
+            name=f"a dict of {names}, {parts.name}",
             records=lambda given: parts.records(tuple(given[name] for name in names)),
             database=lambda rows: dict(zip(names, parts.database(rows), strict=True)),
             size=lambda given: len(given[names[0]]),
@@ -76,7 +76,8 @@ def _array(like: np.ndarray) -> Form:
     column = _column_of(dtype)
     columns = (column,) * (width[0] if width else 1) if column.kind else ()
     blank = () if width else None
-    return Form("an array", records, database, columns=columns, exact=bool(columns), blank=blank)
+    name = f"an array {dtype} {width}"
+    return Form(name, records, database, columns=columns, exact=bool(columns), blank=blank)
 
 
 def _column_of(dtype: np.dtype) -> Column:
@@ -120,8 +121,12 @@ def _columns(like: tuple[Any, ...], names: Sequence[object]) -> Form:
         for name, part in zip(names, columns, strict=True)
         for column in part
     ]
-    exact = all(form.exact for form in forms)
     return Form(
-        "columns", records, database, columns=tuple(named), size=lambda given: len(given[0]),
-        exact=exact, blank=(),
-    )  # fmt: skip
+        f"columns {[form.name for form in forms]}",
+        records,
+        database,
+        columns=tuple(named),
+        size=lambda given: len(given[0]),
+        exact=all(form.exact for form in forms),
+        blank=(),
+    )

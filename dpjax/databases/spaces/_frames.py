@@ -63,9 +63,9 @@ def frame_form(like: Any) -> Form:
         _column(pandas, name, dtype, like.iloc[:, place])
         for place, (name, dtype) in enumerate(zip(like.columns, dtypes, strict=True))
     )
-    return Form(
-        "a data frame", records, database, columns=columns, settled=settled, exact=True, blank=()
-    )
+    index = (like.index.dtype, like.index.names, like.index.is_unique) if labelled else None
+    name = f"a data frame {list(like.columns)} {dtypes} {index}"
+    return Form(name, records, database, columns=columns, settled=settled, exact=True, blank=())
 
 
 def _values(column: Any) -> list[Any]:

@@ -3,24 +3,28 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.spaces._bases import short
-from dpjax.databases.spaces._changes import Change
 from dpjax.databases.spaces._domain import Domain, check_columns
+from dpjax.databases.spaces._drawn import drawn, is_strategy
 from dpjax.databases.spaces._record_pairs import RecordPairs
 from dpjax.databases.spaces._relations import Relation, relation_of
-from dpjax.databases.spaces._space import Proposed, Space
-from dpjax.databases.spaces._value_pairs import ValuePair, ValuePairs
+from dpjax.databases.spaces._space import Maker, Proposed, Space
+from dpjax.databases.spaces._value_pairs import ValuePairs
 
 _MOST_HELD = 4_000_000
 """Maximum number of records in all proposed databases together."""
 
 _SMALLEST = 3
 """Number of pairs with the fewest records that a search always keeps."""
+
+_DRAWN = 40
+"""Number of example databases that are drawn from a strategy."""
 
 _AS = ", varied"
 """Suffix of the label of a pair whose records have been varied."""
@@ -37,8 +41,9 @@ class Neighbors(Space):
     and the domain.
 
     Attributes:
-        like: Example database. All databases of the space have the same form. For `Within`, the
-            example is a number or a vector.
+        like: Example database, or a strategy of Hypothesis that draws such databases. All databases
+            of the space have the form of an example. For `Within`, the example is a number or a
+            vector.
         relation: Relation that defines which databases are neighbors.
         domain: Values that a record may hold, or a dict of such domains by the name of a column. A
             column without a domain may hold any finite values of its type, and missing or infinite
@@ -63,22 +68,25 @@ class Neighbors(Space):
                 "domain must be dpjax.databases.Domain, a dict of them, or None, but was "
                 f"{self.domain!r}."
             )
-        _ = self._near
+        _ = self._makers
 
     def proposed(self) -> list[Proposed]:
         """See `Space`."""
         rng = np.random.default_rng(self.seed)
-        every: Sequence[Change | ValuePair] = self._near.candidates()
-        limit = min(self.num_pairs, max(_MOST_HELD // max(2 * self._near.num_records, 1), 8))
+        each = [[(maker, candidate) for candidate in maker.candidates()] for maker in self._makers]
+        every = [entry for row in zip_longest(*each) for entry in row if entry is not None]
+        most = max(maker.num_records for maker in self._makers)
+        limit = min(self.num_pairs, max(_MOST_HELD // max(2 * most, 1), 8))
         # Take first the smallest databases, in which one record counts most; then some of the first
         # candidates, which are closest to the example; then the remaining ones in random order.
-        order = sorted(range(len(every)), key=lambda place: every[place].size)
+        order = sorted(range(len(every)), key=lambda place: every[place][1].size)
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()
         found: dict[object, Proposed] = {}
         for place in order:
-            database, neighbor = every[place].sides()
-            made = self._near.made(database, neighbor, every[place].label)
+            maker, candidate = every[place]
+            database, neighbor = candidate.sides()
+            made = maker.made(database, neighbor, candidate.label)
             if made is not None:
                 found.setdefault(made.key, made.pair)
             if len(found) == limit:
@@ -94,31 +102,53 @@ class Neighbors(Space):
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
         """Return a pair whose common records are varied, or whose differing record is replaced."""
         rng = np.random.default_rng([self.seed, *seed])
-        label = f"{pair.label.removesuffix(_AS)}{_AS}"
+        label, maker = f"{pair.label.removesuffix(_AS)}{_AS}", self._maker_of(pair.database)
         for _ in range(_TRIES):
-            made = self._near.made(*self._near.varied(pair, rng), label)
+            made = maker.made(*maker.varied(pair, rng), label)
             if made is not None:
                 return made.pair
         return None
 
     def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two databases are neighbors and lie in the domain."""
-        return self._near.allows(database, neighbor)
+        return self._maker_of(database).allows(database, neighbor)
 
     def __iter__(self) -> Iterator[tuple[object, object]]:
         return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """See `Space`."""
-        sized = [(size, pair) for pair in pairs if (size := self._near.size(pair)) is not None]
-        return [pair for _, pair in sorted(sized, key=lambda entry: entry[0])[:_SMALLEST]]
+        if not self.relation.of_records:
+            return []
+        return sorted(pairs, key=lambda pair: self._maker_of(pair.database).size(pair))[:_SMALLEST]
+
+    def _maker_of(self, database: object) -> Maker:
+        """Return what makes pairs of databases that have the form of a database."""
+        makers = self._makers
+        if len(makers) == 1:
+            return makers[0]
+        return next((maker for maker in makers if maker.has_form(database)), makers[0])
 
     @cached_property
-    def _near(self) -> RecordPairs | ValuePairs:
+    def _makers(self) -> list[Maker]:
+        """What makes pairs, for each form of the example databases."""
+        strategy = is_strategy(self.like)
+        examples = drawn(self.like, _DRAWN, self.seed) if strategy else [self.like]
+        # A domain that says nothing of values leaves those of the strategy.
+        given = self.domain
+        whole = isinstance(given, Domain) and given == Domain(size=given.size, member=given.member)
+        closed = strategy and (given is None or whole)
+        named = RecordPairs if self.relation.of_records else ValuePairs
+        groups: dict[str, list[object]] = {}
+        for example in examples:
+            groups.setdefault(named.form_name(example), []).append(example)
+        return [self._maker(some, closed) for some in groups.values()]
+
+    def _maker(self, examples: list[object], closed: bool) -> Maker:
         if not self.relation.of_records:
-            return ValuePairs(self.like, self.relation, self.domain)
+            return ValuePairs(examples, self.relation, self.domain, closed=closed)
         rng = np.random.default_rng(self.seed)
-        return RecordPairs(self.like, self.relation, self.domain, rng)
+        return RecordPairs(examples, self.relation, self.domain, rng, closed=closed)
 
 
 def neighbors(
@@ -139,7 +169,9 @@ def neighbors(
     Args:
         like: A database that the algorithm accepts: a list of records, an array [records] or
             [records, fields], a data frame, (X, y), a string or bytes; for `Within` and `AnyTwo`, a
-            number or a vector.
+            number or a vector. Or a strategy of Hypothesis that draws such databases: unless
+            `domain` states values, all databases then hold records that were drawn, and as many
+            records as the databases that were drawn.
         relation: "add-remove", "change-one" or "any"; or an `AddRemove`, `ChangeOne`, `Within` or
             `AnyTwo` of `dpjax.databases`, with a distance.
         domain: Values that records may hold: bounds, categories, NaN, size, and a membership test;

@@ -2,11 +2,12 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from dpjax.databases.spaces._bases import bases_of, records_worth_trying
+from dpjax.databases.spaces._bases import MOST_RECORDS, Base, bases_of, records_worth_trying
 from dpjax.databases.spaces._changes import Change, changes_of
 from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._fields import ANY_COLUMN, Field, fields_of_columns
@@ -17,39 +18,48 @@ from dpjax.databases.spaces._space import Made, Proposed
 
 
 class RecordPairs:
-    """Pairs of neighboring databases of records, made from an example database.
+    """Pairs of neighboring databases of records, made from example databases.
 
     Args:
-        like: Example database.
+        examples: Example databases, all of one form.
         relation: Relation of the databases, record by record.
         domain: Domain of the databases, domains of columns by name, or None for all finite values.
         rng: Generator that chooses records to try.
+        closed: Whether databases have only records, and as many records, as the examples have.
     """
 
     def __init__(
         self,
-        like: object,
+        examples: Sequence[object],
         relation: Relation,
         domain: Domain | Mapping[Hashable, Domain] | None,
         rng: np.random.Generator,
+        *,
+        closed: bool = False,
     ):
-        self._form = form_of(like)
-        self._relation = relation
+        self._form = form_of(examples[0])
+        self._examples = list(map(self._form.records, examples))
+        self._seen = list(chain(*self._examples))
+        self._relation, self._rng, self._closed = relation, rng, closed
         self._whole = domain if isinstance(domain, Domain) else Domain()
-        self._seen = self._form.records(like)
-        rows = [] if self._form.alphabet is not None else list(map(fields_of, self._seen))
-        self._fields = fields_of_columns(self._form.columns, domain, rows)
-        self._rng = rng
         self._known: dict[str, bool] = {}
+        self._fields: list[Field] = []
+        if closed:
+            self._known = dict.fromkeys(map(key_of_fields, self._seen), True)
+        else:
+            rows = [] if self._form.alphabet is not None else list(map(fields_of, self._seen))
+            self._fields = fields_of_columns(self._form.columns, domain, rows)
 
     @property
     def num_records(self) -> int:
-        """Number of records of the example database."""
-        return len(self._seen)
+        """Number of records of the largest example database."""
+        return max(map(len, self._examples))
 
     @cached_property
     def tried(self) -> list[Record]:
         """Records that are added to a database, or that replace others."""
+        if self._closed:
+            return list({key_of(record): record for record in self._seen}.values())[:MOST_RECORDS]
         if self._form.alphabet is not None:
             return list(self._form.alphabet)
         return records_worth_trying(self._seen, self._form, self._fields, self._rng)
@@ -61,7 +71,15 @@ class RecordPairs:
         fixed = self._whole.size is not None or not grows
         count = getattr(self._relation, "distance", 1)
         count = count // 2 if grows and fixed else count
-        bases = bases_of(self._seen, self.tried, self._fields, self._whole.size, fixed)
+        bases: list[Base] = []
+        if self._closed or len(self._examples) > 1:
+            bases = [
+                Base(f"draw {number}", len(rows), rows.copy)
+                for number, rows in enumerate(self._examples)
+            ]
+        if not self._closed:
+            example = max(self._examples, key=len) if bases else self._seen
+            bases += bases_of(example, self.tried, self._fields, self._whole.size, fixed)
         return changes_of(bases, self.tried, count, fixed)
 
     def made(self, rows: Sequence[Record], others: Sequence[Record], label: str) -> Made | None:
@@ -84,12 +102,21 @@ class RecordPairs:
             return None
         return Made(key, Proposed(*sides, label))
 
+    @staticmethod
+    def form_name(database: object) -> str:
+        """Return the name of a database's form."""
+        return form_of(database).name
+
+    def has_form(self, database: object) -> bool:
+        """Return whether a database has the form of the examples."""
+        return self.form_name(database) == self._form.name
+
     def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two databases are neighbors and lie in the domain."""
         sides = (database, neighbor)
         return self._holds(*map(self._form.records, sides)) and all(map(self._whole.holds, sides))
 
-    def size(self, pair: Proposed) -> int | None:
+    def size(self, pair: Proposed) -> int:
         """Return the number of records of both databases of a pair."""
         return self._form.size(pair.database) + self._form.size(pair.neighbor)
 
@@ -118,7 +145,7 @@ class RecordPairs:
     def _near(self, record: Record, rng: np.random.Generator) -> Record:
         """Return a record unchanged, or with one number redrawn or scaled by a power of two."""
         fields = fields_of(record)
-        if self._form.alphabet is not None or not fields:
+        if self._form.alphabet is not None or self._closed or not fields:
             return record
         place = int(rng.integers(len(fields)))
         return with_fields(
@@ -147,14 +174,20 @@ class RecordPairs:
             key = key_of_fields(record)
             if key not in known:
                 values = enumerate(fields_of(record))
-                known[key] = all(self._field(i).has(value) for i, value in values)
+                inside = not self._closed and all(self._field(i).has(v) for i, v in values)
+                known[key] = inside
             if not known[key]:
                 return False
         return True
 
+    def _has_size(self, size: int) -> bool:
+        """Return whether a database may have a number of records."""
+        sizes = list(map(len, self._examples))
+        inside = not self._closed or min(sizes) <= size <= max(sizes)
+        return inside and self._whole.size in (None, size)
+
     def _holds(self, rows: Sequence[Record], others: Sequence[Record]) -> bool:
         """Return whether two lists of records are neighbors and their records are in the domain."""
-        size = self._whole.size
-        if size is not None and not len(rows) == len(others) == size:
+        if not (self._has_size(len(rows)) and self._has_size(len(others))):
             return False
         return self._inside([*rows, *others]) and self._relation.holds(rows, others)

@@ -36,7 +36,7 @@ class Form(NamedTuple):
     """The form of a database: how to split it into records, and how to rebuild it from records.
 
     Attributes:
-        name: Description of the form.
+        name: Description that differs between forms whose databases have different types.
         records: Function that converts a database to a list of its records.
         database: Function that converts a sequence of records to a database of the form.
         alphabet: All possible records, or None if there are too many to list.

@@ -1,7 +1,9 @@
-"""Interface of a space of pairs, which proposes pairs and varies the most promising pairs."""
+"""Interfaces of a space of pairs, and of what makes the pairs of a space."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 
 class Proposed(NamedTuple):
@@ -28,6 +30,57 @@ class Made(NamedTuple):
 
     key: object
     pair: Proposed
+
+
+class Candidate(Protocol):
+    """A pair that may lie in a space, and that is made only when it is proposed."""
+
+    @property
+    def size(self) -> int:
+        """Number of records of both databases, or 0 for values without records."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Description of the pair."""
+        ...
+
+    def sides(self) -> tuple[Any, Any]:
+        """Return the records of both databases, or two values."""
+        ...
+
+
+class Maker(Protocol):
+    """What makes pairs from example databases of one form."""
+
+    @property
+    def num_records(self) -> int:
+        """Number of records of the largest example, or 0 for values without records."""
+        ...
+
+    def candidates(self) -> Sequence[Candidate]:
+        """Return candidate pairs, those closest to the examples first."""
+        ...
+
+    def made(self, database: Any, neighbor: Any, label: str, /) -> Made | None:
+        """Return the pair of two lists of records or two values; None if it is not in the space."""
+        ...
+
+    def allows(self, database: object, neighbor: object) -> bool:
+        """Return whether two databases are neighbors and lie in the domain."""
+        ...
+
+    def has_form(self, database: object) -> bool:
+        """Return whether a database has the form of the examples."""
+        ...
+
+    def size(self, pair: Proposed) -> int:
+        """Return the number of records of both databases of a pair, or 0."""
+        ...
+
+    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return two lists of records or two values that may be neighbors, near a pair."""
+        ...
 
 
 class Space:

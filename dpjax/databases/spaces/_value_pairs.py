@@ -10,10 +10,13 @@ import numpy as np
 from dpjax.core.wording import BadValue
 from dpjax.databases.spaces._bases import short
 from dpjax.databases.spaces._domain import Domain
-from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like
+from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like, is_number
 from dpjax.databases.spaces._records import key_of
 from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Made, Proposed
+
+_FEWEST_BITS = 255
+"""Integer whose bits are changed in domains without bounds, unless the example is larger."""
 
 _VECTORS = (list, tuple, np.ndarray)
 
@@ -38,28 +41,38 @@ class ValuePair(NamedTuple):
 
 
 class ValuePairs:
-    """Pairs of neighboring values, made from an example value.
+    """Pairs of neighboring values, made from example values.
 
     Args:
-        like: Example value.
+        examples: Example values, all of one type and length.
         relation: Relation of two values.
         domain: Domain of the entries, or None for all finite values.
+        closed: Whether the numbers of each entry lie between those of the examples, and all other
+            values are those of the examples.
     """
 
     num_records = 0
 
-    def __init__(self, like: object, relation: Relation, domain: object):
-        domain = domain_like(_entries(like)) if domain is None else domain
+    def __init__(
+        self, examples: Sequence[Any], relation: Relation, domain: object, *, closed: bool = False
+    ):
+        entries = list(map(_entries, examples))
+        if domain is None:
+            domain = domain_like([value for row in entries for value in row])
         if not isinstance(domain, Domain) or domain.columns is not None:
             raise BadValue(f"domain must not name columns if relation is {relation!r}.")
-        self._like, self._relation, self._domain = like, relation, domain
+        self._examples, self._like, self._closed = examples, examples[0], closed
+        self._columns = list(zip(*entries, strict=True))
+        self._relation, self._domain = relation, domain
 
     def candidates(self) -> list[ValuePair]:
         """Return candidate pairs."""
         values = self._values()
         if isinstance(self._relation, Within):
             return [ValuePair(x, y) for x in values for y in _moved(x, self._relation)]
-        return [ValuePair(x, y) for i, x in enumerate(values) for y in values[i + 1 :]]
+        return self._flipped() + [
+            ValuePair(x, y) for i, x in enumerate(values) for y in values[i + 1 :]
+        ]
 
     def made(self, database: Any, neighbor: Any, label: str) -> Made | None:
         """Return the pair of two values; None if it is not in the space."""
@@ -71,37 +84,85 @@ class ValuePairs:
     def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two values are neighbors and lie in the domain."""
         sides = (database, neighbor)
-        inside = all(self._domain.has(v, i) for side in sides for i, v in enumerate(_entries(side)))
+        inside = all(self._has(v, i) for side in sides for i, v in enumerate(_entries(side)))
         near = inside and self._relation.holds(database, neighbor)
         return near and all(map(self._domain.holds, sides))
 
-    def size(self, pair: Proposed) -> int | None:
-        """Return None, as values have no records."""
-        return None
+    @staticmethod
+    def form_name(value: object) -> str:
+        """Return the type of a value and the number of its entries."""
+        return f"{type(value).__name__} {len(_entries(value))}"
+
+    def has_form(self, database: object) -> bool:
+        """Return whether a value has the type and length of the examples."""
+        return self.form_name(database) == self.form_name(self._like)
+
+    def size(self, pair: Proposed) -> int:
+        """Return 0, because values have no records."""
+        return 0
 
     def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
         """Return a value near the database of a pair, and a neighbor of this value."""
-        entries = [self._field(i).near(v, rng) for i, v in enumerate(_entries(pair.database))]
+        entries = _entries(pair.database)
+        if not self._closed or isinstance(self._relation, Within):
+            entries = [self._field(i).near(v, rng) for i, v in enumerate(entries)]
         value = _vector(self._like, entries) if isinstance(self._like, _VECTORS) else entries[0]
+        both = (pair.database, pair.neighbor)
+        if self._bits and all(type(side) is int for side in both) and rng.integers(2):
+            # Another bit changes on both sides, so the sides differ in the same bits as before.
+            bit = 1 << int(rng.integers(len(self._bits)))
+            return pair.database ^ bit, pair.neighbor ^ bit
         others = self._values()
         if isinstance(self._relation, Within):
             others = _moved(value, self._relation)
         return (value, others[rng.integers(len(others))]) if others else (value, value)
 
+    @property
+    def _bits(self) -> list[int]:
+        """Each bit of an integer that the domain may hold; [] for other values and relations."""
+        if type(self._like) is not int or self._closed or isinstance(self._relation, Within):
+            return []
+        bounds = self._domain.bounds_of(0)
+        largest = max(map(abs, bounds)) if bounds else max(abs(self._like), _FEWEST_BITS)
+        return [1 << place for place in range(math.ceil(largest).bit_length())]
+
+    def _flipped(self) -> list[ValuePair]:
+        """Return pairs of integers that differ in one bit."""
+        bounds = self._domain.bounds_of(0)
+        ends = [math.ceil(bounds[0]), math.floor(bounds[1])] if bounds else [0]
+        return [ValuePair(x, x ^ bit) for x in (self._like, *ends) for bit in self._bits]
+
     def _field(self, place: int) -> Field:
         return Field.of(self._domain, place, ANY_COLUMN)
 
+    def _has(self, value: Any, place: int) -> bool:
+        """Return whether an entry may hold a value."""
+        if not self._domain.has(value, place):
+            return False
+        if not self._closed:
+            return True
+        column = self._columns[place]
+        if is_number(value) and all(map(is_number, column)):
+            return math.isnan(value) or min(column) <= value <= max(column)
+        return value in column
+
     def _values(self) -> list[object]:
+        if self._closed:
+            return list(self._examples)
         like = self._like
         if not isinstance(like, _VECTORS):
-            return self._field(0).values([like])
+            return self._field(0).values(self._columns[0])
         entries = _entries(like)
-        each = [self._field(place).values(entries) for place in range(len(entries))]
+        single = len(self._examples) == 1
+        each = [
+            self._field(place).values(entries if single else column)
+            for place, column in enumerate(self._columns)
+        ]
         rows = [entries]
         for place in range(max(map(len, each), default=0)):
             rows.append([options[place % len(options)] for options in each])
             rows.append([options[(place + i) % len(options)] for i, options in enumerate(each)])
-        return [_vector(like, row) for row in rows]
+        return [*self._examples[1:], *(_vector(like, row) for row in rows)]
 
 
 def _entries(value: object) -> list[Any]:

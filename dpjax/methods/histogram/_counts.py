@@ -1,7 +1,7 @@
 """Counts of outputs in intervals.
 
-Each input has one array of counts, which all pairs with this input use. Only the counts and one
-block of draws are held in memory.
+Each input has one array of counts. All pairs that contain the input use this array. Only the counts
+and one block of draws are held in memory.
 """
 
 import math
@@ -38,22 +38,22 @@ def count_outputs(
     num_intervals: int,
     execution: Execution,
 ) -> WideCount:
-    """Count n outputs for every input, in independent runs.
+    """Count the intervals of n outputs for every input, in independent runs.
 
     Args:
         mechanism: Pytree with a method `sample(key, database, num_samples)`.
         inputs: Array [k, ...], the inputs.
         key: Typed JAX key for all runs.
         interval: Ends of the output interval, or None for outputs from 0 to m - 1.
-        blocks: All or some of the blocks into which the n outputs are divided.
+        blocks: The blocks into which the n outputs are divided, or some of these blocks.
         runs: int32 [runs], indices of the runs. The key of each block is derived from the run, the
             input and the block.
         num_intervals: m, the number of intervals or outputs.
         execution: Execution options, which never change the counts.
 
     Returns:
-        Counts, WideCount [runs, k, m + 1]. The last entry counts outputs outside of the interval
-        and surplus draws in the last block.
+        Counts, WideCount [runs, k, m + 1]. Entry m is the number of draws that are outside the
+        interval, or that are surplus draws in the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -77,11 +77,11 @@ def count_outputs(
 
 
 def draws_per_second() -> float:
-    """Measure how many draws per second this machine makes and counts for a typical mechanism.
+    """Measure how many draws per second this machine can make and count for a typical mechanism.
 
     Returns:
-        Draws per second from the truncated Laplace mechanism, counted in 100 intervals. The value
-        is the largest of three measurements, which do not include compilation.
+        Number of draws per second from the truncated Laplace mechanism, counted in 100 intervals.
+        The number is the largest of three measurements, none of which includes compilation.
     """
     num_samples = 2**21
     rates = []
@@ -112,12 +112,12 @@ def output_interval_of(
 
     Args:
         mechanism: Mechanism whose outputs are counted.
-        plan: Plan or sizes of the estimate.
+        plan: Plan of the estimate, or the sizes of an estimate without a plan.
         given: Ends of the output interval, or None if the mechanism specifies them.
 
     Raises:
         TypeError: If the outputs are neither real nor finitely many.
-        ValueError: If the plan or the interval does not fit the mechanism.
+        ValueError: If the plan or the interval is not suitable for the mechanism.
     """
     space = mechanism.output_space
     finite = isinstance(space, FiniteSpace)

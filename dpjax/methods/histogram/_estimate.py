@@ -36,13 +36,13 @@ class Unplanned:
 class HistogramResult:
     """Histogram estimates of one or more runs.
 
-    A pair fails if an interval without draws makes its level unknown. A run fails and has no
-    estimate if all of its pairs fail.
+    A pair fails if its level cannot be estimated because an interval has no draws. A run fails, and
+    has no estimate, if all of its pairs fail.
 
     Attributes:
         inputs: Array [k, ...], sampled inputs.
         pairs: int [num_pairs, 2], indices of the two inputs of each pair.
-        levels: float64 [num_runs, num_pairs], level of each pair, masked for failed pairs.
+        levels: float64 [num_runs, num_pairs], level of each pair. Failed pairs are masked.
         counts: int64 [num_runs, k, m], number of draws in each interval for each input.
         plan: Plan of the estimate, or `Unplanned`.
         order: alpha of a Renyi level, or None for LDP.
@@ -57,7 +57,7 @@ class HistogramResult:
 
     @property
     def estimates(self) -> np.ma.MaskedArray:
-        """Largest level over all pairs for each run, masked for failed runs."""
+        """Largest level over all pairs, for each run. Failed runs are masked."""
         return np.ma.masked_array(self.levels.max(axis=-1))
 
     @property
@@ -77,11 +77,11 @@ class HistogramResult:
 
     @property
     def confidence(self) -> float | None:
-        """Smallest probability that the error is within the precision, or None without a plan."""
+        """Guaranteed probability that the error is within the precision, or None without a plan."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the two inputs with the largest level in a run, or None if the run failed."""
+        """Return the pair of inputs with the largest level in a run, or None if the run failed."""
         if np.ma.getmaskarray(self.estimates)[run]:
             return None
         first, second = self.pairs[int(self.levels[run].argmax())]
@@ -93,7 +93,7 @@ class HistogramResult:
         return replace(self, levels=self.levels[only], counts=self.counts[only])
 
     def to_dict(self) -> JsonObject:
-        """Return the estimates as JSON values, with None as the estimate of a failed run."""
+        """Return the estimates as JSON values. The estimate of a failed run is None."""
         settings = self.plan.to_dict() if isinstance(self.plan, Plan) else vars(self.plan)
         witness = self.witness(0)
         return {
@@ -109,7 +109,7 @@ class HistogramResult:
 
 
 def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
-    """Return the midpoints of subintervals of equal length of the input interval [low, high].
+    """Divide the input interval [low, high] into equal subintervals, and return their midpoints.
 
     Args:
         low: Lower end of the interval.

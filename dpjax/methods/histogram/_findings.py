@@ -1,4 +1,4 @@
-"""Findings of histogram audits: an interval for the level, which is valid under an assumption."""
+"""Findings of histogram audits, whose intervals are valid under an assumption."""
 
 import numpy as np
 
@@ -93,7 +93,9 @@ def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple
             f"the interval {interval} cannot be trusted: assume a larger constant, or use "
             f"{EVENTS}, which needs no assumption."
         )
-    sure = f"With confidence {planned.confidence:g}, and if {assumed}, the level lies in {interval}"
+    sure = (
+        f"If {assumed}, then, with confidence {planned.confidence:g}, the level lies in {interval}"
+    )
     if claim is None:
         return NO_CLAIM, f"{sure}; no claim was given to compare with."
     if low > claim:

@@ -1,4 +1,4 @@
-"""LDP and Renyi levels estimated by histograms, with a finite-sample guarantee.
+"""Estimates of LDP and Renyi levels from histograms, with a finite-sample guarantee.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -41,16 +41,18 @@ def histogram_levels(
 
     For two inputs, the function runs Algorithm 1 (LDP) or 3 (Renyi). For the midpoints of an input
     interval (see `midpoints`), the function runs Algorithm 2 or 4. For any other list of inputs,
-    the function runs the variant for a finite input set. The Renyi level of a pair is the larger of
-    the levels in its two directions. A pair with an empty interval fails and is skipped. A run has
-    no estimate if all of its pairs fail.
+    the function runs the algorithm's variant for finitely many inputs. The Renyi level of a pair is
+    the larger of the levels in its two directions. A pair with an empty interval fails and is
+    skipped. A run has no estimate if all of its pairs fail.
 
-    With a plan, P(|estimate - level| <= precision) >= confidence, as in Theorems 2, 4 and 6.
+    If `plan` is not `Unplanned`, then P(|estimate - level| <= precision) >= confidence, as in
+    Theorems 2, 4 and 6.
 
     Args:
         mechanism: Mechanism with outputs in an interval or a finite space.
         inputs: Array [k, ...], the inputs.
-        plan: Result of `plan` or `plan_finite`, or `Unplanned` for an estimate without a guarantee.
+        plan: Result of `plan` or `plan_finite`. For an estimate without a guarantee, pass an
+            `Unplanned`.
         key: Integer seed or typed JAX key.
         order: alpha > 1 of a Renyi level, or None for LDP. The order may be omitted if the plan has
             an order.
@@ -66,7 +68,7 @@ def histogram_levels(
 
     Raises:
         TypeError: If the output space is neither real nor finite.
-        ValueError: If an argument does not fit the plan, or if outputs lie outside the output
+        ValueError: If an argument contradicts the plan, or if an output is outside the output
             interval.
 
     References:
@@ -94,7 +96,7 @@ def counts_of_runs(
     output_interval: tuple[float, float] | None,
     execution: Execution | None,
 ) -> tuple[NDArray[np.int64], np.ndarray]:
-    """Draw and count the outputs of a batch of runs.
+    """Draw the outputs of a batch of runs, and count them.
 
     See `histogram_levels` for the arguments and errors.
 
@@ -154,7 +156,7 @@ def compared(
     order: float | None,
     pairs: Sequence[tuple[int, int]] | None = None,
 ) -> HistogramResult:
-    """Compute the levels of pairs of inputs from the inputs' counts.
+    """Compute the levels of pairs of inputs from the counts of each input.
 
     Args:
         inputs: Array [k, ...], the inputs.

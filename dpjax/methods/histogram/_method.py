@@ -1,9 +1,9 @@
-"""The histogram method, which estimates a level with a precision that is fixed before any draw.
+"""The histogram method, whose estimates have a precision that is fixed before any draw is made.
 
-A histogram audit computes a two-sided interval for the level, which is valid at every sample size
-under an assumption. The assumption is that all densities are smooth, or that there are finitely
-many outputs and no output is too rare. The result contains the assumption and, if possible, a test
-of the assumption.
+A histogram audit computes a two-sided interval for the level. Under an assumption, the interval is
+valid at every sample size. The assumption is either that all densities are Lipschitz continuous, or
+that there are finitely many outputs whose probabilities have a known lower bound. The result states
+the assumption and, if possible, the result of a test of the assumption.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -36,23 +36,23 @@ from dpjax.sources._subject import mechanism_of
 
 @dataclass(frozen=True)
 class Histogram:
-    """Interval for the LDP epsilon or a Renyi level, valid if densities are smooth.
+    """Interval for the LDP epsilon or a Renyi level that is valid under an assumption.
 
     Attributes:
         lipschitz: C, the assumed Lipschitz constant of every density as a function of the output,
-            for outputs in an interval.
-        least_probability: Assumed lower bound on the probability of every output, for a finite
-            space.
+            if outputs are in an interval.
+        least_probability: Assumed lower bound on the probability of every output, if there are
+            finitely many outputs.
         precision: Largest error of the estimate, in nats. If both `precision` and `num_samples` are
             None, the precision is 0.5.
-        num_samples: Number of draws for each input. If `precision` is None, the number of draws
-            determines the precision.
+        num_samples: Number of draws for each input. If `precision` is None, the precision is
+            computed from `num_samples`.
         inputs: Array [k, ...], inputs to compare. If `inputs` is None, all databases of the pairs
             are compared.
-        input_interval: Ends (low, high) of an interval of inputs. The audit compares the midpoints
-            of subintervals.
+        input_interval: Ends (low, high) of an interval of inputs. The audit divides the interval
+            into equal subintervals and compares their midpoints.
         input_lipschitz: D, the assumed Lipschitz constant of every density as a function of the
-            input, which is required with `input_interval`.
+            input. `input_lipschitz` is required if `input_interval` is passed.
         output_interval: Ends (low, high) of the output interval, or None if the mechanism specifies
             them.
         order: alpha of a Renyi level, or None for LDP.
@@ -77,7 +77,7 @@ class Histogram:
     )
     inputs: object = None
     input_interval: tuple[float, float] | None = option(
-        "Compare all inputs in [0, INPUT_WIDTH]; needs --input-lipschitz.",
+        "Compare all inputs in [0, INPUT_WIDTH]; requires --input-lipschitz.",
         default=None,
         kind="width",
         metavar="INPUT_WIDTH",
@@ -151,7 +151,7 @@ class Histogram:
         return Findings(finding, rows)
 
     def _inputs(self, mechanism: Any, pairs: Any) -> Any:
-        """Return the inputs to compare, or None if they are the midpoints of an interval."""
+        """Return the inputs to compare, or None if midpoints of an interval are compared."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
             raise BadValue(
@@ -174,7 +174,7 @@ class Histogram:
         ):
             raise BadValue(
                 "pairs must hold arrays of equal shape for a histogram because a histogram "
-                f"audit compares every database with every other one: use {EVENTS}."
+                f"audit compares every database with all others: use {EVENTS}."
             )
         # Remove duplicate databases.
         return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
@@ -198,9 +198,9 @@ class Histogram:
         if planned.confidence < confidence:
             raise BadValue(
                 f"num_samples = {self.num_samples} draws reach the precision {precision} only with "
-                f"confidence {planned.confidence:.4g}, below the required {confidence:g}: pass "
-                "more draws, a larger precision or a smaller confidence, or leave the precision "
-                "out."
+                f"confidence {planned.confidence:.4g}, which is below the required "
+                f"{confidence:g}: pass more draws, a larger precision or a smaller confidence, "
+                "or leave the precision out."
             )
         return planned
 
@@ -254,12 +254,12 @@ class Histogram:
 
 @dataclass(frozen=True)
 class HistogramEstimate:
-    """Histogram estimate without a plan, and therefore without a guaranteed precision.
+    """Histogram estimate without a plan and without a guaranteed precision.
 
     Attributes:
         num_intervals: m, the number of intervals.
         num_samples: n, the number of draws for each input.
-        inputs: Inputs of the mechanism, at least two numbers. All pairs of inputs are compared.
+        inputs: At least two numbers, the inputs of the mechanism. All pairs of inputs are compared.
         order: alpha of a Renyi level, or None for LDP.
 
     Raises:
@@ -296,8 +296,8 @@ class HistogramEstimate:
 
         Args:
             source: JAX mechanism.
-            pairs: None, because inputs take the place of pairs.
-            terms: Terms of the audit, whose key determines the draws.
+            pairs: None because the estimate uses the option `inputs` instead.
+            terms: Terms of the audit. The key in the terms determines the draws.
             runs: int32 [runs], indices of the runs.
 
         Raises:
@@ -322,7 +322,7 @@ class HistogramEstimate:
 
 
 def accepts(source: Source) -> str | None:
-    """Return None if a histogram can audit a source, and otherwise a message for the user."""
+    """Return None if a histogram audit supports a source, and otherwise a message for the user."""
     if source.sampler is not None:
         return None
     return Sentence(
@@ -332,7 +332,7 @@ def accepts(source: Source) -> str | None:
 
 
 def _rows(result: HistogramResult) -> list[Row]:
-    """Return the rows of a sweep, one per run, without bounds."""
+    """Return the rows of a sweep, one per run, with estimates but without bounds."""
     rows, failed = [], np.ma.getmaskarray(result.estimates)
     for run, levels in enumerate(result.levels):
         estimate = None if failed[run] else finite_or_none(float(levels.max()))

@@ -1,4 +1,4 @@
-"""The local method: privacy losses, the DPL and MPL algorithms, and bounds computed from them."""
+"""The local method: privacy losses, the DPL and MPL algorithms, and lower bounds."""
 
 from dpjax.methods.local._confirm import Confirmation as Confirmation
 from dpjax.methods.local._kernels import LocalStatistics as LocalStatistics

@@ -1,4 +1,4 @@
-"""Confirmation stage of MPL, which evaluates fresh draws for one pair at one output.
+"""Confirmation stage of MPL: statistics of fresh draws for one pair at one output.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, lines 7-10.
@@ -26,8 +26,8 @@ class Confirmation(NamedTuple):
     Attributes:
         events: WideCount [2], number of draws in the witness's event. If the witness is an outcome
             of a finite space, the event contains only this outcome. If the witness is a point, the
-            event contains the outputs in the region that are within a bandwidth of the point on
-            every axis.
+            event contains all outputs in the region that differ from the point by at most a
+            bandwidth on every axis.
         kernel_sum: WideCount [2], fixed-point sums of the kernel values k at the point, or None for
             outcomes of a finite space.
         kernel_sum_of_squares: WideCount [2], fixed-point sums of k^2, or None for outcomes of a
@@ -44,12 +44,13 @@ class Confirmation(NamedTuple):
 def confirm_pair(
     source: Streams, pair: Array, found: PairSearch, region: Region, settings: LocalOptions
 ) -> Confirmation:
-    """Compute the statistics of N fresh draws per side of the chosen pair.
+    """Compute the statistics of N fresh draws on each side of the chosen pair.
 
-    Both sides have the same bandwidth h, which the search stage determines. Each smoothed density
-    is the density of the output plus h times independent noise. Adding noise is post-processing, so
-    the privacy loss between the smoothed densities never exceeds epsilon. With two different
-    bandwidths, this privacy loss could exceed epsilon.
+    Both sides have the same bandwidth h, which the search stage determines. On each side, the
+    kernel density estimate estimates a smoothed density, which is the density of the output plus h
+    times independent noise. Adding noise is post-processing. Therefore, the privacy loss between
+    the two smoothed densities does not exceed epsilon. If the bandwidths of both sides were
+    different, this privacy loss could exceed epsilon.
 
     Args:
         source: Streams of outputs.
@@ -79,7 +80,7 @@ def confirm_pair(
 
 
 def _outcome_events(outcome: Array) -> Reducer:
-    """Return a reducer that counts an outcome. Its carry is a WideCount of shape [1]."""
+    """Return a reducer that counts an outcome. The reducer's carry is a WideCount of shape [1]."""
 
     def update(counts: WideCount, samples: Array, valid: Array) -> WideCount:
         return counts.add(jnp.sum((samples == outcome) & valid, dtype=jnp.int32)[None])

@@ -103,10 +103,9 @@ def finding_of(
         region: Region of outputs.
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
-        options: Options of the source that affect the result.
-        notes: Notes to add to the finding.
-        relabel: Function that converts an outcome or a point in the statistics to the caller's
-            representation of the output.
+        options: Dictionary of the source's options that affect the result.
+        notes: Sentences that are added to the finding as notes.
+        relabel: Function that converts an outcome or a point to the output that the caller knows.
         region_text: Description of the region, or None for the default description.
 
     Raises:
@@ -190,7 +189,7 @@ def _plain(point: np.ndarray) -> object:
 
 
 def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) -> dict | None:
-    """Return densities and losses for the chosen pair, for a plot, or None for vectors."""
+    """Return densities and losses of the chosen pair to plot, or None if outputs are vectors."""
     if curves.points.ndim == 2 and curves.points.shape[1] > 1:
         return None
     index = np.flatnonzero(curves.allowed)

@@ -23,11 +23,11 @@ from dpjax.sources.streams import Streams
 
 
 class LocalStatistics(NamedTuple):
-    """Statistics from which bounds are computed, with a leading axis of runs.
+    """Statistics from which bounds are computed. All arrays have a leading axis of runs.
 
     Attributes:
-        pair_scores: Float [runs, pairs], objective of the search for each pair: the privacy loss,
-            or the privacy loss minus a penalty.
+        pair_scores: Float [runs, pairs], maximum of the search's objective for each pair. The
+            objective is the privacy loss, or the privacy loss minus a penalty.
         pair: int32 [runs], index of the chosen pair.
         found: Result of the search stage for the chosen pair.
         confirmation: Statistics of the fresh draws for the chosen pair.

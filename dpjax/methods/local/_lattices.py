@@ -1,6 +1,6 @@
 """Refinement of the lattices of binned density estimates.
 
-A lattice is refined until every run has enough nodes per bandwidth of the kernel.
+The lattice of a run is refined until it has enough nodes per bandwidth of the kernel.
 """
 
 import dataclasses
@@ -21,8 +21,8 @@ Statistics = TypeVar("Statistics")
 _TOO_COARSE = 1e-9
 """Smallest accepted number of nodes per bandwidth on a run's first lattice.
 
-The number is a fraction of the nodes per bandwidth that the kernel requires. A run with fewer nodes
-is rejected without refinement.
+The unit is the number of nodes per bandwidth that the kernel requires. A run with fewer nodes is
+rejected without refinement.
 """
 
 
@@ -32,17 +32,17 @@ def refined(
     nodes_of: Callable[[Statistics], NDArray[np.floating]],
     refuse: Callable[[Statistics, LocalOptions, int], None],
 ) -> tuple[Statistics, list[LocalOptions]]:
-    """Compute statistics of a batch of runs, each with a lattice that is fine enough.
+    """Compute statistics of a batch of runs; refine the lattice of each run as necessary.
 
     The lattice of a run does not depend on the other runs in the batch.
 
     Args:
-        run: Function that returns the statistics of all runs, on the device, for given options.
+        run: Function that maps options to the statistics of all runs, as arrays on the device.
         options: Options with the number of nodes of the first lattice.
-        nodes_of: Function that returns the number of lattice nodes per bandwidth, float [runs], for
-            given statistics.
-        refuse: Function that raises the error for a run without a fine enough lattice. Its
-            arguments are the statistics, the options and the index of the run.
+        nodes_of: Function that maps statistics to the numbers of lattice nodes per bandwidth, float
+            [runs].
+        refuse: Function that raises the error for a run that has no suitable lattice.
+            The function's arguments are the statistics, the options and the index of the run.
 
     Returns:
         The statistics as NumPy arrays, and a list with the options of each run.
@@ -75,12 +75,12 @@ def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -
         return fetched(started)
     except KeyboardInterrupt:
         raise Stopped(
-            "Stopped in the compiled call that searches and confirms: there is no result."
+            "Stopped during the compiled search and confirmation: there is no result."
         ) from None
 
 
 def _of_each(chosen: NDArray[np.bool_], new: Statistics, old: Statistics) -> Statistics:
-    """Return the new statistics for the chosen runs, and the old statistics for the others."""
+    """Return statistics that are new for the chosen runs and old for all other runs."""
 
     def pick(first: NDArray, second: NDArray) -> NDArray:
         return np.where(chosen.reshape(-1, *[1] * (np.ndim(first) - 1)), first, second)

@@ -1,4 +1,4 @@
-"""The local method, which computes a bound from estimated densities of outputs.
+"""The local method, which computes a bound from density estimates at one output.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 and 4.
@@ -40,30 +40,31 @@ _CONSTANT = 1e-30
 class Local(LocalOptions):
     """Asymptotic lower bound from densities at one output (DPL and MPL).
 
-    The method supports JAX mechanisms and recorded arrays. If options are passed to a compiled
-    program, sizes and names are static, and the floor and the bandwidth may be traced.
+    The method supports JAX mechanisms and recorded arrays. In compiled programs, the options that
+    are sizes or names are static; the floor and the bandwidth may be traced.
 
     Attributes:
         num_samples: n, the number of draws per side of each pair in the search stage. For recorded
             outputs, the source determines n and N instead.
         num_confirm: N > n, the number of fresh draws per side of the chosen pair.
-        region: Region in which outputs are compared: (low, high) for numbers and vectors, or a list
-            of outcomes for a finite space. If `region` is None, the region is the standard region
-            of a built-in mechanism, the whole of a finite space, or the range of the first outputs.
+        region: Region in which densities are compared: (low, high) for numbers and vectors, or a
+            list of outcomes for a finite space. If `region` is None, a built-in mechanism has its
+            standard region, a finite space is compared as a whole, and other outputs are compared
+            in the range of the first outputs.
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
             the mean spread of both sides. The paper uses Silverman's rule. Scott's rule leads to a
             larger bandwidth, a smaller error and a tighter bound.
-        floor: tau, the floor, to which smaller densities are raised. If `floor` is None, the floor
-            corresponds to 20 draws. With q = min(20 / n, 0.01), the floor is then q for
-            frequencies, and q / s^d for densities in d dimensions of outputs with spread s.
+        floor: tau, the floor to which smaller densities are raised. If `floor` is None, let q =
+            min(20 / n, 0.01). The default floor is q for frequencies, and q / s^d for densities of
+            d-dimensional outputs with spread s.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (only for d = 1), "direct", or "auto" for
             "binned" if d = 1 and "direct" otherwise.
         num_nodes: Number of lattice nodes for the binned method. An audit uses more nodes if the
             bandwidth requires a finer lattice.
-        objective: Quantity that the search maximizes: "lower-bound" for the privacy loss minus a
-            multiple of both stages' standard errors, or "loss" for the privacy loss alone, as in
-            the paper. The bound is valid for both objectives, and tighter for "lower-bound".
+        objective: Objective that the search maximizes. "lower-bound" is the privacy loss minus a
+            multiple of both stages' standard errors, and "loss" is the privacy loss alone, as in
+            the paper. The bound is valid with both objectives, but tighter with "lower-bound".
         undersmoothing: gamma, the exponent in the bandwidth of the confirmation stage, which is
             proportional to N^-(1/(d+4) + gamma). If `undersmoothing` is None, gamma is the larger
             of 0.02 and the smallest value that condition (C4) allows.
@@ -79,7 +80,7 @@ class Local(LocalOptions):
     bounded: ClassVar[bool] = True
 
     def accepts(self, source: Source) -> str | None:
-        """Return None if a source can be audited, and otherwise a message that says why not."""
+        """Return None if a source can be audited, and otherwise a message that explains why not."""
         if source.has_arrays:
             return None
         return Sentence(
@@ -101,7 +102,7 @@ class Local(LocalOptions):
 
         Raises:
             ValueError: If delta > 0, if outputs have no density, or if no output is in the region.
-            TypeError: If outputs are not in memory, or if outputs are of different types.
+            TypeError: If outputs are not in memory, or if they have different types.
         """
         arrays, options = self._prepared(source, pairs, terms)
         # Compute curves only for a single run. To get the curves of one run in a batch, `finding`
@@ -132,7 +133,7 @@ class Local(LocalOptions):
         return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
-        """Return the outputs as arrays, and the options with sizes but without the region."""
+        """Return the outputs as arrays, and the options with all sizes but without the region."""
         terms.refuse_notions("a density estimate")
         # Do not smooth with a region because a list of two outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
@@ -155,11 +156,11 @@ class Local(LocalOptions):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LocalSearch(Local):
-    """Estimate of the privacy loss from the search stage of `Local` alone (DPL), without a bound.
+    """Estimate of the privacy loss without a bound, from only the search stage of `Local` (DPL).
 
     The options are the same as for `Local`. There is no confirmation stage. The option
-    `num_confirm` affects only the objective "lower-bound", in which the search subtracts a multiple
-    of the standard error that a confirmation stage with `num_confirm` draws would have.
+    `num_confirm` is used only if the objective is "lower-bound": in this case, the search subtracts
+    a multiple of the standard error that a confirmation stage with `num_confirm` draws would have.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 3.
@@ -195,7 +196,7 @@ def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
 def _refuse_lattice(
     arrays: Arrays, found: LocalStatistics | PairSearch, options: LocalOptions, run: int
 ) -> None:
-    """Raise the error for a run without a fine enough lattice."""
+    """Raise the error for a run that has no suitable lattice."""
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():
@@ -208,8 +209,8 @@ def _refuse_lattice(
         refuse_empty(search.curves, options.num_samples, arrays.region_text)
     raise BadValue(
         f"region {arrays.region_text} is too wide for the bandwidth of the density estimate: the "
-        f"outputs spread over only about {spread.min():.3g}, and more than {MAX_NODES} lattice "
-        f"nodes would be needed. Narrow the region, or use {_DIRECT}."
+        f"spread of the outputs is only {spread.min():.3g}, so more than {MAX_NODES} lattice "
+        f"nodes would be required. Narrow the region, or use {_DIRECT}."
     )
 
 
@@ -265,5 +266,5 @@ def _searched(found: PairSearch) -> list[Row]:
 
 
 def _numbers(point: object) -> list[float]:
-    """Return a list with the coordinates of a point, or with the number of an outcome."""
+    """Return a list: the coordinates of a point, or the number of an outcome."""
     return np.atleast_1d(np.asarray(point, float)).tolist()

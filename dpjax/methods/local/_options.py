@@ -13,7 +13,7 @@ from dpjax.partitions import RegionLike
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Options of the local method. See `Local` for their meaning."""
+    """Options of the local method. See `Local` for the meaning of each option."""
 
     num_samples: int = option("", default=20_000, static=True)
     num_confirm: int = option("", default=50_000, static=True)
@@ -77,7 +77,7 @@ class LocalOptions:
 
     @property
     def confirm_undersmoothing(self) -> float:
-        """gamma: the value of `undersmoothing`, or the default if `undersmoothing` is None.
+        """Value of gamma: `undersmoothing`, or the default if `undersmoothing` is None.
 
         Condition (C4) is gamma > nu / (6 (1 + nu)), where nu is defined by N = n^(1 + nu).
         """

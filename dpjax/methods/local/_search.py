@@ -1,4 +1,4 @@
-"""Search stage (DPL), which estimates a pair's two densities and finds the largest privacy loss.
+"""Search stage (DPL): estimates of a pair's two densities and of the largest privacy loss.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 3.
@@ -32,13 +32,13 @@ from dpjax.partitions import Box, Outcomes, Region, product_grid
 from dpjax.sources.streams import SEARCH, Streams
 
 _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
-"""Default floor of a frequency: the smaller of _FLOOR_COUNT / n for n draws, and _LARGEST_FLOOR."""
+"""Default floor of frequencies from n draws: the smaller of _FLOOR_COUNT / n and _LARGEST_FLOOR."""
 
 _PILOT = 2048
-"""Number of draws from which a bandwidth is computed, with an error of about 2%."""
+"""Number of draws from which bandwidths are computed, with an error of about 2%."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
-"""Maps the dimension to the number of points per axis in the fine grid around the best point."""
+"""Number of points per axis in the fine grid around the best point, by dimension."""
 
 
 class Curves(NamedTuple):
@@ -47,8 +47,8 @@ class Curves(NamedTuple):
     Attributes:
         points: Points, float [points] or [points, d], or outcomes of a finite space, int32
             [points].
-        densities: Float [2, points], densities under the database and under its neighbor, before
-            truncation at the floor.
+        densities: Float [2, points], densities under the database and under its neighbor. Densities
+            below the floor are not raised to the floor.
         allowed: bool [points], whether each point belongs to the region.
     """
 
@@ -64,11 +64,13 @@ class PairSearch(NamedTuple):
         score: Maximum of the objective: the privacy loss, or the privacy loss minus its penalty.
         loss: Estimated privacy loss at the maximum (DPL's estimate of epsilon for the pair).
         point: Position of the maximum: an outcome, int32, or a point, float [d].
-        densities: Float [2], density estimates at the maximum, before truncation at the floor.
+        densities: Float [2], density estimates at the maximum. Densities below the floor are not
+            raised to the floor.
         floor: tau, the floor of densities.
         spread: Float [2], spread of the outputs on each side, according to the bandwidth rule, or
             zeros for outcomes of a finite space.
-        nodes_per_bandwidth: Number of lattice nodes per bandwidth, or infinity without a lattice.
+        nodes_per_bandwidth: Number of lattice nodes per bandwidth, or infinity if there is no
+            lattice.
         curves: Density estimates at all points, or None.
     """
 
@@ -181,7 +183,8 @@ def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
     """Read the first block of draws on both sides to determine bandwidths and the floor.
 
     Returns:
-        Draw functions and first blocks of both sides, spreads [2], bandwidths [2], and the floor.
+        The draw functions and the first blocks of both sides, the spreads [2], the bandwidths [2],
+        and the floor.
     """
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]

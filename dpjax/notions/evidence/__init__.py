@@ -1,4 +1,4 @@
-"""Kinds of evidence, which contain a method's counts and make statements from the counts."""
+"""Kinds of evidence. Evidence contains the counts of a method and makes statements from them."""
 
 from dpjax.notions.evidence._counts import ChainCounts as ChainCounts
 from dpjax.notions.evidence._counts import EventAndChain as EventAndChain

@@ -18,7 +18,7 @@ from dpjax.notions.evidence._evidence import Evidence, register
 
 
 class _OfSets(Evidence):
-    """Base class of counts in sets that maximize the expected bound in the search set."""
+    """Base class of counts in sets that were chosen for the largest expected bound."""
 
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -41,7 +41,7 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts on the side where the event is more probable, and on the other side."""
+        """Return the counts on the expected more probable side, and on the other side."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
@@ -56,13 +56,13 @@ class EventCounts(_OfSets):
         """
         side = np.asarray(self.event.larger)
         if self.trials[0] != self.trials[1] and side.ndim:
-            raise ValueError("trials must be equal for multiple events.")
+            raise ValueError("trials must be equal on both sides if there are multiple events.")
         first = self.trials[int(side.flat[0]) if side.size else 0]
         trials = first, sum(self.trials) - first
         return notion.of_event(*self.sided(), trials, confidence, distance)
 
     def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
-        """Return levels computed from observed frequencies, one per run, each in [0, inf]."""
+        """Return one level per run, computed from observed frequencies, each in [0, inf]."""
         (p, q), trials = self.sided(), np.asarray(self.trials, float)
         side = np.asarray(self.event.larger)
         return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
@@ -77,7 +77,7 @@ class EventCounts(_OfSets):
         """
         if named not in (None, notion):
             raise ValueError(
-                f"this audit spent its whole error probability on one event for {named.symbol} "
+                f"this audit used its whole error probability for one event for {named.symbol} "
                 f"and has no bound for {notion.symbol}: audit with notion={notion!r}, or with "
                 "method=Events(also=True)."
             )
@@ -107,9 +107,9 @@ class EventCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class ChainCounts(_OfSets):
-    """Counts of confirmation draws in each set of a chain of nested sets.
+    """Counts of confirmation draws in the sets of a chain of nested sets.
 
-    These counts imply a bound on the level of every notion.
+    From these counts, the level of every notion can be bounded.
 
     Attributes:
         counts: int64 [2, sets], number of draws in each set, from the database and its neighbor.
@@ -128,7 +128,7 @@ class ChainCounts(_OfSets):
         return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
 
     def shares(self) -> Band:
-        """Return the band of a mechanism whose probabilities equal the observed frequencies."""
+        """Return the exact band for probabilities that equal the observed frequencies."""
         first, second = (
             counts[:, None] / n for counts, n in zip(self.counts, self.trials, strict=True)
         )
@@ -171,8 +171,8 @@ class EventAndChain(_OfSets):
     """Counts in an event and in a chain, each of which uses half of the error probability.
 
     Attributes:
-        event: Counts in the event, which bound the notion that the audit was made for.
-        chain: Counts in the chain, which bound every other notion.
+        event: Counts in the event, from which the level of the audit's notion is bounded.
+        chain: Counts in the chain, from which the level of every other notion is bounded.
     """
 
     event: EventCounts
@@ -181,7 +181,7 @@ class EventAndChain(_OfSets):
 
     @staticmethod
     def half(confidence: float) -> float:
-        """Return the confidence of each of two statements that hold jointly with `confidence`."""
+        """Return the confidence of each of two statements such that both hold with `confidence`."""
         return (1 + confidence) / 2
 
     def answer(
@@ -222,7 +222,7 @@ def _band(
 
 
 def _counted(content: JsonObject) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    """Remove and return the counts and trials from JSON values.
+    """Remove the counts and the trials from a dictionary of JSON values, and return them.
 
     Raises:
         TypeError, ValueError: If the values are not valid, or if `content` has other fields.

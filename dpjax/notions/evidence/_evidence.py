@@ -20,7 +20,7 @@ from dpjax.notions._notion import Notion
 from dpjax.notions._statement import Crossing, Statement, smallest_error
 
 Rows = list[tuple[str, str]]
-"""Type of the rows of a table, each of which is a pair of a name and a text."""
+"""Type of the rows of a table. Each row consists of a name and a text."""
 
 
 class Part(NamedTuple):
@@ -43,8 +43,8 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: One entry per block of draws: the number of draws per side so far, summed over all
-            pairs; the bound; and the log wealth at the claim.
+        path: One tuple per block of draws, with three numbers: the number of draws per side so far,
+            summed over all pairs; the bound; and the log wealth at the claim.
         claim: Claimed level, or None.
         refuted_from: Smallest log wealth at which the claim is refuted.
     """
@@ -58,13 +58,13 @@ class Evidence:
     """The base class of all kinds of evidence from confirmation draws.
 
     Each kind of evidence is a frozen dataclass that defines `answer` and is registered by
-    `register`. The fields are plain values or arrays, which `from_plain` restores.
+    `register`. The fields are plain values or arrays, so that `from_plain` can restore them.
 
     Attributes:
         kind: Name of the kind in files.
         estimated: Name of the estimate on an HTML page.
         scored: Name of the pairs' scores on an HTML page.
-        chosen: Sentence that says how the displayed event was chosen.
+        chosen: Sentence that explains how the displayed event was chosen.
         more: Advice on how to obtain a larger or more precise bound.
         planned: Whether the number of outputs was fixed before any output was seen. If False,
             binomial bounds do not hold for the counts of the displayed event.
@@ -103,11 +103,12 @@ class Evidence:
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """Compare a claim with the bound; see `state` for the arguments.
+        """Compare a claim with the bound. See `state` for the arguments.
 
         Returns:
-            The bound minus the claim, and the point where the bound exceeds a claimed curve by the
-            largest margin. The point is None if there is no such point or if the claim is a number.
+            The bound minus the claim, and a point. If the claim is a curve, the point is where the
+            bound exceeds the curve by the largest margin. The point is None if the bound exceeds
+            the curve nowhere or if the claim is a number.
         """
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
@@ -126,14 +127,13 @@ class Evidence:
         Args:
             notion: Notion of the statement.
             confidence: Joint confidence of all statements from this evidence.
-            num_claims: Number of claims, by which the smallest error is multiplied.
+            num_claims: Number of claims. The smallest error is multiplied by this number.
             claim: Claimed level or curve, as `Notion.claimed` returns it, or None.
             distance: Number of records in which the databases of the pair differ.
-            named: Notion that the evidence was collected for, or None if the evidence was collected
-                for `notion`.
+            named: Notion for which the evidence was collected, or None if this notion is `notion`.
 
         Raises:
-            ValueError: If the evidence cannot bound the notion. The message says what to use
+            ValueError: If the evidence cannot bound the notion. The error message says what to use
                 instead.
         """
         stated = self.answer(notion, confidence, distance, named)
@@ -164,8 +164,8 @@ class Evidence:
             num_claims: As in `state`.
             claim: As in `state`, but not None.
             distance: As in `state`.
-            known: Pair of a confidence and the difference between the bound at this confidence and
-                the claim, or None if no bound has been computed yet.
+            known: Pair of a confidence and the bound at this confidence minus the claim, or None if
+                no bound has been computed yet.
         """
         error = smallest_error(
             lambda own: self.compare(notion, own, claim, distance)[0], 0.0, known
@@ -173,7 +173,9 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return the approximate excess, in standard errors, at which an estimate refutes a claim.
+        """Return the approximate excess over a claim, in standard errors, that refutes the claim.
+
+        The excess is the estimate minus the claim.
 
         Args:
             error: Largest probability that a true claim is refuted by chance.
@@ -182,7 +184,7 @@ class Evidence:
         return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
-        """Return a confidence band that bounds all notions simultaneously, or None without one."""
+        """Return a confidence band that bounds all notions simultaneously, or None."""
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
@@ -191,18 +193,18 @@ class Evidence:
         Evidence without a counted event is returned unchanged.
 
         Args:
-            event: An event that was chosen without the confirmation set, or the complement of such
-                an event.
+            event: An event that was chosen without using the confirmation set, or the complement of
+                such an event.
             inside: int64 [2], number of draws in the event, from the database and its neighbor.
         """
         return self
 
     def rows(self, found: Statement, sure: str) -> Rows:
-        """Return the rows of a printed result that show the bound, the estimate and their basis.
+        """Return the rows of a printed result for the bound, the estimate and their basis.
 
         Args:
             found: Statement made from this evidence.
-            sure: Confidence of the bound, in words.
+            sure: Description, in words, of the confidence of the bound.
         """
         estimate = "infinite" if found.estimate is None else f"{found.estimate:.4f}"
         if found.standard_error is not None:
@@ -211,7 +213,7 @@ class Evidence:
         return [("lower bound", bound), ("estimate", estimate)]
 
     def table(self, found: Statement, sure: str) -> Rows:
-        """Return the rows of an HTML page whose values are in the unit of the level.
+        """Return rows of an HTML page with values in the unit of the level.
 
         See `rows` for the arguments.
         """
@@ -221,11 +223,11 @@ class Evidence:
         ]
 
     def parts(self) -> list[Part]:
-        """Return further sections of an HTML page."""
+        """Return additional sections of an HTML page."""
         return []
 
     def history(self) -> "History | None":
-        """Return the history of a sequential audit, for a plot, or None for other evidence."""
+        """Return the history of a sequential audit for a plot, or None for other evidence."""
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -237,7 +239,7 @@ class Evidence:
 _Kind = TypeVar("_Kind", bound=Evidence)
 
 EVIDENCE: dict[str, type[Evidence]] = {}
-"""Maps the name of each kind of evidence, used in files, to the class of the evidence."""
+"""Class of each kind of evidence, by the name that is used in files."""
 
 
 def register(cls: type[_Kind]) -> type[_Kind]:

@@ -30,7 +30,7 @@ from dpjax.notions._statement import Crossing, Statement
 from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
-"""Number of bisection steps in the search for a log p-value, and the smallest log p-value there."""
+"""Number of bisection steps, and the smallest result, in the search for a log p-value."""
 
 _Points = tuple[tuple[float, float], ...]
 
@@ -38,21 +38,22 @@ _Points = tuple[tuple[float, float], ...]
 @register
 @dataclass(frozen=True)
 class GuessCounts(Evidence):
-    """Numbers of canaries, guesses and correct guesses in one run.
+    """Numbers of canaries, of guesses and of correct guesses in one run.
 
     Each canary has a coin that decides whether the canary is included. If the number of guesses was
-    fixed in advance, bounds on multiple notions hold jointly, because all bounds increase with the
-    number of correct guesses. If some coins were revealed to choose the number of guesses, the
-    bounds do not hold jointly.
+    fixed in advance, bounds on multiple notions hold jointly because all bounds increase with the
+    number of correct guesses. If some coins were revealed to choose the number of guesses, bounds
+    on multiple notions do not hold jointly.
 
     Attributes:
         canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
         guessed_in: Number of guesses "included", made for the highest scores.
         guessed_out: Number of guesses "left out", made for the lowest scores.
         right: Number of correct guesses.
-        revealed: Number of canaries whose coins were revealed to choose the numbers of guesses.
-        share: Fraction of the error probability that these guesses may use. Another set of guesses
-            uses the rest.
+        revealed: Number of other canaries, whose coins were revealed in order to choose the numbers
+            of guesses.
+        share: Fraction of the error probability that is used for these guesses. The rest is used
+            for another set of guesses.
     """
 
     canaries: int
@@ -82,7 +83,10 @@ class GuessCounts(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`. A claimed curve may be refuted at one of its points, or as a whole."""
+        """See `Evidence`.
+
+        A claimed curve can be refuted by one of its points or by the curve as a whole.
+        """
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
         error = self.share * (1 - confidence)
@@ -133,12 +137,12 @@ class GuessCounts(Evidence):
         worth += (
             ", although the numbers of guesses were chosen from the output."
             if self.revealed
-            else ", and the number of correct guesses implies no larger bound."
+            else ". No larger bound follows from the number of correct guesses."
         )
         if self.share < 1:
             worth += (
-                f" These guesses may use {self.share:.0%} of the error probability; a second set, "
-                "with a smaller bound, used the rest."
+                f" {self.share:.0%} of the error probability was used for these guesses, and the "
+                "rest for a second set of guesses, which has a smaller bound."
             )
         worth += " The bound is about the privacy of the canaries only."
         return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
@@ -160,10 +164,10 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
     """Return the lower bound on a level from guesses in one run.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
+        guessed: Numbers of canaries with hidden coins, of guesses, and of correct guesses.
         notion: Notion of the level: Epsilon, Gdp, Profile or TotalVariation.
         error: Largest probability that the bound is above the true level.
-        chosen: Whether the revealed coins of other canaries determined the number of guesses.
+        chosen: Whether the number of guesses was chosen using revealed coins of other canaries.
 
     Raises:
         ValueError: If guesses in one run cannot bound the notion.
@@ -183,8 +187,9 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
     """Compare the bound on delta with a claimed profile, at one point of the profile.
 
-    The point is the first point whose delta is at most `delta_of_curves`. If there is no such
-    point, the function uses the first point with the smallest delta.
+    The comparison is made at the first point whose delta is at most the result of
+    `delta_of_curves`. If there is no such point, the comparison is made at the first of the points
+    with the smallest delta.
     """
     most = max(delta_of_curves(guessed.canaries, error), min(delta for _, delta in claim))
     epsilon, claimed = min(point for point in claim if point[1] <= most)
@@ -196,9 +201,9 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
     """Return the index and the value of the smallest p-value over the points of a claimed profile.
 
-    The smallest p-value needs no correction for the number of points. If the claim is true, then at
-    every point, the p-value is an upper bound on the probability of at least the observed number of
-    correct guesses.
+    The smallest p-value needs no correction for the number of points: if the claim is true, the
+    p-value at each point is an upper bound on the probability that the number of correct guesses is
+    at least the observed number.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))
@@ -207,14 +212,16 @@ def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
 
 @lru_cache(maxsize=64)
 def _of_curve(guessed: Guessed, claim: _Points) -> float:
-    """Return the smallest error at which a claimed profile is refuted as a whole, rounded up."""
+    """Return the smallest error at which a whole claimed profile is refuted, rounded up."""
     epsilons, deltas = np.array(claim).T
     factors = np.exp(-epsilons)
 
     def gain(y: float) -> float:
-        """Return the gain for `refutes`: the largest bound from all points of the profile.
+        """Return the gain function of a profile, for use in `refutes`.
 
-        Each point of the profile implies one bound for an event and one for its complement.
+        Each point of the profile implies one bound on the probability of an event. The same point,
+        applied to the event's complement, implies a second bound. The gain is the largest of all
+        these bounds.
         """
         one = factors * (y - deltas)
         other = 1 - deltas - (1 - y) / factors

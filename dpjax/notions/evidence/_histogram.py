@@ -1,4 +1,4 @@
-"""Evidence from histograms: an interval for the level that is valid under an assumption."""
+"""Evidence from histograms, which implies an interval for the level under an assumption."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -19,17 +19,16 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """The largest level over all pairs of inputs, estimated from counts in intervals or outputs.
+    """Estimate of the largest level over all pairs of inputs, from counts of intervals or outputs.
 
     Attributes:
-        estimate: Estimated level, or None if the counts of every pair are too small for an
-            estimate.
+        estimate: Estimated level, or None if no pair has sufficient counts for an estimate.
         assumed: Assumption in words.
-        p_value: P-value of a test of the assumption with the run's counts (Theorem 3), or None if
-            the assumption cannot be tested.
+        p_value: P-value of the test of the assumption (Theorem 3), computed from the run's counts;
+            or None if the assumption cannot be tested.
         status: Name of the run's `Status`.
         plan: Fields of the plan, as `Plan.to_dict` returns them.
-        num_pairs: Number of pairs of inputs compared.
+        num_pairs: Number of compared pairs of inputs.
         num_failed: Number of pairs whose level could not be estimated.
     """
 
@@ -41,7 +40,7 @@ class HistogramLevel(Evidence):
     num_pairs: int
     num_failed: int
     kind: ClassVar[str] = "histogram"
-    more: ClassVar[str] = "Ask for a smaller precision: the interval is then narrower."
+    more: ClassVar[str] = "Ask for a finer precision to obtain a narrower interval."
 
     @property
     def level(self) -> str:
@@ -57,7 +56,11 @@ class HistogramLevel(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`. The interval was planned in advance and ignores `confidence`."""
+        """See `Evidence`.
+
+        The argument `confidence` is ignored because the interval's confidence was planned in
+        advance.
+        """
         order = self.plan["order"]
         if notion != (Epsilon() if order is None else Renyi(order)):
             raise no_events(notion)
@@ -66,7 +69,7 @@ class HistogramLevel(Evidence):
     def interval(self) -> Statement:
         """Return the statement whose interval is the estimate plus or minus the planned precision.
 
-        Without an estimate, the lower bound is 0.
+        If there is no estimate, the lower bound is 0.
         """
         found, precision = self.estimate, self.plan["precision"]
         if found is None:
@@ -106,7 +109,7 @@ class HistogramLevel(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         plan = self.plan
-        check = "none: a check needs an assumption on densities, and more draws"
+        check = "none: a check requires an assumption about densities and more draws"
         if self.p_value is not None:
             says = "contradict" if self.refuted else "do not contradict"
             check = f"p = {self.p_value:.3g}: the counts {says} the assumption"
@@ -115,7 +118,7 @@ class HistogramLevel(Evidence):
         counts = {
             "Inputs": plan["num_inputs"],
             "Pairs compared": self.num_pairs,
-            "Pairs that failed (an output or interval without a draw)": self.num_failed,
+            "Failed pairs (with an output or interval without draws)": self.num_failed,
             "Draws for each input": plan["num_samples"],
             "Outputs or intervals counted": plan["num_intervals"],
         }

@@ -30,8 +30,9 @@ class LocalSums(Evidence):
 
     Attributes:
         search_densities: float64 [..., 2], density at the witness under each of the two databases,
-            estimated from the search set without truncation.
-        floor: float64 [...], lower limit tau of the densities in an estimate.
+            estimated from the search set. Densities below the floor are not raised to the floor.
+        floor: float64 [...], the floor tau. Smaller densities are raised to the floor before an
+            estimate is computed.
         events: int64 [..., 2], number of confirmation draws from each database in the witness's
             event.
         kernel: Kernel sums for real outputs, or None for outputs that are categories.
@@ -73,7 +74,7 @@ class LocalSums(Evidence):
         """See `Evidence`."""
         bound, estimate = super().rows(found, sure)
         if self.search_densities.min() <= self.floor:
-            estimate = "estimate", "none, since a density is at the floor"
+            estimate = "estimate", "none because a density is at the floor"
         return [bound, estimate]
 
     @classmethod
@@ -91,7 +92,7 @@ class LocalSums(Evidence):
 
 
 def no_events(notion: Notion) -> ValueError:
-    """Return the exception for a notion that cannot be bounded without counts of events."""
+    """Create the exception for a notion that cannot be bounded without counts of events."""
     return BadValue(
         f"this audit counted no events, so it cannot bound {notion.symbol}: use {EVENTS}."
     )

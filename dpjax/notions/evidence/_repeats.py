@@ -1,4 +1,4 @@
-"""Evidence of repeated noise: two runs of a mechanism that returned the same output sequence."""
+"""Evidence that a mechanism repeats its noise: two runs returned the same sequence of outputs."""
 
 import math
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from dpjax.notions.evidence._evidence import Evidence, Rows, register
 @register
 @dataclass(frozen=True)
 class RepeatedRuns(Evidence):
-    """Two runs with one database that returned the same sequence of outputs.
+    """Two runs of a mechanism on one database that returned the same sequence of outputs.
 
-    Not all outputs in the sequence are equal. Such evidence bounds no level because the repeated
-    outputs are not independent draws.
+    The sequence contains at least two different outputs. Repeated outputs imply no bound on a level
+    because they are not independent draws.
 
     Attributes:
         runs: Plural noun for the two runs in messages, such as "batches" or "processes".
-        outputs: Number of outputs compared in each run.
-        nats: Negative natural logarithm of a probability: the largest probability, over all output
-            distributions, that independent draws repeat the outputs.
+        outputs: Number of compared outputs in each run.
+        nats: Negative natural logarithm of the largest probability, over all output distributions,
+            that the second run returns the same sequence if all draws are independent.
     """
 
     runs: str
@@ -33,7 +33,7 @@ class RepeatedRuns(Evidence):
 
     @property
     def chance(self) -> str:
-        """Upper bound on the probability of a repetition by independent draws, as text."""
+        """Upper bound on the probability that independent draws repeat the sequence."""
         return f"1e-{math.floor(self.nats / math.log(10))}"
 
     def answer(

@@ -17,7 +17,7 @@ _PSEUDO_DRAWS = 64.0
 """Number of pseudo-draws in the mixture boundary of `BetWealth.quantile`."""
 
 _NEARLY = 1e-9
-"""Largest relative difference at which two error probabilities are treated as equal."""
+"""Error probabilities are treated as equal if their relative difference is at most this number."""
 
 
 @register
@@ -25,27 +25,27 @@ _NEARLY = 1e-9
 class BetWealth(Evidence):
     """Wealth of bets on all events of all pairs, after any number of blocks of draws.
 
-    The evidence contains the complete state of the audit, from which a later audit can continue.
+    The evidence contains the complete state of the audit, so that a later audit can continue it.
 
     Attributes:
         wealth: State of the bets.
         look: Planned exact bound from one event, or None.
         error: Joint error probability of the bets and the planned exact bound.
-        shown: Three integers: the counts of the displayed event in draws from the database and from
-            its neighbor, and the number of draws per side.
+        shown: Three integers: the number of draws from the database in the displayed event, the
+            number of draws from its neighbor in this event, and the number of draws per side.
         larger: Side on which the displayed event is more probable: 0 for the database, 1 for the
             neighbor.
-        path: One entry per block of draws: the number of draws per side so far, summed over all
-            pairs; the bound; and the log wealth at the claim.
+        path: One tuple per block of draws, with three numbers: the number of draws per side so far,
+            summed over all pairs; the bound; and the log wealth at the claim.
         laid: Digest of the draws from which the cells were constructed. A later audit that
             continues this audit checks the digest.
         laid_by: int64 [pairs], number of draws per side from which each pair's cells were
             constructed.
-        before: State before the last block, if the limit on draws cut the block short, or None if
-            the last block was complete. A later audit that continues this audit draws the block
-            again in full.
-        held: First outputs of each side, or None if they were not stored. They are stored if
-            drawing them again would take too long.
+        before: State before the last block if the limit on the number of draws cut this block
+            short, or None if the block is complete. A later audit that continues this audit draws
+            the whole block again.
+        held: First outputs of each side, which are stored only if drawing them again would take too
+            long. Otherwise None.
     """
 
     wealth: Wealth
@@ -66,7 +66,7 @@ class BetWealth(Evidence):
         "Continue the audit with dpjax.resume, which adds draws at the same confidence."
     )
     chosen: ClassVar[str] = (
-        "The audit bet on many events simultaneously, and the bound rests on all of these bets. "
+        "The audit bet on many events simultaneously, and the bound follows from all these bets. "
         "Of all events, this event has the largest expected bound."
     )
 
@@ -114,7 +114,7 @@ class BetWealth(Evidence):
         )
 
     def quantile(self, error: float, draws: int) -> float:
-        """See `Evidence`. The number is a normal-mixture boundary, which is valid at any time.
+        """See `Evidence`. The result is a normal-mixture boundary, which is valid at any time.
 
         References:
             Robbins (1970), eq. (8).
@@ -128,7 +128,10 @@ class BetWealth(Evidence):
         return History(self.path, self.wealth.claim, -math.log(self.wealth.error))
 
     def parts(self) -> list[Part]:
-        """See `Evidence`. The section shows up to twelve blocks, including the last block."""
+        """See `Evidence`.
+
+        The section shows at most twelve blocks, the last of which is the audit's last block.
+        """
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
         text = "A bound was computed after each block of draws, and all bounds hold jointly."

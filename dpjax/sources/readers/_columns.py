@@ -1,4 +1,4 @@
-"""Checks for files whose rows are read as vectors, because no column was chosen."""
+"""Checks of files whose rows are read as vectors because no column was chosen."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,12 +7,14 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Number of rows, from the first on, in which a column is examined for row numbers."""
+"""Number of rows at the beginning of a file in which each column is examined for row numbers."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
-"""Names of columns that are treated as row numbers unless their values repeat."""
+"""Column names that suggest row numbers. A column with such a name is treated as row numbers unless
+a value occurs twice.
+"""
 
 
 def refuse_index(
@@ -20,7 +22,7 @@ def refuse_index(
 ) -> None:
     """Raise an error if a column of a file with multiple columns seems to contain row numbers.
 
-    Row numbers in the outputs could distinguish the two sides of any mechanism.
+    If row numbers were part of the outputs, they could distinguish the two sides of any mechanism.
 
     Args:
         names: Names of all columns.
@@ -28,8 +30,8 @@ def refuse_index(
         header: Whether the names come from the file.
 
     Raises:
-        ValueError: If a column's name is usual for row numbers, or if its entries are integers that
-            increase by a constant step.
+        ValueError: If a column has a name that suggests row numbers, or if its entries are integers
+            that increase by a constant step.
     """
     for name, column in zip(names, columns, strict=True):
         named = name.strip().lower() if header else "some column"
@@ -45,9 +47,9 @@ def refuse_index(
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
-    """Raise an error if rows of two integers look like numbers split at a decimal comma.
+    """Raise an error if rows with two integers look like numbers split at a decimal comma.
 
-    Rows look like split numbers if a second integer begins with 0, as in 05.
+    Rows look like split numbers if the second integer in some row begins with 0, as in 05.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.

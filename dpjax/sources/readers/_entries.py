@@ -10,24 +10,27 @@ from dpjax.core import validate
 from dpjax.partitions._distinct import labels_at
 
 SPACE = " \t\r\n\v\f"
-"""Characters that are white space around an entry. All other characters belong to the entry."""
+"""Characters that count as white space around an entry. All other characters are part of the
+entry.
+"""
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""Characters that Python accepts in numbers, but readers do not accept, such as _ in 1_0."""
+"""Characters that Python accepts in a number but the readers do not, such as _ in 1_0."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
-    """Convert strings to numbers of one type, or return None if no type can represent all entries.
+    """Convert strings to numbers of one dtype, or return None if no dtype can represent all.
 
     Args:
         entries: Strings.
 
     Returns:
-        int64 or uint64 [n] if all entries are integers, and float64 [n] otherwise. The result is
-        None if an entry is not a number, or if an integer is too large for the type.
+        Numbers [n], of dtype int64 or uint64 if all entries are integers, and float64 otherwise.
+        The result is None if an entry is not a number, or if the dtype cannot represent an integer
+        exactly.
     """
     if any(map(_NO_NUMBER.search, entries)):
         return None
@@ -60,15 +63,15 @@ def is_number(entry: str) -> bool:
 
 
 def is_integer(entry: str) -> bool:
-    """Return whether a string consists of digits, with an optional sign."""
+    """Return whether a string consists of digits after an optional sign."""
     digits = entry.strip()
     return digits.removeprefix(digits[:1] if digits[:1] in ("+", "-") else "").isdecimal()
 
 
 def too_large(entries: Sequence[str]) -> int | None:
-    """Return the index of the first integer that is too large for the common type, or None.
+    """Return the index of the first integer that is too large for the common dtype, or None.
 
-    The common type is int64 if any integer is negative, and uint64 otherwise.
+    The common dtype is int64 if any integer is negative, and uint64 otherwise.
     """
     # Use Decimal, since Python refuses to convert very long strings of digits to int.
     integers = [Decimal(entry) if is_integer(entry) else 0 for entry in entries]
@@ -91,7 +94,7 @@ def has_decimal_comma(entry: str) -> bool:
 
 
 def decimal_comma_text(entry: str, row: int) -> str:
-    """Return the error message about a number with a decimal comma."""
+    """Return an error message about a number that has a decimal comma."""
     written = entry.strip()
     return (
         f"has {written!r} in row {row}, but decimal commas are not supported: write "
@@ -118,9 +121,9 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
         lines: Lines without their ends.
 
     Returns:
-        An array if all lines are numbers. Otherwise, a list with one entry per line: a number, a
-        tuple of the numbers in a comma-separated vector, or a label. A label is the whole line,
-        including white space.
+        An array if all lines are numbers. Otherwise, a list with one entry per line, which is a
+        number, a tuple of the numbers in a comma-separated vector, or a label. A label is the whole
+        line, including white space.
 
     Raises:
         ValueError: If a label is longer than the limit.

@@ -1,4 +1,4 @@
-"""Readers of npy and npz files, with at most one chunk in memory."""
+"""Readers of npy and npz files, which hold at most one chunk in memory."""
 
 import math
 import zipfile
@@ -13,7 +13,7 @@ from dpjax.core import validate
 from dpjax.core.files import refuse_bomb
 
 _CHUNK = 2**25
-"""Maximum size of a chunk in bytes. If rows are long, chunks have fewer rows."""
+"""Maximum size of a chunk, in bytes. If rows are long, a chunk has fewer rows than requested."""
 
 _LAST_CHARACTER = 0x10FFFF
 _MORE = "it holds more than the one array that its header describes"
@@ -37,11 +37,11 @@ class _Header(NamedTuple):
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
     def rows(self, most: int) -> int:
-        """Return the number of rows per chunk: `most`, or fewer if rows are long."""
+        """Return the number of rows per chunk, which is `most`, or smaller if rows are long."""
         return max(1, min(most, _CHUNK // max(self.row, 1)))
 
     def array(self, content: bytes, shape: Sequence[int]) -> np.ndarray:
-        """Create an array of a given shape from the bytes of some or all rows."""
+        """Create an array with a given shape from the bytes of some or all rows."""
         values = np.frombuffer(content, self.dtype)
         return values.reshape(shape, order="F" if self.fortran else "C")
 
@@ -80,12 +80,13 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
     Args:
         path: Path of the file.
-        column: Name of an array, a column of the only array, or None for all columns.
+        column: Name of an array, or index of a column if the file contains only one array, or None
+            for all columns.
         rows: Maximum number of rows per chunk.
 
     Raises:
         ValueError: If the file is not an npz file, if it contains objects, or if it contains
-            multiple arrays and `column` names none of them.
+            multiple arrays but `column` is not the name of any of them.
     """
     with zipfile.ZipFile(path) as archive:
         names = [name.removesuffix(".npy") for name in archive.namelist()]
@@ -93,8 +94,7 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
             names, column = [str(column)], None
         if len(names) != 1:
             raise ValueError(
-                f"it must hold one array; otherwise, column must name the array to use: it holds "
-                f"{names}"
+                f"it holds the arrays {names}: choose one of them with column (--column)"
             )
         with _member(archive, path, names[0]) as file:
             header = _header(file)
@@ -131,7 +131,7 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Open an array's file in an archive, unless the file is far larger than the archive."""
+    """Open an array's file within an archive, unless the file is far larger than the archive."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
@@ -173,7 +173,7 @@ def _header(file: IO[bytes], most_axes: int | None = 2) -> _Header:
 
 
 def _checked(values: np.ndarray) -> np.ndarray:
-    """Convert the values in a file to booleans, numbers and strings that are valid in NumPy."""
+    """Convert the values in a file to valid NumPy booleans, numbers and strings."""
     if values.dtype.kind == "b":
         return values.view(np.uint8) != 0
     if values.dtype.kind not in "US" or values.size == 0:
@@ -208,6 +208,6 @@ def _read_exactly(file: IO[bytes], size: int) -> bytes:
 
 
 def _refuse_more(file: IO[bytes]) -> None:
-    """Raise an error if there are further bytes after an array."""
+    """Raise an error if any bytes follow after the end of an array."""
     if file.read(1):
         raise ValueError(_MORE)

@@ -1,4 +1,4 @@
-"""Reader of Parquet files in chunks, which needs pyarrow."""
+"""Reader of Parquet files, which yields chunks and needs pyarrow."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +20,8 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
     """Yield chunks of one column of a Parquet file, or of all columns if all are numeric.
 
     Raises:
-        ValueError: If the column does not exist, if it has missing values, if it contains
-            neither numbers nor strings, or if no column was chosen and a column seems to contain
-            row numbers.
+        ValueError: If the column does not exist, has missing values, or contains neither numbers
+            nor strings; or if no column was chosen and a column seems to contain row numbers.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -1,7 +1,7 @@
-"""Fast reader of text files that contain only plain numbers, which needs pyarrow.
+"""Fast reader, which needs pyarrow, of text files that contain only plain numbers.
 
-When a block may contain anything else, the slower reader in `_text` reads the rest of the file,
-starting with this block, and reports errors. Both readers return equal chunks.
+If a block of lines may contain anything else, the slower reader in `_text` takes over from this
+block on. Only the slower reader reports errors. Both readers yield the same chunks.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SMALL = 2**20
-"""Minimum size in bytes of a file for which pyarrow is imported."""
+"""Minimum size, in bytes, of a file for which pyarrow is imported."""
 
 _READ = 2**22
 _WIDEST = 512
-"""Maximum average number of bytes per line of a chunk. The module `_text` reads longer lines."""
+"""Maximum average number of bytes per line in a chunk. If lines are longer, the module `_text`
+reads them.
+"""
 
 _EXACT = 2**53
 """Bound below which float64 represents every integer exactly."""
@@ -41,14 +43,14 @@ def plain_chunks(
     Args:
         path: Path of a text file.
         offset: Number of bytes before the first line.
-        delimiter: Delimiter of the entries of a line, or None for white space.
+        delimiter: Delimiter between the entries of a line, or None for white space.
         width: Number of entries per line.
         place: Index of the entry to read, or None for all entries.
         rows: Number of lines per chunk.
 
     Yields:
-        Tuples of an int64 or float64 array, [n] or [n, width]; the number of bytes in the lines of
-        the array; and whether the file ends after these lines.
+        Tuples (array, num_bytes, is_last): an int64 or float64 array [n] or [n, width]; the number
+        of bytes in the lines of this array; and whether the file ends after these lines.
     """
     # Read the content instead of relying on the file size, since a packed file may hold many lines
     # in a few bytes.
@@ -79,9 +81,10 @@ def plain_chunks(
 
 
 def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool]]:
-    """Yield tuples of a block of up to `rows` lines, the ends of the lines, and a flag.
+    """Yield tuples (block, ends, is_last), where `block` has at most `rows` lines.
 
-    The flag tells whether the file ends after the block.
+    The array `ends` contains the index of each line end, and `is_last` says whether the file ends
+    after the block.
     """
     rest, found = b"", np.zeros(0, np.intp)
     while True:
@@ -116,7 +119,7 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return a block's entries as Arrow strings, or None if some line lacks `width` entries."""
+    """Return a block's entries as Arrow strings, or None unless each line has `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -141,7 +144,7 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Return the result of `as_numbers`, or None if the fast conversion may give another result."""
+    """Convert entries as `as_numbers` does, or return None if the result might be different."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -170,7 +173,7 @@ def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
 
 
 def _exact(values: np.ndarray, entries: "pa.StringArray") -> np.ndarray | None:
-    """Return `values`, or None if float64 cannot represent an integer entry exactly."""
+    """Return `values`, or None if float64 cannot represent one of the integer entries exactly."""
     import pyarrow as pa
 
     large = np.flatnonzero(np.abs(values) >= _EXACT)

@@ -1,4 +1,4 @@
-"""Recorded outputs in one or more files, which are read in chunks, any number of times."""
+"""Outputs recorded in one or more files, which are read in chunks and can be read repeatedly."""
 
 import csv
 import glob
@@ -18,7 +18,7 @@ from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 _ROWS = 2**18
-"""Maximum number of outputs per chunk. One chunk at a time is in memory."""
+"""Maximum number of outputs per chunk. Only one chunk at a time is in memory."""
 
 _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]]] = {
     ".npy": npy_chunks,
@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]
 }
 
 _SHOWN = 1000
-"""Maximum length of an error message about a file, in characters."""
+"""Maximum length, in characters, of an error message about a file."""
 
 _COLUMNS = {
     kind: parquet_columns if kind == ".parquet" else text_columns
@@ -42,23 +42,23 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Recording:
-    """Outputs recorded in files, which may be larger than memory.
+    """Outputs that were recorded in files. The files may be larger than memory.
 
     Attributes:
         where: A file, multiple files separated by commas, a pattern with * or ?, or a list of
             files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .parquet, .csv.gz,
             .tsv.gz or .txt.gz. Text files have one output per line: a number, multiple numbers that
             form a vector, or a label.
-        column: Column of the outputs, by name or by index from 0, or a list of columns, whose
-            numbers form a vector per row. In an npz file, `column` may be the name of an array. If
-            `column` is None, all columns are read.
+        column: Column of the outputs, given by its name or its index (from 0); or a list of
+            columns, whose numbers in each row form a vector. In an npz file, `column` may be the
+            name of an array. If `column` is None, all columns are read.
         paths: Paths of the files, in the given order.
 
     Raises:
         FileNotFoundError: If a file does not exist.
         ModuleNotFoundError: If a file needs a package that is not installed.
-        ValueError: If a file is a folder or has an unknown suffix, if no file matches the
-            pattern, or if a column or a file is named twice.
+        ValueError: If a file is a folder or has an unknown suffix, if no file matches the pattern,
+            or if a column or a file is given twice.
     """
 
     where: str | Path | Sequence[str | Path]
@@ -95,13 +95,13 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Name of the first file, with the number of other files."""
+        """Name of the first file, followed by the number of other files if there are any."""
         first, *rest = self.paths
         return first.name + (f" and {len(rest)} more" if rest else "")
 
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
-        """Path of each file, by (device, inode, column)."""
+        """Map from (device, inode, column) to the path of the file."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
         found = [(self._at(path).stat(), path) for path in self.paths]
@@ -111,7 +111,7 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """A note that lists the columns that form vectors, if `column` is None."""
+        """A note that lists the columns that form each vector, if no column was chosen."""
         first = self.paths[0]
         refuse_endless("samples file", self._at(first))
         columns = _COLUMNS.get(_ending(first))
@@ -125,8 +125,8 @@ class Recording:
         """Yield all outputs in order, as arrays [n] or [n, d].
 
         Raises:
-            ValueError: If a file cannot be read, or if its outputs differ from the outputs of
-                the first file in kind or dimension.
+            ValueError: If a file cannot be read, or if its outputs do not have the same kind and
+                dimension as the outputs in the first file.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
         for path in self.paths:
@@ -165,7 +165,7 @@ class Recording:
 
 
 def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
-    """Join columns that are read separately into rows.
+    """Join several columns, each of which is read separately, into rows.
 
     Raises:
         ValueError: If a column does not contain one number per row, or if columns differ in
@@ -195,7 +195,7 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Return a context manager that adds the name of a file to every exception's message."""
+    """Return a context manager that adds the name of a file to the message of any exception."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -228,9 +228,8 @@ def read_samples(
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file is a folder, if it is empty or damaged, if it has an unknown
-            suffix or rows of different lengths, or if no 64-bit type can represent all of its
-            integers.
+        ValueError: If the file is a folder, is empty or damaged, or has an unknown suffix or rows
+            of different lengths; or if no 64-bit dtype can represent all of its integers.
     """
     chunks = list(Recording(path, column).chunks())
     if {chunk.dtype.kind for chunk in chunks} == {"i", "u"}:
@@ -250,7 +249,7 @@ def _ending(path: Path) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Shorten a long message, which may quote the content of a file."""
+    """Shorten a message that may be long because it quotes the content of a file."""
     text = text.rstrip(".")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

@@ -1,4 +1,4 @@
-"""Reader of text files (csv, tsv and txt) with one output per line, which yields chunks."""
+"""Reader of text files (csv, tsv and txt), which contain one output per line."""
 
 import csv
 import re
@@ -33,26 +33,27 @@ _PART = 2**24
 """Maximum number of characters in a chunk. A chunk has at most _PART / 16 entries."""
 
 _DIGITS = 60
-"""Maximum length of a quoted number in an error message, in digits."""
+"""Maximum number of digits of a number that an error message quotes."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """Return the suffix that selects the format, without a final .gz."""
+    """Return the suffix that determines the file's format, without a final .gz."""
     return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
     """Yield chunks of the outputs in a text file; see `dpjax.Recording`.
 
-    The first line is a header if it contains the name of the column. The first line is also a
-    header if the column's entry is not a number in the first line, but a number in the second line.
+    The first line is a header if it contains the column's name, or if the column's entry is a
+    number in the second line but not in the first line.
 
     Raises:
-        ValueError: If lines have different numbers of entries, if there is a blank line before
-            the last output, if numbers and other entries are mixed, if the column does not
-            exist, or if no column was chosen and a column seems to contain row numbers.
+        ValueError: If lines have different numbers of entries, if there is a blank line before the
+            last output, if numbers are mixed with other entries, or if the column does not exist.
+            The error is also raised if no column was chosen and a column seems to contain row
+            numbers.
     """
     layout = _layout(path, column)
     if layout is None:
@@ -113,7 +114,7 @@ class _Layout(NamedTuple):
 
     Attributes:
         names: Names of the columns, or their indices if there is no header.
-        delimiter: Delimiter of the entries of a line, or None for white space.
+        delimiter: Delimiter between the entries of a line, or None for white space.
         width: Number of entries per line.
         place: Index of the entry to read, or None for all entries.
         header: Whether the first row contains the names of the columns.
@@ -158,7 +159,7 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
-    """Return the first two rows, and the start, end and number of lines of the first row."""
+    """Return the first two rows, and the first row's start, end and number of lines."""
     with opened(path) as file:
         start = 0
         while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the BOM twice.
@@ -184,7 +185,7 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Yield lines, with \r\r\n as a single line end."""
+    r"""Yield lines, where \r\r\n is a single line end."""
     held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -217,9 +218,9 @@ def _rows(
 ) -> Iterator[list[str]]:
     """Yield the entries of each row, and raise an error for blank lines before the last row.
 
-    A blank line between outputs may be an empty output. If blank lines were skipped, the bound
-    would be invalid, because e^epsilon does not bound ratios of probabilities that are conditional
-    on nonempty outputs.
+    A blank line between outputs may be an empty output. If blank lines were skipped, the outputs
+    would be conditional on not being empty. Then the bound would be invalid, because e^epsilon does
+    not bound ratios of conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):

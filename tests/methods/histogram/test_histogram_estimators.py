@@ -68,7 +68,7 @@ def test_counts_are_those_of_the_same_draws_counted_naively():
     ids=["laplace", "gaussian"],
 )
 def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
-    """Chi-square at a level of 1e-6, four tests; a scale 5 % off must be rejected."""
+    """Chi-square at a level of 1e-6, four tests; a scale 5% off must be rejected."""
     n, m = 2_000_000, FEW.num_intervals
     halves = histogram_levels(mechanism, [0.0, 0.3], Unplanned(m, n // 2), key=7, num_runs=2)
     counts = halves.counts.sum(axis=0)

@@ -97,7 +97,7 @@ def test_a_witness_on_the_floor_gets_an_exact_bound():
     assert result.verdict == "violated"
     assert result.basis == "exact binomial" and result.standard_error is None
     assert result.witness.on_floor and any("floor" in note for note in result.notes)
-    assert "none, since a density is at the floor" in str(result)
+    assert "none because a density is at the floor" in str(result)
     # Recomputed with the F quantile form of Clopper and Pearson's bounds.
     n, alpha = result.num_confirm, 0.025
     counts = sorted(result.witness.event_counts)

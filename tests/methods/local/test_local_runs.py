@@ -253,6 +253,18 @@ def test_the_confirm_stage_has_one_bandwidth(rule):
         np.testing.assert_allclose(bandwidth, np.mean(spread) * power, rtol=1e-5)
 
 
+def test_a_direct_search_looks_closer_around_the_best_point_of_its_grid():
+    """Nine points of [-3, 3], and 33 points within a step of the best of these."""
+    settings, region = Local(2000, 4000, density="direct", objective="loss"), Box(-3, 3, 9)
+    source = DrawnStreams(Scaled(), jnp.ones(1), jnp.full(1, 8.0), random.as_key(1))
+    found = search_pair(source, jnp.int32(0), region, settings, with_curves=True)
+    first, second = np.maximum(found.curves.densities, found.floor)
+    losses = np.abs(np.log(first / second))
+    coarse = float(region.grid()[losses.argmax(), 0])
+    assert -3 < coarse < 3 and abs(float(found.point[0]) - coarse) < 6 / 8
+    assert float(found.loss) > losses.max()
+
+
 def test_one_bandwidth_keeps_the_smoothed_loss_below_epsilon():
     """The reason for the rule: post-processing. Two bandwidths break it, by quadrature."""
     epsilon, t = 0.7, np.linspace(0, 2, 21)

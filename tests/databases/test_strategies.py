@@ -1,0 +1,182 @@
+"""Databases and pairs that strategies of Hypothesis draw."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Domain, neighbors
+from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Neighbors, Within, drawn_pairs
+from dpjax.databases.spaces._drawn import is_strategy
+
+hypothesis = pytest.importorskip("hypothesis")
+st = pytest.importorskip("hypothesis.strategies")
+
+LISTS = st.lists(st.floats(0, 10), min_size=1, max_size=5)
+SEEN = st.lists(st.sampled_from([1, 2, 3, 5]), min_size=2, max_size=4)
+
+
+def every_pair(space):
+    found = space.proposed()
+    for number, pair in enumerate(found[:40]):
+        varied = space.varied(pair, (1, number))
+        found += [] if varied is None else [varied]
+    return found
+
+
+def distance(one, other):
+    """Return the symmetric distance of two lists as multisets, by removing equal entries."""
+    rest, missing = list(other), 0
+    for value in one:
+        if value in rest:
+            rest.remove(value)
+        else:
+            missing += 1
+    return missing + len(rest)
+
+
+def test_databases_hold_what_the_strategy_draws():
+    pairs = every_pair(neighbors(SEEN))
+    assert len(pairs) > 20
+    for one, other, _ in pairs:
+        assert {*one, *other} <= {1, 2, 3, 5} and 2 <= len(one) <= 4 and 2 <= len(other) <= 4
+        # Pairs of reordered databases add one record, too.
+        assert distance(one, other) <= 1 and one != other
+    changed = every_pair(neighbors(SEEN, "change-one"))
+    for one, other, _ in changed:
+        assert len(one) == len(other) and distance(one, other) <= 2
+    ordered = every_pair(neighbors(SEEN, ChangeOne(ordered=True)))
+    assert all(sum(map(lambda x, y: x != y, *pair[:2])) == 1 for pair in ordered)
+
+
+def test_a_domain_of_values_widens_a_strategy():
+    pairs = every_pair(neighbors(LISTS, AddRemove(), Domain(bounds=(0, 20), nan=True)))
+    values = [v for pair in pairs for side in pair[:2] for v in side]
+    assert all(0 <= v <= 20 for v in values if not math.isnan(v))
+    assert 20.0 in values and any(map(math.isnan, values))
+    # A member function says nothing of values, so those of the strategy remain.
+    pairs = every_pair(neighbors(LISTS, AddRemove(), Domain(member=lambda x: sum(x) < 15)))
+    assert all(sum(side) < 15 and max(side) <= 10 for pair in pairs for side in pair[:2] if side)
+
+
+def test_the_same_seed_draws_the_same_pairs():
+    first, again, other = (
+        [repr(pair) for pair in neighbors(LISTS, seed=seed).proposed()] for seed in (3, 3, 4)
+    )
+    assert first == again != other
+    first, again, other = (
+        [repr(pair) for pair in drawn_pairs(st.tuples(LISTS, LISTS), seed=seed).proposed()]
+        for seed in (3, 3, 5)
+    )
+    assert first == again != other
+
+
+def test_neither_deadline_nor_health_check_ends_the_draws(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rare = st.integers(0, 10**6).filter(lambda n: n % 3 == 0)
+    pairs = neighbors(st.lists(rare, min_size=3, max_size=3), "change-one").proposed()
+    assert pairs and not (tmp_path / ".hypothesis" / "examples").exists()
+
+
+def test_values():
+    for x, y in neighbors(st.floats(0, 10), Within(1.0)):
+        assert 0 <= x <= 10 and 0 <= y <= 10 and 0 < abs(x - y) <= 1
+    for x, y in neighbors(st.lists(st.integers(0, 9), min_size=3, max_size=3), Within(2, "l1")):
+        assert sum(abs(a - b) for a, b in zip(x, y, strict=True)) <= 2
+        assert all(0 <= v <= 9 for v in (*x, *y))
+    words = neighbors(st.sampled_from(["a", "b", "c"]), AnyTwo())
+    assert {frozenset(pair) for pair in words} == set(map(frozenset, ["ab", "ac", "bc"]))
+
+
+def test_databases_of_several_forms():
+    arrays = st.sampled_from([np.zeros(2), np.zeros((2, 2)), np.zeros(2, np.int32)])
+    for one, other, _ in every_pair(neighbors(arrays, "add-remove", Domain(bounds=(0, 1)))):
+        assert one.dtype == other.dtype and one.shape[1:] == other.shape[1:]
+        assert abs(len(one) - len(other)) <= 1
+
+
+def test_frames():
+    pd = pytest.importorskip("pandas")
+    rows = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["x", "y"])), max_size=4)
+    frames = rows.map(
+        lambda rows: pd.DataFrame(rows, columns=["a", "b"]).astype({"a": "int64", "b": "category"})
+    )
+    for one, other, _ in every_pair(neighbors(frames, domain={"a": Domain(bounds=(0, 9))})):
+        assert list(one.dtypes) == list(other.dtypes)
+        assert abs(len(one) - len(other)) <= 1 and set(one["a"]) | set(other["a"]) <= set(range(10))
+
+
+def test_pairs_that_are_no_neighbors_are_dropped():
+    pairs = st.tuples(SEEN, SEEN)
+    kept = every_pair(drawn_pairs(pairs, "add-remove", num_pairs=500))
+    assert kept and all(distance(one, other) <= 1 and one != other for one, other, _ in kept)
+    inside = drawn_pairs(pairs, "add-remove", Domain(bounds=(2, 9)), num_pairs=500).proposed()
+    assert inside and all(min(*one, *other) >= 2 for one, other, _ in inside)
+
+
+def test_audits_of_strategies():
+    """Laplace noise of scale 1 on the length: claims of 1 hold, claims of 0.4 do not."""
+
+    def length(rows, num_samples, seed):
+        return len(rows) + np.random.default_rng(seed).laplace(0, 1, num_samples)
+
+    @st.composite
+    def both(draw):
+        rows = draw(SEEN)
+        return rows, rows[1:]
+
+    release, method = dpjax.HostMechanism(length), dpjax.Events(num_draws=5_000)
+    for pairs in (neighbors(SEEN, num_pairs=20), both(), drawn_pairs(both(), num_pairs=20)):
+        found = [
+            # A bound of a true epsilon of 1 exceeds it with probability 1e-5.
+            dpjax.audit(release, pairs, claim=claim, method=method, confidence=1 - 1e-5).verdict
+            for claim in (1.0, 0.4)
+        ]
+        assert found == ["not refuted", "violated"]
+    best = dpjax.search_pairs(release, both(), keep=2)
+    assert len(best.pairs) == 2
+    family = dpjax.Family(lambda scale: release, {"scale": [1.0, 2.0]})
+    found = dpjax.audit(family, both(), claim=0.4, method=method, confidence=1 - 1e-5)
+    assert found.verdict == "violated"
+
+
+def test_hypothesis_is_not_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, "hypothesis.strategies")
+    assert not is_strategy(SEEN)
+    assert "hypothesis.strategies" not in sys.modules
+    with pytest.raises(TypeError, match="like must be a list or tuple of records"):
+        neighbors(SEEN)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: neighbors(st.integers().filter(lambda n: False), AnyTwo()),
+            ValueError,
+            "must draw a value",
+        ),
+        (lambda: drawn_pairs([(1, 2)]), TypeError, "strategy must be a strategy of Hypothesis"),
+        (lambda: drawn_pairs(SEEN, domain=Domain()), ValueError, "unless relation is given"),
+        (lambda: drawn_pairs(SEEN, "add-remove").proposed(), TypeError, "pairs must be"),
+        (
+            lambda: drawn_pairs(st.just(([1], [1, 2, 3])), "add-remove").proposed(),
+            ValueError,
+            "strategy must draw neighbors",
+        ),
+        (
+            lambda: neighbors(st.just([1, 2])).proposed(),
+            ValueError,
+            "like must have neighbors in the domain",
+        ),
+    ],
+)
+def test_refusals(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_strategies_are_spaces_of_neighbors():
+    assert isinstance(neighbors(SEEN), Neighbors)
