@@ -56,5 +56,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 def _own(output: str, script: str) -> str:
     output = _SHIM.sub(f'<script src="{script}"></script>', output)
+    # A block that is wider than a telephone is scrolled by keys, too.
+    output = output.replace("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
     search = 'data-md-component="search" role="dialog"'
     return output.replace(search, f'{search} aria-label="Search"')
