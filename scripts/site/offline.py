@@ -28,6 +28,14 @@ if (location.protocol === "file:") {
 // Tables that are wider than a telephone are scrolled by keys, too.
 addEventListener("load", () => {
   for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
+  // So are blocks of code. Material removes their index on devices that cannot hover.
+  for (const block of document.querySelectorAll(".md-typeset pre > code")) {
+    const reach = () => {
+      if (block.scrollWidth > block.clientWidth && block.tabIndex < 0) block.tabIndex = 0;
+    };
+    new MutationObserver(reach).observe(block, { attributeFilter: ["tabindex"] });
+    reach();
+  }
 });
 """
 
@@ -56,7 +64,5 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 def _own(output: str, script: str) -> str:
     output = _SHIM.sub(f'<script src="{script}"></script>', output)
-    # A block that is wider than a telephone is scrolled by keys, too.
-    output = output.replace("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
     search = 'data-md-component="search" role="dialog"'
     return output.replace(search, f'{search} aria-label="Search"')
