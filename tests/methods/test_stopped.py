@@ -218,7 +218,7 @@ def test_an_interrupt_of_the_local_approach_is_heard(monkeypatch):
         time.sleep(0.5)
 
     monkeypatch.setattr(jax, "block_until_ready", long_call)
-    with pytest.raises(Stopped, match="Stopped in the compiled call"):
+    with pytest.raises(Stopped, match="Stopped during the compiled search"):
         dpjax.audit(Laplace(1.0), PAIR, method=Local(2000, 5000))
 
 
