@@ -130,6 +130,14 @@ def test_the_dot_is_named_by_a_label_or_by_its_event(result, output, event, said
     assert _figures._errors(replace(result, witness=witness)).seen.event == said
 
 
+@pytest.mark.parametrize("titled", [True, False])
+def test_figures_of_levels_have_a_title_unless_a_page_has_it(result, monkeypatch, titled):
+    titles = []
+    monkeypatch.setattr(dpjax.plotting, "plot_levels", lambda *parts: titles.append(parts[0]))
+    _figures.outputs_figure(replace(result, witness=None), titled=titled)
+    assert titles == [f"{result.mechanism}: {result.verdict}" if titled else ""]
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_figures_of_notions_name_the_pair(result, monkeypatch, is_known):
     titles = []
