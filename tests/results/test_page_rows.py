@@ -90,6 +90,14 @@ def test_densities_at_a_witness_are_told_where_they_were_estimated(
     assert ("estimated density" in said) == is_said
 
 
+@pytest.mark.parametrize(("bandwidth", "kind"), [(None, "probability"), (0.1, "density")])
+def test_a_witness_in_a_notebook_tells_densities_from_probabilities(result, bandwidth, kind):
+    witness = replace(result.witness, bandwidth=bandwidth, densities=(0.25, 0.125))
+    shown = witness._repr_html_()
+    assert kind in shown
+    assert ("probability" in shown) != ("density" in shown)
+
+
 def test_answers_have_the_units_of_their_notions():
     rng = np.random.default_rng(1)
     sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
