@@ -124,7 +124,7 @@ def test_a_stop_says_what_is_shown_so_far():
     with pytest.raises(Stopped) as stopped:
         dpjax.audit(mechanism, PAIR, method=SIZES)
     found = re.search(
-        r"with confidence 0.999, epsilon is at least ([\d.]+), if", str(stopped.value)
+        r"with confidence 0.999, epsilon is at least ([\d.]+), provided", str(stopped.value)
     )
     first, second = counted_sides(stopped)
     shorter, longer = sorted((first, second))
@@ -145,7 +145,7 @@ def test_a_stop_says_what_is_shown_with_the_share_of_one_claim():
     mechanism = HostMechanism(after_calls(5 + 36, answers), batch_size=500)
     with pytest.raises(Stopped) as stopped:
         dpjax.audit(mechanism, PAIR, method=SIZES, num_claims=1000, distance=2)
-    found = re.search(r"epsilon is at least ([\d.]+), if", str(stopped.value))
+    found = re.search(r"epsilon is at least ([\d.]+), provided", str(stopped.value))
     ones = [sum(count for side, count in drawn[4:40] if side == database) for database in (0, 1)]
     sides = counted_sides(stopped)
     zeros = [number - count for number, count in zip(sides, ones, strict=True)]
