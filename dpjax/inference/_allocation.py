@@ -56,17 +56,17 @@ _GROWTH_FAR n.
 """
 
 LAYING = 4096
-"""Maximum number of draws per side from which the cells of a pair are constructed."""
+"""Maximum number of draws per side that are used to construct the cells of a pair."""
 
 _OUTGROWN = 1.5
 """A pair's cells are constructed again after its number of draws has grown by this factor."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
-"""Parameters of the allocation to multiple pairs.
+"""Parameters for dividing the draws among multiple pairs.
 
-_GROUPS is the number of groups of cells on which pairs are compared. _SAMPLES is the number of
-random scores per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is
-selected at random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
+To compare pairs, the cells are merged into _GROUPS groups. _SAMPLES is the number of random scores
+per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is selected at
+random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
 """
 
 
@@ -75,7 +75,7 @@ class Leader(NamedTuple):
 
     Attributes:
         pair: Index of the pair.
-        larger: Side on which the pair's best event is likelier: 0 for the database, 1 for the
+        larger: Side on which the pair's best event is more likely: 0 for the database, 1 for the
             neighbor.
     """
 
@@ -96,10 +96,11 @@ class Phase(NamedTuple):
 
 
 def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return the number of draws per side of each pair in the next round, int64 [pairs].
+    """Return each pair's number of draws per side in the next round, int64 [pairs].
 
-    Pairs are chosen by Thompson sampling. With a claim, pairs whose bets against the claim grow
-    fast get more draws. Without a claim, pairs that support a large level get more draws.
+    Pairs are chosen by Thompson sampling. In an audit with a claim, a pair gets more draws if the
+    wealth of its bets against the claim grows fast. In an audit without a claim, a pair gets more
+    draws if its counts support a large level.
 
     Args:
         state: State of the audit.
@@ -150,7 +151,7 @@ def _growth(state: Wealth, excess: float) -> float:
 
 
 def first_round(pairs: int, few: bool) -> int:
-    """Return the number of draws per side for each pair in the first round, which has no bets.
+    """Return each pair's number of draws per side in the first round, in which no bets are placed.
 
     Args:
         pairs: Number of pairs.
@@ -177,8 +178,8 @@ def phases(total: int, pairs: int) -> list[Phase]:
         pairs: Number of pairs.
 
     Returns:
-        The phases. The numbers of draws per side add up to `total` over all phases and all pairs
-        kept in them.
+        The phases. Summed over all phases and over the pairs kept in each phase, the numbers of
+        draws per side equal `total`.
     """
     if pairs == 1:
         search = round(0.28 * total)
@@ -200,8 +201,9 @@ def leader(state: Wealth) -> Leader:
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
     """Return estimated levels, and their standard errors, for all half-lines of each pair.
 
-    The cells of each pair are merged into groups of adjacent cells. A half-line is the event that
-    an output falls in any group on one particular side of a boundary between two groups.
+    The cells of each pair are merged into groups of adjacent cells. For a boundary between two
+    adjacent groups, a half-line is the event that an output falls in a group on one fixed side of
+    the boundary.
 
     Returns:
         Two arrays, float64 [directions, pairs, half-lines].

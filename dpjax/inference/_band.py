@@ -1,12 +1,12 @@
 """A simultaneous confidence band for the probabilities of a chain of nested sets.
 
-The band implies lower bounds on the levels of all privacy notions. The search orders the cells by
-their ratio of probabilities, database over neighbor, the largest first. The chain consists of K
-initial segments E_1, ..., E_K of this order, and each segment is contained in the next one. The set
-E_i has probability F_i under the database and G_i under its neighbor. Of N1 fresh draws from the
-database, X_i fall in E_i; of N2 fresh draws from the neighbor, Y_i fall in E_i. From the counts X_i
-and Y_i, all F_i are bounded from below and all G_i from above. With the standard normal quantile
-function, let
+The band implies lower bounds on the levels of all privacy notions. The search sorts the cells by
+the ratio of their probability under the database to their probability under the neighbor, in
+decreasing order. The chain consists of K initial segments E_1, ..., E_K of this order, and each
+segment is contained in the next one. The set E_i has probability F_i under the database and G_i
+under its neighbor. Of N1 fresh draws from the database, X_i fall in E_i; of N2 fresh draws from the
+neighbor, Y_i fall in E_i. From the counts X_i and Y_i, all F_i are bounded from below and all G_i
+from above. Let `quantile` be the standard normal quantile function, and let
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0).
 
@@ -24,7 +24,7 @@ sets, of the probabilities that it holds for one set.
 
 The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
 corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
-the side where the set is expected to be likelier, and an upper bound q on its probability on the
+the side where the set is expected to be more likely, and an upper bound q on its probability on the
 other side.
 
 References:
@@ -47,8 +47,8 @@ _CORNERS = 128
 class Band(NamedTuple):
     """Joint bounds on the probabilities of the sets of a chain, and of their complements.
 
-    Sets are expected to be likelier under the database, and complements under the neighbor. For
-    every set and complement, both bounds of at least one corner are valid.
+    Sets are expected to be more likely under the database, and complements under the neighbor. For
+    every set and every complement, there is at least one corner whose two bounds are both valid.
 
     Attributes:
         power: Lower bounds on the probabilities of the sets under the database and of the
@@ -70,7 +70,7 @@ class Band(NamedTuple):
         upper: NDArray[np.float64],
         usable: tuple[int, int] | None = None,
     ) -> "Band":
-        """Construct a band from the bounds of the sets.
+        """Construct a band from bounds on the sets' probabilities.
 
         Args:
             lower: float64 [sets, corners], lower bounds on probabilities under the database.
@@ -115,8 +115,9 @@ def band(
             fall in each set. Both rows must be nondecreasing.
         trials: N1 and N2, the numbers of draws from the database and from its neighbor.
         error: Largest allowed probability that the band is wrong for at least one set, below 1/2.
-        usable: Pair (end, start). The sets before `end`, and the complements of the sets from
-            `start` on, may be used as events. If None, all sets and complements may be used.
+        usable: Pair (end, start). Sets with an index below `end`, and complements of sets with an
+            index of at least `start`, may be used as events. If None, all sets and complements may
+            be used.
         corners: J, the number of corners per set.
     """
     held, out = (np.asarray(side, np.float64)[:, None] for side in np.asarray(counts))

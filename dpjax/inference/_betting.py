@@ -48,7 +48,7 @@ _ROUNDING is the relative rounding error of the objective.
 """
 
 _ENOUGH = 0.99
-"""Smallest growth of a sufficiently good bet for delta > 0, as a fraction of an upper limit.
+"""Smallest growth at which a bet for delta > 0 is good enough, as a fraction of an upper limit.
 
 The growth is the expected log payoff. The upper limit is the growth of the best bet for delta = 0,
 which no bet for delta > 0 exceeds.
@@ -226,15 +226,18 @@ def _one_event(
     """Project the probabilities of one event onto the line p = r q + d.
 
     Args:
-        large: float64 [N], expected number of draws in the event on its likelier side.
-        small: float64 [N], expected number of draws in the event on its less likely side.
-        a: float64 [N], number of draws on the likelier side.
-        b: float64 [N], number of draws on the less likely side.
+        large: float64 [N], expected number of draws in the event, on the side where the event is
+            more likely.
+        small: float64 [N], expected number of draws in the event, on the side where the event is
+            less likely.
+        a: float64 [N], number of draws on the side where the event is more likely.
+        b: float64 [N], number of draws on the side where the event is less likely.
         e: float64 [N], slope r of the constraint.
         delta: float64 [N], intercept d of the constraint.
 
     Returns:
-        The projected probabilities p and q of the event on its likelier and less likely sides.
+        The projected probabilities p and q of the event, on the side where the event is more likely
+        and on the other side.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
     for _ in range(2 * _HALVINGS):

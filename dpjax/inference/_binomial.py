@@ -16,7 +16,7 @@ from dpjax.core.wording import BadValue
 def clopper_pearson(
     counts: ArrayLike, num_samples: int, confidence: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return exact one-sided bounds on binomial probabilities, each valid with `confidence`.
+    """Return exact one-sided bounds on binomial probabilities at confidence level `confidence`.
 
     Both bounds hold simultaneously with probability at least 2 confidence - 1.
 
@@ -71,11 +71,11 @@ def binomial_lower_bound(
 ) -> NDArray[np.float64]:
     """Return an exact lower bound on ln(P(E) / P'(E)) from counts of an event E on both sides.
 
-    The error probability 1 - confidence is split evenly between the two sides. The choice of the
-    likelier side must not depend on the counts.
+    The error probability 1 - confidence is split evenly between the two sides. The side where the
+    event is expected to be more likely must be chosen without using the counts.
 
     Args:
-        larger: Counts of the event on the side where the event is expected to be likelier.
+        larger: Counts of the event on the side where the event is expected to be more likely.
         smaller: Counts of the event on the other side.
         num_samples: Number of draws on each side.
         confidence: Guaranteed probability that the bound is at most the true value.

@@ -33,7 +33,7 @@ class Blocks:
         negligible: Largest total probability of the counts outside a window.
         stride: Number of counts in a block.
         begin: Index of the first block. Block i begins at count i * stride.
-        counts: int64 [blocks], first counts of the blocks.
+        counts: int64 [blocks], first count of each block.
         log_ways: float64 [blocks + 1], log binomial coefficients of `counts`. The last entry is
             -infinity.
     """
@@ -49,14 +49,14 @@ class Blocks:
         self.log_ways = np.append(self._log_ways(num_blocks), -np.inf)
 
     def _log_ways(self, num_blocks: int) -> NDArray[np.float64]:
-        """Return log binomial coefficients of `counts`; bounds with equal n share a cache."""
+        """Return log binomial coefficients of `counts`, which are cached for each n."""
         first, last = self.begin // _SHARED, (self.begin + num_blocks - 1) // _SHARED
         parts = [_shared_log_ways(self.trials, self.stride, k) for k in range(first, last + 1)]
         start = self.begin - first * _SHARED
         return np.concatenate(parts)[start : start + num_blocks]
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the first and last counts of each window, int64 [p], by Bernstein's inequality."""
+        """Return each window's first and last count, int64 [p], from Bernstein's inequality."""
         mean, depth = self.trials * p, math.log(2 / self.negligible)
         spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
         first = np.floor(np.maximum(mean - spread, 0))

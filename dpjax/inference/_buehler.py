@@ -6,17 +6,17 @@ at least as extreme as the observed counts is at most the allowed error probabil
 the smallest level that is not refuted. If separate bounds on the event's two probabilities were
 combined instead, the distance between estimate and bound would be larger by about a fifth.
 
-Notation: K1 ~ Bin(n1, p) is the count of the event on its likelier side, and K2 ~ Bin(n2, q) is the
-count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is assumed. The score s
-orders the pairs of counts (see `_hypotheses`). The tail probability f(p, q) = P(s(K1, K2) >=
-observed) increases with p and decreases with q.
+Notation: K1 ~ Bin(n1, p) is the count of the event on the side where the event is more likely, and
+K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is
+assumed. The score s orders the pairs of counts (see `_hypotheses`). The tail probability f(p, q) =
+P(s(K1, K2) >= observed) increases with p and decreases with q.
 
 At one level, the supremum of f over all q is bounded from values of f at only a few q. Let a = ln(p
 / (1 - p)) and b = ln(q / (1 - q)) be the log odds of p and q, and let A(a) = ln(1 + e^a). As a
 function of a and b, f is a sum of positive multiples of exp(a k + b m - n1 A(a) - n2 A(b)), one for
 each extreme pair of counts (k, m). By Hölder's inequality, ln f + n1 A(a) + n2 A(b) is therefore a
 convex function of (a, b). Consequently, on a straight line between two points (a, b), ln f is at
-most the larger of its values at both ends, plus
+most the larger of its values at the two ends, plus
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
@@ -45,7 +45,7 @@ _NUISANCE_SHARE = 0.005
 """Fraction of the error probability that is used for a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Fraction of the error probability for tails that are omitted from sums.
+"""Fraction of the error probability that is reserved for tails omitted from sums.
 
 Counts in omitted tails are treated as extreme.
 """
@@ -67,8 +67,8 @@ _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
 """Parameters of the search for the level.
 
 The search uses many values of q only if the normal quantile of the tail probability differs from
-its goal by at most _NEAR. _MOST_TRIES is the maximum number of secant steps. Larger tail
-probabilities are replaced with _NEARLY_ONE. _MANY is the number of values of q for bisection.
+its goal by at most _NEAR. _MOST_TRIES is the maximum number of secant steps. Tail probabilities
+above _NEARLY_ONE are replaced with _NEARLY_ONE. _MANY is the number of values of q for bisection.
 """
 
 _STEEP, _MOST_PARTS = 2.0, 16
@@ -82,7 +82,7 @@ _TABLE = 65
 """Number of entries of the table from which values of q are interpolated."""
 
 _MOST_CELLS = 16_384
-"""Maximum number of entries of a table; such tables fit in a CPU cache."""
+"""Maximum number of entries of a table, chosen so that the table fits in a CPU cache."""
 
 
 def buehler_bound(
@@ -96,7 +96,7 @@ def buehler_bound(
 
     Args:
         hypothesis: Hypothesis that relates the level to the event's probabilities.
-        larger: K1, count of the event on its likelier side.
+        larger: K1, count of the event on the side where the event is more likely.
         smaller: K2, count of the event on the other side.
         trials: n1 and n2, the numbers of draws on the two sides.
         significance: Largest probability that the bound is above the level.
@@ -113,7 +113,7 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return almost the largest level at which f is known to be at most `allowed`, or 0."""
+    """Return a level, close to the largest, at which f is known to be at most `allowed`; or 0."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
@@ -182,10 +182,10 @@ class _Bounds(NamedTuple):
     Attributes:
         ends: float64 [intervals], the larger of two bounds on ln f, one at each end of the
             interval.
-        lines: float64 [intervals], upper bound on ln f minus `ends` within the interval, from the
-            bound along a line.
-        corners: float64 [intervals], upper bound on ln f minus `ends` within the interval, from the
-            corner bound f(largest p, smallest q).
+        lines: float64 [intervals], upper bound on the excess of ln f over `ends` within the
+            interval, computed along a straight line.
+        corners: float64 [intervals], upper bound on the excess of ln f over `ends` within the
+            interval, computed from the corner bound f(largest p, smallest q).
         highest: Upper bound on ln f at all values of q on the grid and at all q below the grid.
     """
 
@@ -201,7 +201,7 @@ class _Bounds(NamedTuple):
         return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
-        """Return additional places such that the error of the supremum is at most `looseness`."""
+        """Return additional places that reduce the supremum's error to at most `looseness`."""
         allowed = looseness + self.highest - self.ends
         # More parts reduce the excess of the line bound quadratically, and of the corner bound
         # linearly.
@@ -267,7 +267,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Return q, and values of p lifted such that lines between adjacent points lie above g."""
+        """Return q and lifted p; straight lines between adjacent points (p, q) lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
@@ -363,7 +363,7 @@ def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDA
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """Bound the distance of n A(a) from its chord between adjacent p, [intervals]."""
+    """Bound the distance between n A(a) and its chord, for each interval between adjacent p."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8

@@ -39,8 +39,8 @@ class Chain(NamedTuple):
         place: int64 [cells], index of the first set that contains each cell, or `num_sets` for
             cells that are in no set.
         num_sets: K, the number of sets.
-        usable: Pair (end, start). The sets before `end`, and the complements of the sets from
-            `start` on, contain only cells that are allowed in events.
+        usable: Pair (end, start). Sets with an index below `end`, and complements of sets with an
+            index of at least `start`, contain only cells that are allowed in events.
     """
 
     place: NDArray[np.int64]
@@ -141,8 +141,8 @@ def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> ND
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the ranks of cells on a line.
 
-    Cells at the end of the line where outputs are likelier under the database have positive ranks.
-    Cells without a position have rank 0.
+    Cells have positive ranks if they are at the end of the line where outputs are more likely under
+    the database. Cells without a position have rank 0.
     """
     # The sort puts NaN last.
     order = np.argsort(line, kind="stable")

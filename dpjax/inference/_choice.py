@@ -25,22 +25,22 @@ _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 """Numbers of standard errors by which the estimated ratio of a set's probabilities is shrunk.
 
 For sets of cells ordered by position, the number of standard errors is _LINE_SHRINKAGE plus
-_RIVAL_SHRINKAGE times ln(number of rival pairs). For sets of cells ordered by ratio, the number of
-standard errors is _SET_SHRINKAGE times ln(number of cells). For every set, _RIVAL_SHRINKAGE times
-ln(number of compared partitions) is added. The constants were tuned on experiments (a) to (e) of
-Askin, Kutta, Dette (2022) and on logistic noise.
+_RIVAL_SHRINKAGE times ln(number of searched pairs). For sets of cells ordered by ratio, the number
+of standard errors is _SET_SHRINKAGE times ln(number of cells). For every set, _RIVAL_SHRINKAGE
+times ln(number of compared partitions) is added. The constants were tuned on experiments (a) to (e)
+of Askin, Kutta, Dette (2022) and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5
 """Value that replaces _LINE_SHRINKAGE if there is one pair and its draws are in only two cells.
 
 Consider an event with probabilities 0.01 and 0.00135 on the two sides. A search with 800 draws per
-side identifies the likelier side in 93% of all cases if the value is 2, and in 99.8% if the value
-is 0.5.
+side identifies the side where the event is more likely in 93% of all cases if the value is 2, and
+in 99.8% if the value is 0.5.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
-"""Value of _SET_SHRINKAGE for labels and codes.
+"""Value that replaces _SET_SHRINKAGE if outputs are labels or codes.
 
 The value 0.4 was tuned on experiments (b), (e), (f) and on 200 labels.
 """
@@ -66,7 +66,7 @@ Without this rule, the mean expected bound for Laplace noise with epsilon 0.2 wo
 """
 
 _FAR_BETTER = 1.7
-"""Factor in a rule by which half-lines are evaluated by their counts.
+"""Factor in a rule for evaluating half-lines by their counts instead of by the smooth loss.
 
 The rule applies if two conditions hold. First, the best bound predicted from counts is at least the
 best bound predicted from the smooth loss. Second, without shrinkage, the bound predicted from
@@ -108,9 +108,9 @@ def choose_event(
         allowed: bool [cells], the cells that are allowed in an event. If `allowed` is None, all
             cells are allowed.
         hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
-        judge: Counts of the second half of the search draws, with the shape of `counts`, which then
-            contains the counts of the first half. If `judge` is None, the draws in `counts` are
-            divided into two halves at random, with a fixed seed.
+        judge: Counts of the second half of the search draws, with the same shape as `counts`. If
+            `judge` is passed, `counts` contains only the counts of the first half. If `judge` is
+            None, the draws in `counts` are divided into two halves at random, with a fixed seed.
         coarser: Integer arrays [cells]; each array contains the group of each cell. For each array,
             cells are also ordered by the ratios of their groups, which have smaller errors than the
             ratios of single cells.
@@ -123,7 +123,7 @@ def choose_event(
             partition with the largest expected bound will be confirmed.
 
     Returns:
-        One event per entry of the leading axes. No event contains all cells.
+        One event for each index of the leading axes of `counts`. No event contains all cells.
 
     Raises:
         TypeError: If an argument is not a number, or if `num_confirm` is not an integer.
@@ -189,10 +189,11 @@ class _Judged(NamedTuple):
     Attributes:
         batch: Shape of the counts' leading axes, which are flattened into one axis of runs.
         total: Counts of all draws, [runs, 2, cells].
-        ways: Ways of making orders.
+        ways: Ways to order cells.
         candidates: Orders of the sets.
         sets: The candidate sets.
-        shares: Estimated probabilities of each set on its likelier side and on the other side.
+        shares: Estimated probabilities of each set, on the side where the set is more likely and on
+            the other side.
         bound: Expected bound of each set.
     """
 
@@ -315,14 +316,14 @@ def _smoothed(
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Estimate probabilities of half-lines by a smooth privacy loss, and shrink their ratios.
 
-    The function returns the probabilities on the likelier side and on the other side, both [sets],
-    and the largest likelihood-ratio statistic of the fits, [runs]. The probabilities of sets that
-    are not half-lines are set to 1.
+    The function returns the probabilities of each set on the side where the set is more likely and
+    on the other side, both [sets], and the largest likelihood-ratio statistic of the fits, [runs].
+    The probabilities of sets that are not half-lines are set to 1.
 
     Args:
         total: Counts of all draws, [runs, 2, cells].
         sets: Candidate sets.
-        ways: Ways of making orders.
+        ways: Ways to order cells.
         candidates: Orders of the sets.
         quantile: Number of standard errors by which ratios are shrunk, [runs].
     """

@@ -31,8 +31,8 @@ a = r and proceeding downwards, let
 If V(a) <= S a for all a, let s_k phi_k(a) be the length of the part of [0, V(a) / a] in the k-th
 interval. For these functions, the sum of s_k a phi_k(a) over k is max(V(a), 0), so (2) holds. If
 V(a) > S a for some a, then no functions satisfy (2) because the functions phi_k defined above are
-the smallest candidates. V increases with the profile. Therefore, if a value of mu is refuted, every
-smaller value is also refuted.
+the smallest candidates. For a larger profile, V is also larger. Therefore, if a value of mu is
+refuted, every smaller value is also refuted.
 
 For r guesses, V(a) / a decreases from 1 / r to about error / r. Therefore, the ends of the
 intervals are equally spaced on a logarithmic scale between error / n and 1. The points x_k are
@@ -53,7 +53,7 @@ _PER_FACTOR = 8
 """Number of intervals of weights per unit of the natural logarithm."""
 
 _PROFILE_SHARE = 0.75
-"""Upper limit on D / error, the fraction of the error used for the deltas of the profile."""
+"""Upper limit on D / error; D is the part of the error that is spent on the profile's deltas."""
 
 _LARGEST_X, _STEPS = 600.0, 50
 """Parameters of the search for the points x_k.

@@ -3,7 +3,8 @@
 An event consists of a set of cells and a direction, both determined by counts of the search stage.
 An exact lower bound on a privacy level is then computed from fresh counts of the event.
 
-Notation: p and q are the event's probabilities on its likelier side and on the other side.
+Notation: p and q are the event's probabilities on the side where the event is more likely and on
+the other side.
 """
 
 from collections.abc import Sequence
@@ -19,22 +20,22 @@ from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._sizes import Shared, divided, size_ratio, tried_ratios
 
 _MOST_EVENTS = 1 << 13
-"""Maximum number of events per computation of expected bounds.
+"""Maximum number of events whose expected bounds are computed together.
 
 With this number, the arrays fit in a CPU cache.
 """
 
 
 class Event(NamedTuple):
-    """A set of cells whose draws will be counted in the confirmation. Leading axes index runs.
+    """A set of cells in which confirmation draws are counted. Leading axes index runs.
 
     Attributes:
         cells: bool [..., cells], whether each cell is in the event.
-        larger: int [...], side on which the event is expected to be likelier: 0 for the database, 1
-            for the neighbor.
+        larger: int [...], side on which the event is expected to be more likely: 0 for the
+            database, 1 for the neighbor.
         predicted: Float [...], expected lower bound from the confirmation stage.
-        ratio: Float [...], number of fresh draws on the other side divided by the number of fresh
-            draws on the likelier side.
+        ratio: Float [...], number of fresh draws on the side where the event is less likely,
+            divided by the number of fresh draws on the side where it is more likely.
     """
 
     cells: NDArray[np.bool_]
@@ -63,12 +64,12 @@ def expected_bound(
 ) -> NDArray[np.float64]:
     """Approximate the mean of the exact lower bound from an event with known probabilities.
 
-    Let m be the value of `hypothesis.order` for the expected counts, which is about the median of
+    Let m be the value of `hypothesis.order` for the expected counts; m approximates the median of
     the bound. Let s be the bound's standard error. The result is m Phi(m / s) + s phi(m / s), which
     is the mean of max(X, 0) for a normal random variable X with mean m and standard deviation s.
 
     Args:
-        larger: p, probabilities on the likelier side.
+        larger: p, probabilities on the side where the event is more likely.
         smaller: q, probabilities on the other side, of the same shape.
         num_confirm: N, the number of draws per side. If `num_confirm` is a `Shared`, the draws are
             divided optimally for each event.
@@ -105,7 +106,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the ratio N2 / N1 of numbers of draws with the largest expected bound."""
+    """Return the ratio N2 / N1 of the numbers of draws that gives the largest expected bound."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 
@@ -117,7 +118,7 @@ def _by_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return candidate ratios N2 / N1 of numbers of draws, and their expected bounds."""
+    """Return candidate ratios N2 / N1 of the numbers of draws, and the expected bound for each."""
     ratios = tried_ratios(size_ratio(larger, smaller, hypothesis))
     trials = divided(ratios, num_confirm.mean)
     return ratios, _expected(larger, smaller, trials, confidence, hypothesis)
@@ -145,12 +146,14 @@ def event_lower_bound(
 ) -> NDArray[np.float64]:
     """Return an exact lower bound on a level from fresh counts of one event on both sides.
 
-    Neither the event nor its likelier side may depend on the counts.
+    Neither the event nor the choice of the side where it is expected to be more likely may depend
+    on the counts.
 
     Args:
-        larger_count: Counts of the event on the side where it was expected to be likelier.
+        larger_count: Counts of the event on the side where the event was expected to be more
+            likely.
         smaller_count: Counts of the event on the other side.
-        larger_trials: Number of draws on the likelier side.
+        larger_trials: Number of draws on the side where the event was expected to be more likely.
         smaller_trials: Number of draws on the other side.
         confidence: Guaranteed probability that the bound is at most the level.
         hypothesis: Hypothesis that relates the level to both probabilities: `Ratio(delta)` for
@@ -199,8 +202,8 @@ def shrunk(
     """Estimate two probabilities, and shrink their log ratio by `quantile` standard errors.
 
     Args:
-        larger: Counts of the event on the side where it is expected to be likelier.
-        draws: Number of draws on the side where the event is expected to be likelier.
+        larger: Counts of the event on the side where the event is expected to be more likely.
+        draws: Number of draws on the side where the event is expected to be more likely.
         smaller: Counts of the event on the other side.
         others: Number of draws on the other side.
         quantile: Number of standard errors.

@@ -1,8 +1,8 @@
-"""The smallest counts on the likelier side that are as extreme as the observed counts.
+"""The smallest count K1 that, together with a given K2, is at least as extreme as observed.
 
-Notation: K1 and K2 are counts of an event on its likelier side and on the other side, and n1 and n2
-are the numbers of draws on these sides. The score s ranks pairs of counts (see `_hypotheses`) and
-increases with K1.
+Notation: K1 and K2 are counts of an event on the side where the event is more likely and on the
+other side, and n1 and n2 are the numbers of draws on these sides. The score s ranks pairs of counts
+(see `_hypotheses`) and increases with K1.
 """
 
 import math
@@ -17,7 +17,7 @@ _ROUNDING = 1e-12
 """Tolerated rounding error of the score s."""
 
 _SECANTS, _SURE = 3, 8.0
-"""Parameters of the guess of the smallest K1.
+"""Parameters for guessing the smallest K1.
 
 The guess uses at most _SECANTS secant steps and one final secant step. If a step is shorter than
 _SURE, the next step is the final one.
@@ -75,7 +75,7 @@ def _guessed(
     counts: tuple[int, int],
     most: int,
 ) -> NDArray[np.int64]:
-    """Approximate, for each K2, the smallest K1 in [0, n1] with `excess` >= 0 by secant steps."""
+    """Approximate, by secant steps, the smallest K1 in [0, n1] with `excess` >= 0 for each K2."""
     k, m = counts
     step, other = max(math.isqrt(k), 1), max(math.isqrt(m), 1)
     near = excess(np.array([k, k - step, k, k]), np.array([m, m, m, m + other]))

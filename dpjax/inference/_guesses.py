@@ -254,7 +254,7 @@ def delta_of_guesses(guessed: Guessed, epsilon: float, error: float) -> float:
 
 
 def mu_of_guesses(guessed: Guessed, error: float) -> float:
-    """Return the largest mu of Gaussian DP that guesses refute, rounded down.
+    """Return the largest mu for which guesses refute mu-Gaussian DP, rounded down.
 
     The result is 0 if no mu is refuted.
 

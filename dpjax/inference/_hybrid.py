@@ -1,10 +1,11 @@
 """Bounds for sequential audits without a claim, from bets and from one planned exact bound.
 
 One fifth of the error probability is used for a bound from bets, which is valid at any time. The
-rest is used for one exact bound from the counts of one event, called the look. The pair, the cells
-of the event and the number of draws are fixed before any draw is counted for the look. The exact
-bound is computed only after the planned number of draws has been counted. By the union bound, both
-bounds hold simultaneously with at least the required confidence.
+rest is used for one exact bound from the counts of one event. Counting this event and computing the
+bound is called the look. The pair, the cells of the event and the number of draws are fixed before
+any draw is counted for the look. The exact bound is computed only after the planned number of draws
+has been counted. By the union bound, both bounds hold simultaneously with at least the required
+confidence.
 
 References:
     Buehler (1957); Ville (1939).
@@ -39,12 +40,14 @@ class Look:
     Attributes:
         pair: Index of the pair.
         cells: bool [cells], whether each cell is in the event.
-        larger: Side on which the event is expected to be likelier: 0 for the database, 1 for the
+        larger: Side on which the event is expected to be more likely: 0 for the database, 1 for the
             neighbor.
         draws: Number of fresh draws per side after which the exact bound is computed.
         error: Error probability of the exact bound.
-        counts: Numbers of draws in the event so far, on the likelier side and on the other side.
-        drawn: Numbers of fresh draws so far, on the likelier side and on the other side.
+        counts: Numbers of draws in the event so far, on the side where the event is expected to be
+            more likely and on the other side.
+        drawn: Numbers of fresh draws so far, on the side where the event is expected to be more
+            likely and on the other side.
     """
 
     pair: int

@@ -1,13 +1,13 @@
 """Hypotheses that relate a privacy level t to the probabilities of one event.
 
-Let p and q be the event's probabilities on its likelier side and on the other side. If the level is
-t, then p <= g(t, q), where g increases with t and with q.
+Let p and q be the event's probabilities on the side where the event is more likely and on the other
+side. If the level is t, then p <= g(t, q), where g increases with t and with q.
 
 Each hypothesis also defines an order of pairs of counts. The order is a score s, which is larger
-for counts that are stronger evidence for a large t. The score increases with the count on the
-likelier side and decreases with the count on the other side. Therefore, P(s >= observed) increases
-with p and decreases with q. Each score is the lower confidence bound on t from a normal
-approximation.
+for counts that are stronger evidence for a large t. The score increases with the count on the side
+where the event is more likely, and decreases with the count on the other side. Therefore, P(s >=
+observed) increases with p and decreases with q. Each score is the lower confidence bound on t from
+a normal approximation.
 
 In place of g, bets use straight lines r q + d above g. Let P and P' be the output distributions on
 the two sides. A level is refuted if bets refute P(E) <= r P'(E) + d or P'(E) <= r P(E) + d for some
@@ -40,11 +40,11 @@ POSITIVE = 1e-300
 """Positive number that replaces all smaller arguments of a logarithm."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
-"""Smallest and largest level that bets test: RANGE for epsilon and mu, _SHARES for total variation.
+"""Smallest and largest level tested by bets: RANGE for epsilon and mu, _SHARES for total variation.
 """
 
 LEVELS = 2048
-"""Number of levels that bets test."""
+"""Number of levels that are tested by bets."""
 
 
 class Lines(NamedTuple):
@@ -63,7 +63,7 @@ class Lines(NamedTuple):
 
 
 class Hypothesis(Protocol):
-    """The hypothesis that the level of one notion is at most t.
+    """The hypothesis that a mechanism's level, as defined by one privacy notion, is at most t.
 
     Attributes:
         distance: Number of records in which the databases of a pair differ.
@@ -74,7 +74,7 @@ class Hypothesis(Protocol):
 
     @property
     def levels(self) -> Floats:
-        """Increasing levels that the bets of a sequential audit test."""
+        """Levels, in increasing order, that are tested by the bets of a sequential audit."""
         ...
 
     def shown(self, p: Floats, q: Floats, v1: Floats, v2: Floats) -> tuple[Floats, Floats]:
@@ -104,9 +104,10 @@ class Hypothesis(Protocol):
         """Return the score s of counts of an event.
 
         Args:
-            larger: Counts on the likelier side.
+            larger: Counts on the side where the event is more likely.
             smaller: Counts on the other side.
-            trials: Numbers of draws on the likelier side and on the other side.
+            trials: Numbers of draws on the side where the event is more likely and on the other
+                side.
             quantile: Normal quantile z of the confidence.
         """
         ...

@@ -1,4 +1,4 @@
-"""Sets of cells that are constructed from one half of the search set and evaluated on the other."""
+"""Sets of cells constructed from one half of the search set and evaluated on the other half."""
 
 import math
 from typing import NamedTuple
@@ -22,14 +22,14 @@ class Sets(NamedTuple):
     """Candidate sets of all runs, except sets with the same counts as the next smaller set.
 
     Sets are sorted by run, then by order of cells, then by size. Sets often have the same counts
-    because a single cell may contain more draws than several of the smallest sizes require.
+    because one cell may contain so many draws that it alone reaches several of the smallest sizes.
 
     Attributes:
         run: int64 [sets], index of each set's run.
         candidate: int64 [sets], index in `Candidates` of the order from which the set is
             constructed.
         end: int64 [sets], index of the set's size in `MASSES`.
-        larger: int64 [sets], count of the set on the side where the set should be likelier.
+        larger: int64 [sets], count of the set on the side where the set should be more likely.
         smaller: int64 [sets], count of the set on the other side.
         starts: int64 [runs], index of each run's first set.
     """
@@ -47,7 +47,7 @@ class Sets(NamedTuple):
 
         Args:
             inside: int64 [side, runs, orders, sizes], counts of the sets.
-            candidates: Orders of cells, each with the side where its sets should be likelier.
+            candidates: Orders of cells, each with the side where its sets should be more likely.
         """
         _, runs, _, sizes = inside.shape
         is_new = np.ones(inside.shape[1:], bool)
@@ -137,11 +137,13 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of cells in the smallest set that contains each fraction of the draws.
+    """For each fraction of the draws, return the size of the smallest set that contains this
+    fraction.
 
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.
-        most: int64 [...], largest number of allowed cells in a set. A set never contains all cells.
+        most: int64 [...], largest number of cells that are allowed in a set. A set never contains
+            all cells.
         ends: int64 [..., cells]. Entry i is the position of the last cell that is tied with the
             cell at position i.
 
@@ -176,7 +178,7 @@ def cells_of(
     Args:
         counts: [runs, 2, cells], counts of all draws.
         ways: Ways to order cells.
-        chosen: int64 [runs], index of the chosen order among the orders that all ways define.
+        chosen: int64 [runs], index of the chosen order among all orders that `ways` defines.
         end: int64 [runs], index of the chosen size in `MASSES`.
     """
     inside = np.zeros(counts[:, 0].shape, bool)

@@ -29,7 +29,7 @@ def ldp_levels(counts: ArrayLike, pairs: ArrayLike) -> np.ma.MaskedArray:
         pairs: Integers [num_pairs, 2], indices of the two inputs of each pair.
 
     Returns:
-        Levels, float64 [..., num_pairs], with pairs that have an empty interval masked.
+        Levels, float64 [..., num_pairs]. Pairs with an empty interval are masked.
 
     Raises:
         TypeError: If the counts are not numbers.
@@ -58,7 +58,7 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
         order: alpha > 1, the order of the divergence.
 
     Returns:
-        Levels, float64 [..., num_pairs], with pairs that have an empty interval masked.
+        Levels, float64 [..., num_pairs]. Pairs with an empty interval are masked.
 
     Raises:
         TypeError: If `order` is not a number, or if the counts are not numbers.

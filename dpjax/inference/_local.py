@@ -57,11 +57,11 @@ class LocalBounds(NamedTuple):
 
     Attributes:
         lower_bound: LB, the lower bound on epsilon.
-        estimate: Estimated privacy loss at the witness, after smaller densities are raised to the
-            floor.
+        estimate: Estimated privacy loss at the witness, computed after densities below the floor
+            are raised to the floor.
         densities: float64 [..., 2], densities at the witness, estimated from the confirmation set.
             Densities below the floor are not raised to the floor.
-        standard_error: Standard error of the estimate, or NaN where the bound is exact.
+        standard_error: Standard error of the estimate, or NaN if the bound is exact.
         on_floor: Whether the density estimated in the search stage was at or below the floor on at
             least one side.
         exact: Whether the bound is the exact binomial bound.
@@ -88,14 +88,14 @@ def local_bounds(
     The search stage estimates the density at the witness on each side. If one of these densities is
     at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
     bound is the exact binomial bound for the witness's event. Otherwise, the bound is a normal
-    approximation. The choice between both bounds, and the bound's direction, depend only on the
-    search stage, so they do not reduce the confidence.
+    approximation. The choice between the two bounds, and the direction of the bound, depend only on
+    the search stage, so these choices do not reduce the confidence.
 
     Args:
         search_densities: Float [..., 2], densities at the witness under the database and its
             neighbor, estimated in the search stage. Densities below the floor must not be raised to
             the floor.
-        floor: Float [...], the floor tau. Smaller densities are raised to the floor.
+        floor: Float [...], the floor tau. Densities below the floor are raised to the floor.
         events: Integers [..., 2], numbers of confirmation draws in the witness's event.
         kernel: Kernel sums if outputs are real numbers, or None if outputs are categories.
         num_confirm: N, the number of confirmation draws per side.

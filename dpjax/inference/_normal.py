@@ -1,4 +1,4 @@
-"""Lower confidence bounds on a privacy loss, by normal approximation.
+"""Lower confidence bounds on a privacy loss, computed by normal approximation.
 
 Notation: l = ln(f / f') is the log ratio of two density estimates from N draws per side. The
 standard deviation of l is sigma / sqrt(N) for frequencies and sigma / sqrt(N h^d) for kernel
@@ -38,7 +38,7 @@ def kernel_error(
 ) -> NDArray[np.float64]:
     """Return the standard error of |ln(f / f')|: sqrt(R (1 / f + 1 / f') / (N h^d)).
 
-    If the density is smooth, the formula gives a slightly too large value: in the paper's
+    If the density is smooth, the formula gives a value that is slightly too large. In the paper's
     experiments, the true error is 0.93 to 0.97 times this value. If the distribution is
     concentrated on a scale below h, for instance at an atom, the formula gives a value that is too
     small. In this case, use `kernel_exact_error`.

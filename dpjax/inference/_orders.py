@@ -12,7 +12,7 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor for scores of cells that are more frequent on the side for which an order is made.
+"""Factor for the scores of cells that are more frequent on the side for which cells are sorted.
 
 Scores without this factor are between 2^-64 and 1, so the more frequent cells come first.
 """
@@ -21,8 +21,8 @@ Scores without this factor are between 2^-64 and 1, so the more frequent cells c
 class Orders(NamedTuple):
     """Two orders of cells. The initial segments of each order are candidate sets.
 
-    The first order is for sets that are likelier under the database, and the second order is for
-    sets that are likelier under the neighbor.
+    The first order is for sets that are more likely under the database, and the second order is for
+    sets that are more likely under the neighbor.
 
     Attributes:
         order: int64 [..., 2, cells], index of the cell at each position of both orders.
@@ -42,8 +42,8 @@ class ByRatio(NamedTuple):
 
     Attributes:
         allowed: bool [cells], whether each cell is allowed in events.
-        labels: int64 [cells], the group of each cell, whose ratio is used for the cell. If `labels`
-            is None, each cell's own ratio is used.
+        labels: int64 [cells], the group of each cell. The group's ratio is used for the cell. If
+            `labels` is None, each cell's own ratio is used.
         order: int64 [cells], indices of the cells sorted by group.
         starts: int64 [groups], position in `order` at which each group begins.
         ordered: Whether ties are broken by cell index. If False, a set contains either all or none
@@ -78,7 +78,7 @@ class ByRatio(NamedTuple):
         return found._replace(numbers=np.flatnonzero(needed), num_cells=self.num_cells)
 
     def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return cells that may be last in an order; only cells in `unseen` must be included.
+        """Return the cells in `unseen`, and possibly other cells, that may be last in an order.
 
         The result contains the last cell of each group of `unseen`, and the last cell that is not
         allowed.
@@ -88,7 +88,7 @@ class ByRatio(NamedTuple):
         return np.concatenate([unseen[last], np.flatnonzero(~self.allowed)[-1:]])
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders of cells for counts [..., 2, cells], the largest ratios first."""
+        """Return the orders of cells for counts [..., 2, cells], sorted by decreasing ratio."""
         known, draws = counts, counts.sum(axis=-1, keepdims=True)
         if self.labels is not None:
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
@@ -124,9 +124,9 @@ class ByRatio(NamedTuple):
 
 
 class ByPosition(NamedTuple):
-    """A way to order cells: along a line, once from each end.
+    """A way to order cells by their positions along a line, once from each end.
 
-    Cells without a position are in no set.
+    Cells without a position do not belong to any set.
 
     Attributes:
         order: int64 [2, cells], indices of the cells in the order from each end of the line.
@@ -165,12 +165,13 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates: orders of cells, each with the side on which its sets should be likelier.
+    """Candidates: orders of cells, each with the side on which its sets should be more likely.
 
     Attributes:
         order: int64 [candidates], index of the order. The i-th way to order cells defines the
             orders 2 i and 2 i + 1.
-        direction: int64 [candidates], the likelier side: 0 for the database, 1 for the neighbor.
+        direction: int64 [candidates], the side on which the sets should be more likely: 0 for the
+            database, 1 for the neighbor.
         by_ratio: bool [candidates], whether the cells are ordered by ratio (True) or by position
             (False).
     """

@@ -38,9 +38,9 @@ _ROWS = 2048
 """Number of bets per call of `_betting.weights`, chosen so that tables fit in the CPU cache."""
 
 _MOST_CODES = 2**52
-"""Largest number of codes for combinations of groups.
+"""Largest number of integer codes for combinations of groups.
 
-If it is exceeded, codes are renumbered without gaps.
+If the number of codes exceeds this limit, codes are renumbered without gaps.
 """
 
 _MOST_LOST = 0.95
@@ -85,7 +85,7 @@ class _Common(NamedTuple):
     mass: Floats
 
     def of(self, table: Floats) -> Floats:
-        """Return the members' entries, [..., members, levels], of [..., 2, pairs, levels]."""
+        """Select the members' entries, [..., members, levels], from [..., 2, pairs, levels]."""
         return table[..., self.members[:, 0], self.members[:, 1], :]
 
     def placed(self, bets: Floats) -> Floats:

@@ -1,16 +1,17 @@
 """Plans for histogram estimates: precision, confidence and number of samples.
 
-The caller passes two of `precision`, `confidence` and `num_samples`. From these, `plan` computes
-the finest precision, the confidence, or the smallest number of samples per input, whichever was not
-passed. `plan_finite` makes plans for finitely many outputs.
+The caller passes two of `precision`, `confidence` and `num_samples`. From these two values, `plan`
+computes the third: the finest precision, the confidence, or the smallest number of samples per
+input. `plan_finite` computes plans for mechanisms with finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
-bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts: for
-both inputs of a pair, the counts in the two intervals that determine the estimate. If there are
-many pairs, the published confidence is the product of two confidences: for the pair with the
-largest level, and for the pair with the largest estimate. The paper's proof is incomplete because
-the intervals that determine the estimate are known only after the draws, and because pairs with a
-common input share draws. The consequences of this gap in the proof depend on the plan:
+bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts,
+which are the counts for both inputs of a pair in the two intervals that determine the estimate. If
+there are many pairs, the published confidence is the product of two confidences, one for the pair
+with the largest level and one for the pair with the largest estimate. The paper's proof is
+incomplete because the intervals that determine the estimate are known only after the draws, and
+because pairs with a common input share draws. The consequences of this gap in the proof depend on
+the plan:
 
 - LDP, densities on an interval: the paper requires the logarithm of each count to have an error of
   at most gamma / 12, but an error of at most gamma / 3 suffices. With the limit gamma / 3, the
@@ -50,7 +51,7 @@ MOST_SAMPLES = 2**53
 """Largest number of draws for which float64 represents all counts exactly."""
 
 _COARSEST_PRECISION = 100.0
-"""Coarsest precision that the search for a precision considers, in nats."""
+"""Coarsest precision, in nats, that is considered in the search for a precision."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def plan(
             (Algorithms 2 and 4).
         bound: Name of the union bound: "all-intervals", which covers all counts, or "published",
             the bound in the paper.
-        max_samples: Largest feasible number of draws per input.
+        max_samples: Largest number of draws per input that the caller can make.
 
     Raises:
         TypeError: If an argument has the wrong type.
@@ -272,7 +273,7 @@ def _solve(
 
 
 class _Guarantee(NamedTuple):
-    """A union bound over counts, solved for the precision, the confidence or the sample size.
+    """A union bound over counts, to be solved for the precision, the confidence or the sample size.
 
     The attributes have the same meaning as in `Plan`.
     """

@@ -20,7 +20,7 @@ MOST_OUTCOMES = 16
 """Largest number of cells for which an expert bets on each cell individually."""
 
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
-"""Numbers of pseudo-draws by which bets and estimated shares are shrunk.
+"""Numbers of pseudo-draws, which determine how much bets and estimated shares are shrunk.
 
 PSEUDO_DRAWS lists numbers rho: after n draws, one bet per rho is made with the fraction c = n / (n
 + rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. The
@@ -29,7 +29,7 @@ pooled draws from both sides.
 """
 
 _STAKES = (0.4, 0.1, 0.5)
-"""Fractions of the initial wealth for the bets with each rho in PSEUDO_DRAWS."""
+"""Fraction of the initial wealth that is assigned to the bets with each rho in PSEUDO_DRAWS."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups along the line of cells.
@@ -48,7 +48,7 @@ sorted by ratio.
 
 
 class Expert(NamedTuple):
-    """Groups of cells, with the groups' estimated probabilities and with fractions of bets.
+    """Groups of cells, with their estimated probabilities and the fraction c of each bet on them.
 
     Attributes:
         labels: int64 [pairs, cells], the group of each cell.
@@ -153,13 +153,13 @@ def equal_mass(counts: Counts, groups: int) -> Counts:
 def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     """Return labels of three groups of cells, int64 [pairs, cells].
 
-    Group 0 is expected to be likelier under the database, group 1 is expected to be likelier under
-    the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each contains
-    all cells on one side of a cut of the line. The score of a half-line is its estimated level
-    minus three standard errors. One of the two groups is the half-line with the largest score. The
-    other group is the half-line with the largest score for the opposite direction. Only half-lines
-    that start at the other end of the line and do not overlap the first group are considered for
-    the other group.
+    Group 0 is expected to be more likely under the database, group 1 is expected to be more likely
+    under the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each
+    contains all cells on one side of a cut of the line. The score of a half-line is its estimated
+    level minus three standard errors. One of the two groups is the half-line with the largest
+    score. The other of these two groups is the half-line with the largest score for the opposite
+    direction. Only half-lines that start at the other end of the line and do not overlap the first
+    group are considered for the other group.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.
@@ -208,8 +208,8 @@ def shown(
 
     Args:
         hypothesis: Hypothesis whose level is estimated.
-        larger: Counts of the events on their likelier side.
-        n: Numbers of draws on the likelier side.
+        larger: Counts of the events, each on the side where the event is more likely.
+        n: Numbers of draws on the side where the event is more likely.
         smaller: Counts of the events on the other side.
         m: Numbers of draws on the other side.
     """

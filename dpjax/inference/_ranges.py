@@ -13,7 +13,7 @@ from dpjax.inference._sizes import Shared
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 WORTH = 0.98
-"""Smallest accepted predicted bound of a simpler event, as a fraction of the original bound."""
+"""Smallest predicted bound at which a simpler event is accepted, relative to the original bound."""
 
 _ENDS = 64
 """Maximum number of positions at which ranges may begin and end."""
@@ -28,12 +28,12 @@ def simpler(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> Event:
-    """Replace an event by a simpler event if there is one with almost the same expected bound.
+    """Replace an event by a simpler event if a simpler event has almost the same expected bound.
 
-    A half-line is preferred to a range and to the complement of a range. The simpler event contains
-    all cells of the original event that have no position on the line. As in `choose_event`,
-    candidates are constructed from each half of the search set and evaluated on the other half. The
-    returned event is constructed from all draws.
+    A half-line is preferred to a range and to a range's complement. The simpler event contains all
+    cells of the original event that have no position on the line. As in `choose_event`, candidates
+    are constructed from each half of the search set and evaluated on the other half. The returned
+    event is constructed from all draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
@@ -93,7 +93,7 @@ def simpler(
 
 
 class _Ranges:
-    """All ranges of cells along a line whose ends are in a given set, and their complements.
+    """All ranges between given positions along a line of cells, and their complements.
 
     Attributes:
         half_lines: bool [sets], whether each set is a half-line, which has only one end.

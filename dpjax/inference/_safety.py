@@ -29,7 +29,7 @@ from dpjax.inference._planner import MOST_SAMPLES, Plan
 
 @dataclass(frozen=True)
 class SafetyVerdict:
-    """Result of a test of a claimed Lipschitz constant with repeated runs.
+    """Result of a test that uses repeated runs to check a claimed Lipschitz constant.
 
     Attributes:
         num_runs: Number of runs.
@@ -134,11 +134,11 @@ def safety_check(
     """Return the safety check for the counts of a planned run.
 
     Args:
-        plan: Plan for outputs in an interval, whose Lipschitz constant is the claim.
+        plan: Plan for outputs in an interval. The plan's Lipschitz constant is the claim.
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
             `beta` is None, the smallest beta with which the check has `probability` is used.
-        probability: Smallest accepted probability that one run passes the check if the claim is
-            true. The argument is ignored if `beta` is not None.
+        probability: Required probability that one run passes the check if the claim is true. The
+            argument is ignored if `beta` is not None.
 
     Returns:
         The safety check. The paper's factor 4 m is valid for two inputs. For k inputs, this
@@ -188,14 +188,13 @@ def plan_safety(
     """Plan enough samples for a safety check that can refute false claims.
 
     Args:
-        plan: Plan for outputs in an interval, whose Lipschitz constant is the claim.
-        probability: Smallest accepted probability that one run passes the check if the claim is
-            true.
+        plan: Plan for outputs in an interval. The plan's Lipschitz constant is the claim.
+        probability: Required probability that one run passes the check if the claim is true.
         excess: Factor > 1. The check can detect densities whose average slope between adjacent
             intervals is above `excess` times the claimed constant.
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
             `beta` is None, a value is computed from `excess`.
-        max_samples: Largest feasible number of draws per input.
+        max_samples: Largest number of draws per input that the caller can make.
 
     Returns:
         The plan, with its number of samples increased if necessary, and the safety check for this

@@ -1,10 +1,10 @@
 """Division of the confirmation draws for an event between both sides.
 
-Let p and q be an event's probabilities on its likelier side and on the other side, and let N1 and
-N2 be the numbers of draws on these sides. An estimated level has a variance of the form s1^2 / N1 +
-s2^2 / N2. For a given sum N1 + N2, the variance is smallest at N2 / N1 = s2 / s1. For epsilon with
-delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)). Therefore, the side on which the event has a
-smaller probability needs more draws.
+Let p and q be an event's probabilities on the side where the event is more likely and on the other
+side, and let N1 and N2 be the numbers of draws on these sides. An estimated level has a variance of
+the form s1^2 / N1 + s2^2 / N2. For a given sum N1 + N2, the variance is smallest at N2 / N1 = s2 /
+s1. For epsilon with delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)). Therefore, the side on
+which the event has a smaller probability needs more draws.
 
 References:
     Neyman (1934) for the optimal allocation.
@@ -25,10 +25,10 @@ sizes.
 """
 
 _PARTS = 0.5, 0.75
-"""Exponents, besides 0 and 1, of the powers of the asymptotically best ratio that are compared."""
+"""Exponents, besides 0 and 1, to which the asymptotically best ratio is raised for comparison."""
 
 _UNIT = 1e-12
-"""Factor that makes variances as small as for a very large number of draws."""
+"""Factor that makes variances as small as they would be for a very large number of draws."""
 
 
 class Shared(NamedTuple):
@@ -59,7 +59,7 @@ def size_ratio(p: ArrayLike, q: ArrayLike, hypothesis: Hypothesis) -> NDArray[np
     """Return the asymptotically best ratio N2 / N1 of sample sizes, in [1/8, 8].
 
     Args:
-        p: Float [...], probabilities of events on the likelier side.
+        p: Float [...], probabilities of events on the side where the event is more likely.
         q: Float [...], probabilities of events on the other side.
         hypothesis: Hypothesis whose level is bounded.
     """
@@ -77,9 +77,9 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return four ratios to compare, which range from 1 to the given ratio.
 
     The given ratio is best for a large number of draws. With a small number of draws, the given
-    ratio would leave too few draws for the likelier side. The four columns of the table show the
-    exact mean of the bound on epsilon for the powers 0, 1/2, 3/4 and 1 of the best ratio. The
-    result has shape [4, ...].
+    ratio would leave too few draws for the side where the event is more likely. The four columns of
+    the table show the exact mean of the bound on epsilon for the powers 0, 1/2, 3/4 and 1 of the
+    best ratio. The result has shape [4, ...].
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34

@@ -30,8 +30,9 @@ class HalfLines(NamedTuple):
     Attributes:
         counts: float64 [2, ...], smoothed counts on both sides.
         worth: float64 [...], factor, at least 1, by which smoothing increases the effective number
-            of draws. If the number of draws were multiplied by this factor, unsmoothed counts would
-            determine the log ratio with the same standard error as smoothed counts.
+            of draws. If the number of draws were multiplied by `worth`, the log ratio estimated
+            from unsmoothed counts would have the same standard error as the log ratio estimated
+            from smoothed counts.
     """
 
     counts: Floats

@@ -29,8 +29,8 @@ Floats = NDArray[np.float64]
 ENDS = 1 / (1 + np.exp(-np.union1d(np.arange(-66, 67, 2), np.arange(-12, 13)) / 6))
 """Cumulative fractions of the draws at which groups of cells end.
 
-The log odds of these fractions are equally spaced at the ends; in the middle, the spacing is half
-as large.
+The log odds of these fractions are equally spaced near both ends; in the middle, the spacing is
+half as large.
 """
 
 KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
@@ -57,7 +57,7 @@ _EXTREME is the largest absolute value of the log odds.
 """
 
 _SETTLED = 1e-8
-"""A fit ends if no log odds change by more than this number in a Newton step."""
+"""A fit ends if no log odds change by more than _SETTLED in a Newton step."""
 
 _BELOW = 4
 """Number of diagonals below the main diagonal of a precision matrix."""
@@ -155,8 +155,8 @@ class Fit(NamedTuple):
 def fitted(counts: Floats) -> Fit:
     """Fit the log odds that a draw comes from the first side.
 
-    Every sum is computed separately for each run and in a fixed order. Therefore, no bit of a run's
-    fit depends on the other runs.
+    Every sum is computed separately for each run and in a fixed order. Therefore, a run's fit does
+    not depend on the other runs, not even in its last bit.
 
     Args:
         counts: float64 [runs, 2, groups], counts of groups on both sides.

@@ -1,4 +1,4 @@
-"""The wealth of bets against privacy levels, and the lower bound that it implies at any time.
+"""The wealth of bets against privacy levels, and the lower bound that follows from the wealth.
 
 Each bet against a level multiplies its payoffs over all blocks and pairs. The wealth at a level is
 the mean of these products over all bets. If the level holds, the expected wealth is at most 1 at
@@ -221,8 +221,8 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 
     Args:
         state: State before the block.
-        x: Integers [pairs, cells], counts of the block's draws from the databases. No bet is made
-            for a pair that has no draws on one of its sides.
+        x: Integers [pairs, cells], counts of the block's draws from the databases. If a pair has no
+            draws on one of its two sides, no bet is placed for the pair.
         y: Integers [pairs, cells], counts of the block's draws from the neighbors.
 
     Raises:

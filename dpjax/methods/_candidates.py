@@ -60,7 +60,7 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Return a candidate with a simpler description, in which empty cells are reassigned.
+        """Return a candidate that has a simpler description because empty cells are reassigned.
 
         Cells without outputs in the search set may be added to the event or removed from it, or
         moved to other sets of the chain. Call this method before any confirmation output is counted
@@ -115,8 +115,9 @@ def candidates(
     Args:
         searches: Search sets of the pairs, with counts [runs, 2 halves, 2 sides, cells].
         terms: Terms of the audit.
-        budget: Number of fresh outputs, confidence, and number of rival pairs.
-        also: Whether to count a chain in addition to an event if an event suffices for the notion.
+        budget: Number of fresh outputs, confidence, and number of searched pairs.
+        also: If the notion requires only an event, whether to count a chain in addition to the
+            event.
     """
     notion = terms.notion
     events: list[Event] | list[None] = [None] * len(searches)
@@ -157,8 +158,8 @@ def promised(
         cells: The partition.
         halves: int64 [half, side, cells], counts of the pilot.
         num_confirm: Number of fresh outputs per side in the confirmation.
-        num_partitions: Number of partitions that are compared. Estimated ratios are shrunk more if
-            this number is larger.
+        num_partitions: Number of partitions that are compared. If `num_partitions` is larger,
+            estimated ratios are shrunk more.
     """
     budget = Budget(num_confirm, terms.own_confidence, num_partitions=num_partitions)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

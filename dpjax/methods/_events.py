@@ -47,14 +47,15 @@ _HOPE = 4
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
 """Default sizes for more than _MANY_PAIRS pairs.
 
-Each pair beyond this number increases the total by only _SEARCH_MANY search draws per side.
+Each pair after the first _MANY_PAIRS pairs increases the total by only _SEARCH_MANY search draws
+per side.
 """
 
 _HOPED = 10_000
 """Maximum number of pairs among which the last pair of the second round is chosen."""
 
 _PAIRS_AT_ONCE = 2**12
-"""Number of pairs per batch in the choice of events, which limits memory use."""
+"""Number of pairs per batch when events are chosen, limited to save memory."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -68,8 +69,8 @@ class Events:
     the number of fresh draws in this event. If there are more than two pairs, the search has two
     rounds. The first round uses 5/11 of all search draws, divided equally among all pairs. The
     second round uses the remaining search draws for the best quarter of the pairs (at least 2 and
-    at most 2,500 pairs). One of these pairs is chosen in another way: its expected bound would be
-    largest if every pair had more search draws with unchanged frequencies. If multiple pairs
+    at most 2,500 pairs). One of these pairs is chosen by another rule: its expected bound would be
+    the largest if every pair had more search draws with the same frequencies. If multiple pairs
     contain the same database and divide its outputs into the same cells, each of these pairs uses
     all search draws from this database. For recorded outputs, the source determines the sizes of
     the search set and the confirmation set.
@@ -82,12 +83,13 @@ class Events:
             eight times as many draws as the other side.
         region: Outputs that the event may contain: (low, high) for numbers and vectors, or a list
             of outcomes for a finite space. If `region` is None, the event may contain all outputs.
-        num_draws: Total number of draws per side, in place of `num_samples` and `num_confirm`. If
-            there are multiple pairs, the search uses 44% of these draws; if there is one pair, it
-            uses 2/7. If no number of draws is passed, the total is 50,000 plus 20,000 for each of
-            the first 1,000 pairs and 300 for each additional pair.
-        also: Whether to count a chain of sets in addition to an event if an event suffices for the
-            notion. If both are counted, the event and the chain each use half of the error
+        num_draws: Total number of draws per side, passed instead of `num_samples` and
+            `num_confirm`. If there are multiple pairs, the search uses 44% of the total; if there
+            is one pair, the search uses 2/7 of the total. If no number of draws is passed, the
+            total is 50,000 plus 20,000 for each of the first 1,000 pairs and 300 for each
+            additional pair.
+        also: If the notion requires only an event, whether to count a chain of sets in addition to
+            the event. If an event and a chain are both counted, each uses half of the error
             probability, and `AuditResult.bound` works for every notion.
 
     Raises:
@@ -138,7 +140,7 @@ class Events:
             )
 
     def rounds(self, num_pairs: int) -> Rounds:
-        """Return the numbers of draws in each round of the search and in the confirmation.
+        """Return the number of draws in each round of the search and in the confirmation.
 
         Args:
             num_pairs: Number of pairs, at least 1.
@@ -343,8 +345,8 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs for the second round of the search.
 
-    All but the last of these pairs have the largest expected bounds. The last pair is the remaining
-    pair with the largest expected bound for `_HOPE` times as many draws.
+    All returned pairs except the last one are the pairs with the largest expected bounds. The last
+    pair is the remaining pair with the largest expected bound for `_HOPE` times as many draws.
 
     Args:
         promised: float64 [runs, pairs], expected bounds.

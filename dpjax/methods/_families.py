@@ -57,7 +57,7 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Replace a family by the member whose expected bound exceeds the member's claim the most.
+    """Replace a family with the member whose bound is expected to exceed its claim the most.
 
     Args:
         source: Source of the audit. A source that is not a family is returned unchanged.
@@ -156,14 +156,14 @@ class _Members(Space):
 
     Args:
         family: Family to search.
-        pairs: Pairs for all members. If `pairs` is None, each member's own pairs are used.
+        pairs: Pairs to use for every member. If `pairs` is None, each member's own pairs are used.
         asked: Notion and claim for all members. If both are None, each member's own notion and
             claim are used.
 
     Attributes:
         made: Members created so far.
         failed: Number of parameter combinations for which the family's function raised an error.
-        last: Error message for the last of these combinations.
+        last: Error message for the last parameter combination that failed.
     """
 
     def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
@@ -241,7 +241,7 @@ class _Members(Space):
         return [own[places[id(one)]] for one in space.smallest(inner)]
 
     def _number(self, chosen: dict[str, object]) -> int | None:
-        """Return the index of the member with the given parameters, after creating it if necessary.
+        """Return the index of the member with given parameters; create the member if necessary.
 
         The result is None if the family's function raises an error for the parameters.
         """

@@ -213,14 +213,14 @@ def _planned_error(notion: Notion) -> float:
 
 
 def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Make the planned set of guesses, which is about all coins, and count the correct guesses."""
+    """Make the planned set of guesses about all coins, and count the correct guesses."""
     most = math.floor(_LARGEST_SHARE * len(coins))
     size = min(round(_PLANNED_FACTOR * math.sqrt(len(coins))), most)
     return _count(coins, _Numbers(size, size), share=_planned_error(terms.notion))
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose the numbers of guesses using revealed coins; count correct guesses about the rest."""
+    """Choose the numbers of guesses by revealed coins; count correct guesses about other coins."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))
@@ -284,7 +284,7 @@ def _searched_for(notion: Notion) -> Notion:
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield candidate numbers of guesses at one end of the scores, as fractions of all canaries."""
+    """Yield candidate numbers of guesses for one end of the scores, relative to all canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 

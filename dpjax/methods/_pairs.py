@@ -47,8 +47,8 @@ class FoundPairs:
 
     Attributes:
         pairs: Best pairs in decreasing order, in a form that `dpjax.audit` accepts.
-        estimates: One number per pair: the estimate of the privacy loss in the last rung if the
-            source is a JAX mechanism, or the expected bound for other sources.
+        estimates: One number per pair. If the source is a JAX mechanism, the number is the privacy
+            loss estimated in the last rung; for other sources, it is the expected bound.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.
     """
 

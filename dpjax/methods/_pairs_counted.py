@@ -32,10 +32,10 @@ _RUNG_DRAWS = 12_000
 """Default total number of draws in a rung, on both sides of all pairs."""
 
 _WITHOUT_SMALL = 2
-"""If at most this number of pairs is kept, no place is reserved for a pair of small databases."""
+"""Largest number of kept pairs at which no place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
-"""Number of variations per kept pair that a later rung adds."""
+"""Number of variations that a later rung adds for each kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
 """Limits on the number of confirmation draws per side that is assumed for expected bounds.
@@ -48,7 +48,7 @@ _AUDIT_SHARE = 1.5
 """Assumed duration of the audit, divided by the duration of the search."""
 
 _PARTS = 4
-"""If a source with workers has a time limit, a rung is divided into this number of parts."""
+"""Number of parts into which a rung is divided if a source has workers and a time limit."""
 
 _WORTH = 300
 """Number of draws per side that an audit with a time limit should make for each kept pair.
@@ -108,7 +108,7 @@ class _Ranked(NamedTuple):
 
     Attributes:
         scores: float64 [pairs], expected bounds. The score of a pair is -infinity if the pair is
-            too slow, or if the rung had no time for it.
+            too slow, or if the rung had no time for the pair.
         paces: float64 [pairs], measured time per output in seconds, or 0 without a time limit.
         drawn: Total number of outputs on both sides of all pairs.
     """
@@ -125,7 +125,8 @@ class _Ranked(NamedTuple):
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Type of functions that return a pair's notion and the claim that its bound should exceed."""
+"""Type of functions that return, for a pair, the notion and the claim that a bound should
+exceed."""
 
 
 def search_counted(
@@ -143,7 +144,7 @@ def search_counted(
         source: Source of the outputs.
         pairs: Pairs in any form that `dpjax.audit` accepts, or a space of neighbors.
         ladder: Plan of the search.
-        terms: Claim, confidence and notion of the audit for which the pairs are searched.
+        terms: Claim, confidence and notion of the audit that will use the pairs.
         region: Region of the outputs that events may contain, or None for all outputs.
         root: Typed JAX key from which the keys of the rungs are derived.
         asked: Function that returns a pair's notion and the level that the pair's bound should
@@ -258,7 +259,7 @@ class _Rung:
         source: Source of the outputs.
         alive: Remaining pairs.
         draws: Number of draws per side of each pair.
-        terms: Claim, confidence and notion of the audit for which the pairs are searched.
+        terms: Claim, confidence and notion of the audit that will use the pairs.
         region: Region of the outputs that events may contain, or None for all outputs.
         key: Typed JAX key for the draws in the rung.
         asked: Function that returns each pair's notion and level.
@@ -281,7 +282,7 @@ class _Rung:
             seconds: Time limit of the rung in seconds, or None for no limit. If there is a limit,
                 outputs are drawn for one pair after another, and the remaining time is divided
                 equally among the remaining pairs. The score of a pair is -infinity if the pair is
-                too slow to be audited, or if the rung has no time for it.
+                too slow to be audited, or if the rung has no time for the pair.
             whole: Time limit for all rungs in seconds.
         """
         count = len(self.alive)

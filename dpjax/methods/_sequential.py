@@ -23,7 +23,7 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""Draws are treated as expensive if their total number per side is at most this number."""
+"""Largest total number of draws per side at which draws are treated as expensive."""
 
 _BLOCK = 4096
 """Number of draws per call of a JAX mechanism's sampler."""

@@ -73,7 +73,7 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a later audit can draw a whole block again if a limit cut it short.
+        redraws: Whether a later audit can draw a whole block again if a limit cut the block short.
         compiles: Whether the duration of the first count includes compilation.
 
     Attributes:

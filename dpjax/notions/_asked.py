@@ -1,4 +1,4 @@
-"""Choice of events for multiple pairs, in one batch for pairs with the same orders of cells."""
+"""Choice of events for multiple pairs; pairs with the same orders of cells form one batch."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _ROWS = 256
 
 
 def fresh(budget: Budget) -> int | Shared:
-    """Return the number of draws, as a `Shared` if both sides may have different numbers."""
+    """Return the number of draws, as a `Shared` if the sides may have different numbers."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Hashable value of all inputs to the choice of an event except the counts."""
+        """Hashable value that contains all inputs to the choice of an event except the counts."""
         partition, halves, allowed = self.search
         arrays = (*self.positions, *self.coarser)
         may = None if allowed is None else allowed.tobytes()

@@ -21,7 +21,7 @@ _POINTS = 101
 class _Curve(Notion):
     """Base class of notions whose level is a curve.
 
-    Notions of this kind are summarized by one number, the total variation distance per record.
+    The level of such a notion is summarized by one number, the total variation distance per record.
     """
 
     def of_band(self, band: Band, distance: int = 1) -> float:

@@ -36,7 +36,7 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""If an axis has at most this number of bins, cells are ordered only by their ratios of counts."""
+"""Largest number of bins per axis at which cells are ordered only by their ratios of counts."""
 
 _HUGE = 1e300
 """Finite number that replaces infinite bounds before bounds are averaged."""
@@ -90,14 +90,14 @@ class Notion:
         return None
 
     def value(self, p: NDArray, q: NDArray) -> NDArray[np.float64]:
-        """Return scores of events with probabilities p and q.
+        """Return scores of events that have probabilities p and q on the two sides.
 
         The event with the best score is shown.
         """
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raise an error if pairs with this distance cannot bound the level for one record."""
+        """Raise an error if pairs at this distance cannot bound the level for one record."""
 
     def point(self, place: float, shown: float) -> str:
         """Describe in words the bound `shown` on a curve at the abscissa `place`."""
@@ -116,12 +116,12 @@ class Notion:
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:
-        """Choose the event with the largest expected bound, or a simpler event almost as good.
+        """Choose the event with the largest expected bound, or a simpler event of similar quality.
 
         Args:
             search: Search set of one pair, in one or more runs. One half of the search set is used
                 to construct sets of cells, and the other half to evaluate them.
-            budget: Confirmation draws, confidence and number of rival pairs.
+            budget: Number of confirmation draws, confidence, and number of searched pairs.
 
         Returns:
             One event per run, stacked along the leading axes of the counts.
@@ -136,7 +136,7 @@ class Notion:
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
-            budget: Confirmation draws, confidence and number of rival pairs.
+            budget: Number of confirmation draws, confidence, and number of searched pairs.
 
         Raises:
             ValueError: If the notion has no hypothesis about one event.
@@ -172,7 +172,7 @@ class Notion:
 
         Args:
             search: Search set of one pair, in one or more runs.
-            budget: Confirmation draws, confidence and number of rival pairs.
+            budget: Number of confirmation draws, confidence, and number of searched pairs.
 
         Returns:
             One bound per run, along the leading axes of the counts.
@@ -184,7 +184,7 @@ class Notion:
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
-            budget: Confirmation draws, confidence and number of rival pairs.
+            budget: Number of confirmation draws, confidence, and number of searched pairs.
         """
         hypothesis, asked, found = self.hypothesis(), [], []
         for search in searches:
@@ -207,7 +207,7 @@ class Notion:
 
         Args:
             search: Search set of one pair in one run.
-            budget: Confirmation draws and confidence.
+            budget: Number of confirmation draws, and confidence.
 
         Returns:
             The chain, the expected bound on the notion's level, and the expected mu of Gaussian

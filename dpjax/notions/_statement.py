@@ -17,15 +17,15 @@ _PRECISION = 0.01
 _NORMAL = NormalDist()
 
 Crossing = tuple[float, float, float]
-"""A point where a bound on a curve exceeds the claim: the abscissa, the bound and the claim."""
+"""A point where a bound on a curve exceeds the claim, as (abscissa, bound, claim)."""
 
 
 class _OnDemand:
     """Descriptor of a dataclass field that may be set to a value or to a function.
 
     The default of the field is None. If the field is set to a function, the first read of the field
-    calls the function, under NumPy's default error settings, and replaces it with its result. Until
-    then, `vars(instance)` contains the function.
+    calls the function, under NumPy's default error settings, and replaces the function with its
+    result. Until then, `vars(instance)` contains the function.
     """
 
     def __set_name__(self, owner: type, name: str):

@@ -110,7 +110,7 @@ class Terms:
 
     @property
     def layout(self) -> Execution:
-        """Execution options. None is replaced with the backend's default options."""
+        """Execution options, with None replaced by the backend's default options."""
         return self.execution or default_execution()
 
     def notes(self) -> list[str]:

@@ -38,7 +38,7 @@ def count_outputs(
     num_intervals: int,
     execution: Execution,
 ) -> WideCount:
-    """Count the intervals of n outputs for every input, in independent runs.
+    """For every input, count how many of n outputs fall in each interval, in independent runs.
 
     Args:
         mechanism: Pytree with a method `sample(key, database, num_samples)`.

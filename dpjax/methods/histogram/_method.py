@@ -36,7 +36,7 @@ from dpjax.sources._subject import mechanism_of
 
 @dataclass(frozen=True)
 class Histogram:
-    """Interval for the LDP epsilon or a Renyi level that is valid under an assumption.
+    """Interval, valid under an assumption, for the LDP epsilon or a Renyi level.
 
     Attributes:
         lipschitz: C, the assumed Lipschitz constant of every density as a function of the output,

@@ -39,8 +39,8 @@ def refined(
     Args:
         run: Function that maps options to the statistics of all runs, as arrays on the device.
         options: Options with the number of nodes of the first lattice.
-        nodes_of: Function that maps statistics to the numbers of lattice nodes per bandwidth, float
-            [runs].
+        nodes_of: Function that computes, from the statistics, how many lattice nodes lie within one
+            bandwidth in each run, float [runs].
         refuse: Function that raises the error for a run that has no suitable lattice.
             The function's arguments are the statistics, the options and the index of the run.
 

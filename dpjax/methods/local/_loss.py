@@ -62,7 +62,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Return `jnp.argmax(score)`, also if the vector contains NaN, by operations fast on CPUs."""
+    """Return `jnp.argmax(score)`, even if scores are NaN, by operations that are fast on CPUs."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

@@ -41,7 +41,7 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts on the expected more probable side, and on the other side."""
+        """Return counts on the side where the event should be more likely, and on the other."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
@@ -114,8 +114,8 @@ class ChainCounts(_OfSets):
     Attributes:
         counts: int64 [2, sets], number of draws in each set, from the database and its neighbor.
         trials: Number of confirmation draws from the database and from its neighbor.
-        usable: Pair (end, start). The sets before `end`, and the complements of the sets from
-            `start` on, may be used as events.
+        usable: Pair (end, start). Sets with an index below `end`, and complements of sets with an
+            index of at least `start`, may be used as events.
     """
 
     counts: NDArray[np.int64]
@@ -168,7 +168,7 @@ class ChainCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class EventAndChain(_OfSets):
-    """Counts in an event and in a chain, each of which uses half of the error probability.
+    """Counts in an event and in a chain; each of the two uses half of the error probability.
 
     Attributes:
         event: Counts in the event, from which the level of the audit's notion is bounded.

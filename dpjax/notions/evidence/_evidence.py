@@ -122,7 +122,7 @@ class Evidence:
         distance: int = 1,
         named: Notion | None = None,
     ) -> Statement:
-        """Make the statement of one audit.
+        """Return the statement that an audit makes about a notion.
 
         Args:
             notion: Notion of the statement.

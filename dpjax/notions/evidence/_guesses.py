@@ -52,8 +52,8 @@ class GuessCounts(Evidence):
         right: Number of correct guesses.
         revealed: Number of other canaries, whose coins were revealed in order to choose the numbers
             of guesses.
-        share: Fraction of the error probability that is used for these guesses. The rest is used
-            for another set of guesses.
+        share: Fraction of the error probability that is used for this set of guesses. The rest is
+            used for another set of guesses.
     """
 
     canaries: int
@@ -185,7 +185,7 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
 
 
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
-    """Compare the bound on delta with a claimed profile, at one point of the profile.
+    """Compare the bound on delta with a claimed profile at one of the profile's points.
 
     The comparison is made at the first point whose delta is at most the result of
     `delta_of_curves`. If there is no such point, the comparison is made at the first of the points
@@ -201,9 +201,9 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
     """Return the index and the value of the smallest p-value over the points of a claimed profile.
 
-    The smallest p-value needs no correction for the number of points: if the claim is true, the
-    p-value at each point is an upper bound on the probability that the number of correct guesses is
-    at least the observed number.
+    The smallest p-value needs no correction for the number of points because, if the claim is true,
+    the p-value at each point is an upper bound on the probability that the number of correct
+    guesses is at least the observed number.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))

@@ -31,8 +31,8 @@ class LocalSums(Evidence):
     Attributes:
         search_densities: float64 [..., 2], density at the witness under each of the two databases,
             estimated from the search set. Densities below the floor are not raised to the floor.
-        floor: float64 [...], the floor tau. Smaller densities are raised to the floor before an
-            estimate is computed.
+        floor: float64 [...], the floor tau. Densities below the floor are raised to the floor
+            before an estimate is computed.
         events: int64 [..., 2], number of confirmation draws from each database in the witness's
             event.
         kernel: Kernel sums for real outputs, or None for outputs that are categories.

@@ -45,7 +45,7 @@ class RepeatedRuns(Evidence):
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
     ) -> tuple[float, Crossing | None]:
-        """See `Evidence`. The difference is -infinity because there is no bound."""
+        """See `Evidence`. The bound minus the claim is -infinity because there is no bound."""
         return -math.inf, None
 
     def rows(self, found: Statement, sure: str) -> Rows:

@@ -95,7 +95,7 @@ class BetWealth(Evidence):
         """See `Evidence`.
 
         Raises:
-            ValueError: If the bets were made for another notion.
+            ValueError: If the bets were placed for another notion.
         """
         if notion.hypothesis(distance) != self.wealth.hypothesis:
             of = "another notion" if named in (None, notion) else named.symbol
