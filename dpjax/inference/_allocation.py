@@ -27,7 +27,7 @@ _GROWTH, _GROWTH_FEW, _SMALLEST = 0.12, 0.08, 4
 """Size of each later round in an audit without a claim.
 
 After the first round, each round has _GROWTH times as many draws as all earlier rounds together. If
-draws are expensive, _GROWTH_FEW replaces _GROWTH, also in audits with a claim. Every round has at
+draws are expensive, _GROWTH_FEW replaces _GROWTH, even in audits with a claim. Every round has at
 least _SMALLEST draws.
 """
 

@@ -56,7 +56,7 @@ class Band(NamedTuple):
         level: Upper bounds on the probabilities of the sets under the neighbor and of the
             complements under the database, a pair of float64 [sets, corners] arrays.
         roc: Lower bounds on probabilities under the database and upper bounds under the neighbor,
-            for all sets of the chain, including those that must not be used as events.
+            for all sets of the chain, including sets that must not be used as events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]

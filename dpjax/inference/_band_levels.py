@@ -93,7 +93,7 @@ def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[n
 def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDArray]:
     """Return upper bounds on the trade-off curve for testing the neighbor against the database.
 
-    In these tests, the null hypothesis is that outputs come from the neighbor. The curve maps a
+    The null hypothesis of the tests is that outputs come from the neighbor. The curve maps a
     significance level x to the smallest type II error of all tests with this level. The inverse of
     this curve is the trade-off curve for testing the database against the neighbor.
 

@@ -122,7 +122,7 @@ def _shared_log_ways(trials: int, stride: int, number: int) -> NDArray[np.float6
 
 
 def _log_ways(counts: NDArray, trials: int) -> NDArray[np.float64]:
-    """Return logarithms of binomial coefficients, which are -infinity for counts above `trials`."""
+    """Return logs of binomial coefficients; the log is -infinity for counts above `trials`."""
     n, k = float(trials), counts.astype(np.float64)
     log_factorial = scipy.special.gammaln
     return log_factorial(n + 1) - log_factorial(k + 1) - log_factorial(n - k + 1)

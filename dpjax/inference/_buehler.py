@@ -72,7 +72,7 @@ above _NEARLY_ONE are replaced with _NEARLY_ONE. _MANY is the number of values o
 """
 
 _STEEP, _MOST_PARTS = 2.0, 16
-"""Parameters of the refinement of intervals.
+"""Parameters for refining intervals of q.
 
 The corner bound is computed for an interval if the term that is added to ln f on a line is above
 _STEEP. _MOST_PARTS is the maximum number of parts into which one refinement divides an interval.

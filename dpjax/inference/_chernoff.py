@@ -94,8 +94,8 @@ class UnionBound:
     def smallest_num_samples(self, allowed: float, at_most: int) -> int | None:
         """Return the smallest number of samples for which the shortfall is at most `allowed`.
 
-        The result is None if this number is above `at_most`. The search doubles the number of
-        samples until the shortfall is small enough, and then bisects.
+        The result is None if the smallest sufficient number is above `at_most`. The search doubles
+        the number of samples until the shortfall is small enough, and then bisects.
         """
         enough = 1
         while self.shortfall(enough) > allowed:

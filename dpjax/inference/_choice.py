@@ -93,8 +93,8 @@ def choose_event(
 ) -> Event:
     """Choose the set of cells with the largest expected bound on fresh draws.
 
-    Cells are sorted by their ratios of probabilities, which are shrunk according to their standard
-    errors. Candidates are the initial segments of the cells in both directions. Sets are
+    Cells are sorted by the ratios of their probabilities. Each ratio is shrunk according to its
+    standard error. Candidates are the initial segments of the cells in both directions. Sets are
     constructed from each half of the draws and evaluated on the other half. The best way to
     construct sets is then applied to all draws.
 
@@ -187,7 +187,7 @@ class _Judged(NamedTuple):
     """Candidate sets of all runs, and their expected bounds.
 
     Attributes:
-        batch: Shape of the counts' leading axes, which are flattened into one axis of runs.
+        batch: Shape of the counts' leading axes. These axes are flattened into one axis of runs.
         total: Counts of all draws, [runs, 2, cells].
         ways: Ways to order cells.
         candidates: Orders of the sets.

@@ -22,7 +22,7 @@ from dpjax.inference._sizes import Shared, divided, size_ratio, tried_ratios
 _MOST_EVENTS = 1 << 13
 """Maximum number of events whose expected bounds are computed together.
 
-With this number, the arrays fit in a CPU cache.
+The number is chosen so that the arrays fit in a CPU cache.
 """
 
 

@@ -96,7 +96,7 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
     """Return the largest probability of at least c correct guesses under (epsilon, delta)-DP.
 
     Args:
-        n: Number of canaries, for each of which a fair coin decides whether it is included.
+        n: Number of canaries. For each canary, a fair coin decides whether the canary is included.
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         epsilon: Epsilon, at least 0.
@@ -122,7 +122,7 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
     only on c is valid for every mechanism.
 
     Args:
-        n: Number of canaries, for each of which a fair coin decides whether it is included.
+        n: Number of canaries. For each canary, a fair coin decides whether the canary is included.
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         delta: Delta, in [0, 1).
@@ -230,8 +230,8 @@ def epsilon_of_guesses(guessed: Guessed, delta: float, error: float) -> float:
 def pure_epsilon(guessed: Guessed, error: float) -> float:
     """Return the lower bound on epsilon for delta = 0.
 
-    The lower bound for any larger delta is at most this number. The number of correct guesses must
-    not be 0.
+    For any larger delta, the lower bound is at most the returned bound. The number of correct
+    guesses must not be 0.
     """
     _, r, c = guessed
     share = float(scipy.special.betaincinv(c, r - c + 1, error))

@@ -1,11 +1,11 @@
 """Bounds for sequential audits without a claim, from bets and from one planned exact bound.
 
-One fifth of the error probability is used for a bound from bets, which is valid at any time. The
-rest is used for one exact bound from the counts of one event. Counting this event and computing the
-bound is called the look. The pair, the cells of the event and the number of draws are fixed before
-any draw is counted for the look. The exact bound is computed only after the planned number of draws
-has been counted. By the union bound, both bounds hold simultaneously with at least the required
-confidence.
+One fifth of the error probability is used for a bound that is computed from bets and is valid at
+any time. The rest is used for one exact bound from the counts of one event. Counting this event and
+computing the bound is called the look. The pair, the cells of the event and the number of draws are
+fixed before any draw is counted for the look. The exact bound is computed only after the planned
+number of draws has been counted. By the union bound, both bounds hold simultaneously with at least
+the required confidence.
 
 References:
     Buehler (1957); Ville (1939).
@@ -25,11 +25,11 @@ from dpjax.inference._sizes import Rivals
 from dpjax.inference._wealth import Wealth
 
 _ALWAYS = 0.2
-"""Fraction of the error probability for the bound from bets, which is valid at any time."""
+"""Fraction of the error probability that is used for the bound from bets."""
 
 
 def errors(error: float) -> tuple[float, float]:
-    """Split an error probability into two: one for the bound from bets, and one for the look."""
+    """Split an error probability into a part for the bound from bets and a part for the look."""
     return _ALWAYS * error, (1 - _ALWAYS) * error
 
 

@@ -123,7 +123,7 @@ class Hypothesis(Protocol):
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
-        """Return the smallest q at level t for each p, which is the solution of p = g(t, q)."""
+        """Return, for each p, the smallest q at level t, which solves p = g(t, q)."""
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
@@ -260,8 +260,8 @@ class Ratio(_Straight):
     def ordered(self, found: Estimates, quantile: float) -> Floats:
         """Return the logarithm of Fieller's lower bound on e / q, where e = p - delta.
 
-        Let A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1. The bound on e / q is the smaller root
-        of A x^2 - 2 B x + C, which is C / (B + sqrt(B^2 - A C)).
+        Let A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1. The bound on e / q is C / (B + sqrt(B^2
+        - A C)), the smaller root of A x^2 - 2 B x + C.
         """
         p, q, v1, v2 = found
         e, z2 = p - self.delta * self.distance, quantile**2

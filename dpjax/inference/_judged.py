@@ -137,8 +137,7 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each fraction of the draws, return the size of the smallest set that contains this
-    fraction.
+    """For each fraction of the draws, return the size of the smallest set with this fraction.
 
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.

@@ -85,8 +85,8 @@ def local_bounds(
 ) -> LocalBounds:
     """Return lower confidence bounds on epsilon from the confirmation stage of a local audit.
 
-    The search stage estimates the density at the witness on each side. If one of these densities is
-    at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
+    The search stage estimates the density at the witness on each side. If one of the two estimates
+    is at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
     bound is the exact binomial bound for the witness's event. Otherwise, the bound is a normal
     approximation. The choice between the two bounds, and the direction of the bound, depend only on
     the search stage, so these choices do not reduce the confidence.

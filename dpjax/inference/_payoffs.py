@@ -231,7 +231,7 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
 
 
 def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floats]) -> Floats:
-    """Return a factor for each bet, float64 [pairs, levels], which is small for correlated bets.
+    """Return a factor for each bet, float64 [pairs, levels]; correlated bets have small factors.
 
     Let C be the covariance matrix of the bets' payoffs. Bet i has the factor c_i = C_ii / sum_k
     max(C_ik, 0). If each bet is multiplied by its factor, the log wealth

@@ -34,11 +34,11 @@ class SafetyVerdict:
     Attributes:
         num_runs: Number of runs.
         num_within: Number of runs in which every gap is within the limit.
-        probability: If the claim is true, all gaps of a run are within the limit with at least this
-            probability.
-        p_value: P-value of the one-sided binomial test. If the claim is true, `num_within` or fewer
-            runs are within the limit with at most this probability. The p-value is 1 if
-            `probability` is 0 or less.
+        probability: Lower bound on the probability that, if the claim is true, all gaps of a run
+            are within the limit.
+        p_value: P-value of the one-sided binomial test. If the claim is true, the probability that
+            `num_within` or fewer runs are within the limit is at most the p-value. The p-value is 1
+            if `probability` is 0 or less.
     """
 
     num_runs: int
@@ -62,8 +62,8 @@ class SafetyCheck:
         num_inputs: k, the number of inputs of one run (2 for one pair).
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1.
         limit: C w^2 + 2 beta w tau_1, the limit on |N_j - N_(j+1)| / n.
-        probability: If the claim is true, all gaps of a run are within the limit with at least this
-            probability. A value of 0 or less is vacuous.
+        probability: Lower bound on the probability that, if the claim is true, all gaps of a run
+            are within the limit. A value of 0 or less is vacuous.
 
     References:
         Gorla et al., Theorem 3 and eq. (9).

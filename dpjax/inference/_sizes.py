@@ -1,4 +1,4 @@
-"""Division of the confirmation draws for an event between both sides.
+"""Division of an event's confirmation draws between the two sides.
 
 Let p and q be an event's probabilities on the side where the event is more likely and on the other
 side, and let N1 and N2 be the numbers of draws on these sides. An estimated level has a variance of

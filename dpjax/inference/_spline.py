@@ -324,8 +324,8 @@ def _factorized(diagonals: Floats) -> Floats:
     """Factorize positive definite matrices as L D L', in place.
 
     Args:
-        diagonals: float64 [1 + _BELOW, parameters, runs], main and lower diagonals of the matrices,
-            which are overwritten.
+        diagonals: float64 [1 + _BELOW, parameters, runs], main and lower diagonals of the matrices.
+            The array is overwritten.
 
     Returns:
         The overwritten array. Row 0 contains the diagonal of D, and the other rows contain the

@@ -67,8 +67,8 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
 
     Args:
         num_samples: n, the number of draws for each input, or the number of databases.
-        seen: What n counts: "draws" for draws from a mechanism, or "databases" for databases with
-            query results.
+        seen: Unit of n: "draws" for draws from a mechanism, or "databases" for databases with query
+            results.
 
     Raises:
         TypeError: If `num_samples` is not an integer.

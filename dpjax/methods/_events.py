@@ -1,8 +1,8 @@
 """Audit by events that are chosen using the search set and counted in the confirmation set.
 
 The bound is computed only from the counts of an event. Therefore, the method supports every kind of
-output, and the bound is valid at every sample size without assumptions. For notions that one event
-cannot bound, a chain of nested sets is counted instead.
+output, and the bound is valid at every sample size without assumptions. For notions whose level
+cannot be bounded from one event, a chain of nested sets is counted instead.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 4, for the two stages; Buehler (1957) for the bound.
@@ -350,7 +350,7 @@ def _kept(
 
     Args:
         promised: float64 [runs, pairs], expected bounds.
-        hoped: float64 [runs, pairs], expected bounds with all search counts times `_HOPE`.
+        hoped: float64 [runs, pairs], expected bounds with all search counts multiplied by `_HOPE`.
         num_kept: Number of pairs to keep, at least 2.
 
     Returns:

@@ -78,9 +78,9 @@ class Guesses:
     If both `num_in` and `num_out` are None, two sets of guesses are made, each with a part of the
     error probability. The set with the larger bound is reported. The planned set contains about 2.5
     sqrt(n) guesses for the highest scores of n canaries and equally many guesses for the lowest
-    scores. For the chosen set, the coins of some canaries are revealed. From these coins, the
-    numbers of guesses with the largest expected bound are estimated. The chosen set contains only
-    guesses about the other canaries.
+    scores. For the chosen set, the coins of some canaries are revealed. From the revealed coins,
+    the numbers of guesses that give the largest expected bound are estimated. The chosen set
+    contains only guesses about the other canaries.
 
     Attributes:
         num_in: Number of guesses that a canary was included.
@@ -195,7 +195,7 @@ def _count(
         coins: bool [canaries], whether each canary was included, in decreasing order of score.
         numbers: Numbers of guesses for the highest and for the lowest scores.
         revealed: Number of other canaries whose coins were revealed.
-        share: Fraction of the error probability for these guesses.
+        share: Fraction of the error probability that is used for the guesses.
     """
     inside, outside = numbers
     if inside + outside > len(coins):

@@ -116,8 +116,8 @@ def search_pairs(
             `dpjax.neighbors`. The functions in `dpjax.databases` generate pairs. If `pairs` is
             None, the search uses the standard pairs of a built-in mechanism, or the neighbors that
             a library's object specifies.
-        budget: Maximum number of draws, in total over both sides of all pairs. The draws are
-            divided equally among the rungs. If `budget` is None, the maximum is 1,000,000 for JAX
+        budget: Maximum total number of draws on both sides of all pairs. The draws are divided
+            equally among the rungs. If `budget` is None, the maximum is 1,000,000 for JAX
             mechanisms, and about 12,000 per rung for other sources.
         keep: Number of pairs to return.
         factor: Factor by which the number of pairs shrinks from one rung to the next. Each rung

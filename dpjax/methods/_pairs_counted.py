@@ -207,7 +207,7 @@ def _next(
 
     Args:
         alive: Pairs of the last rung.
-        ranked: Scores of these pairs.
+        ranked: Scores of the pairs in `alive`.
         ladder: Plan of the search.
         space: Space of the pairs, or None if the pairs are a list.
         rung: Index and number of pairs of the next rung.
@@ -228,7 +228,7 @@ def _next(
 
 
 def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varied: bool) -> int:
-    """Return the number of draws planned for later rungs, in total over both sides of all pairs.
+    """Return the total number of draws planned for later rungs, on both sides of all pairs.
 
     Args:
         num_pairs: Number of pairs in the rung.

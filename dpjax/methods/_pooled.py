@@ -30,8 +30,8 @@ class Pools:
         """Return the search sets of all pairs after counts of shared databases are summed.
 
         Args:
-            searches: Search sets of all pairs, each with counts of only those draws that were made
-                for the pair. The counts are not modified.
+            searches: Search sets of all pairs, each with counts of only the draws that were made
+                for this pair. The counts are not modified.
         """
         found = list(searches)
         for sides in self._shared:

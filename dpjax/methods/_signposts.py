@@ -35,7 +35,7 @@ _PLACES = (
     ("notion=", "", [*NOTIONS.values()]),
     ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
 )
-"""Places where a call of `dpjax.audit` may contain options.
+"""Places in a call to `dpjax.audit` that may contain options.
 
 A place has three parts: the text before a suggested constructor call, the text after the call, and
 the classes whose constructors are suggested.

@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 def chosen(asked: Sequence[Asked], budget: Budget, hypothesis: Hypothesis) -> list[Event]:
-    """Return the events that `choose_event` chooses, one `Event` for all runs of a search set."""
+    """Return one `Event` per search set, chosen by `choose_event` for all runs of the set."""
     found = {}
     for numbers, parts in _together(asked, budget, hypothesis):
         events: list[Event] = []

@@ -70,7 +70,7 @@ class Statement:
         smallest_error: Smallest error probability, at least 1e-12, at which the claim would still
             be refuted. The value is None if there is no claim, or if the claim is not refuted at
             any error probability below 1/2. The constructor also accepts a function without
-            arguments, which is called when the field is first read.
+            arguments; the function is called when the field is first read.
         curve: Table of the curve, as a dictionary from column names to columns, or None if the
             level is one number. All bounds in the table hold jointly.
         crossing: Point (abscissa, bound, claim) at which the bound on a curve exceeds the claim by

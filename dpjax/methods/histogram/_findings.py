@@ -22,7 +22,7 @@ from dpjax.results import (
 from dpjax.sources import AnyPairs
 
 _SAFETY_PROBABILITY = 0.96
-"""Smallest probability that a run passes the safety check if the assumption is true."""
+"""Required probability that a run passes the safety check if the assumption is true."""
 
 
 def finding_of(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:

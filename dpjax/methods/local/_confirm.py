@@ -47,10 +47,10 @@ def confirm_pair(
     """Compute the statistics of N fresh draws on each side of the chosen pair.
 
     Both sides have the same bandwidth h, which the search stage determines. On each side, the
-    kernel density estimate estimates a smoothed density, which is the density of the output plus h
-    times independent noise. Adding noise is post-processing. Therefore, the privacy loss between
-    the two smoothed densities does not exceed epsilon. If the bandwidths of both sides were
-    different, this privacy loss could exceed epsilon.
+    kernel density estimate estimates a smoothed density, which is the density of the sum of the
+    output and h times independent noise. Adding noise is post-processing. Therefore, the privacy
+    loss between the two smoothed densities does not exceed epsilon. If the bandwidths of both sides
+    were different, this privacy loss could exceed epsilon.
 
     Args:
         source: Streams of outputs.

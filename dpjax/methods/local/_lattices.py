@@ -80,7 +80,7 @@ def _on_host(run: Callable[[LocalOptions], Statistics], options: LocalOptions) -
 
 
 def _of_each(chosen: NDArray[np.bool_], new: Statistics, old: Statistics) -> Statistics:
-    """Return statistics that are new for the chosen runs and old for all other runs."""
+    """Return the statistics in `new` for the chosen runs, and in `old` for all other runs."""
 
     def pick(first: NDArray, second: NDArray) -> NDArray:
         return np.where(chosen.reshape(-1, *[1] * (np.ndim(first) - 1)), first, second)

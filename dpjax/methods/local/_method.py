@@ -65,9 +65,9 @@ class Local(LocalOptions):
         objective: Objective that the search maximizes. "lower-bound" is the privacy loss minus a
             multiple of both stages' standard errors, and "loss" is the privacy loss alone, as in
             the paper. The bound is valid with both objectives, but tighter with "lower-bound".
-        undersmoothing: gamma, the exponent in the bandwidth of the confirmation stage, which is
-            proportional to N^-(1/(d+4) + gamma). If `undersmoothing` is None, gamma is the larger
-            of 0.02 and the smallest value that condition (C4) allows.
+        undersmoothing: gamma, a term in the exponent of the confirmation stage's bandwidth. The
+            bandwidth is proportional to N^-(1/(d+4) + gamma). If `undersmoothing` is None, gamma is
+            the larger of 0.02 and the smallest value that condition (C4) allows.
 
     Raises:
         ValueError, TypeError: If an option is out of range, or if num_confirm <= num_samples.

@@ -25,7 +25,7 @@ estimates. Both numbers were tuned on the experiments of Askin, Kutta, Dette (20
 def outcome_penalty(
     densities: Array, floor: Array | float, settings: LocalOptions
 ) -> Array | float:
-    """Return the penalty of each outcome, which is a multiple of both stages' standard errors.
+    """Return each outcome's penalty, which is a multiple of both stages' standard errors.
 
     In a stage with n draws, the privacy loss of an outcome with frequencies p and p' has the
     standard error sqrt((1 / p + 1 / p' - 2) / n).
@@ -42,7 +42,7 @@ def outcome_penalty(
 def kernel_penalty(
     densities: Array, floor: Array | float, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
-    """Return the penalty of each point, which is a multiple of both stages' standard errors.
+    """Return each point's penalty, which is a multiple of both stages' standard errors.
 
     In a stage with n draws and bandwidth h, the privacy loss at a point with densities f and f' has
     the standard error sqrt(R (1 / f + 1 / f') / (n h^d)), where R is the kernel's roughness.

@@ -109,7 +109,7 @@ class EventCounts(_OfSets):
 class ChainCounts(_OfSets):
     """Counts of confirmation draws in the sets of a chain of nested sets.
 
-    From these counts, the level of every notion can be bounded.
+    The counts in a chain imply bounds on the levels of all notions.
 
     Attributes:
         counts: int64 [2, sets], number of draws in each set, from the database and its neighbor.

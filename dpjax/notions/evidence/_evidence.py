@@ -127,7 +127,7 @@ class Evidence:
         Args:
             notion: Notion of the statement.
             confidence: Joint confidence of all statements from this evidence.
-            num_claims: Number of claims. The smallest error is multiplied by this number.
+            num_claims: Number of claims. The smallest error is multiplied by `num_claims`.
             claim: Claimed level or curve, as `Notion.claimed` returns it, or None.
             distance: Number of records in which the databases of the pair differ.
             named: Notion for which the evidence was collected, or None if this notion is `notion`.
@@ -188,7 +188,7 @@ class Evidence:
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
-        """Return the evidence with another event in place of its counted event.
+        """Return the evidence with its counted event replaced by another event.
 
         Evidence without a counted event is returned unchanged.
 

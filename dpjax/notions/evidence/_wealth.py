@@ -17,7 +17,7 @@ _PSEUDO_DRAWS = 64.0
 """Number of pseudo-draws in the mixture boundary of `BetWealth.quantile`."""
 
 _NEARLY = 1e-9
-"""Error probabilities are treated as equal if their relative difference is at most this number."""
+"""Largest relative difference at which two error probabilities are treated as equal."""
 
 
 @register
@@ -44,8 +44,8 @@ class BetWealth(Evidence):
         before: State before the last block if the limit on the number of draws cut this block
             short, or None if the block is complete. A later audit that continues this audit draws
             the whole block again.
-        held: First outputs of each side, which are stored only if drawing them again would take too
-            long. Otherwise None.
+        held: First outputs of each side. The outputs are stored only if drawing them again would
+            take too long. Otherwise None.
     """
 
     wealth: Wealth
