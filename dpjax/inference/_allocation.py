@@ -51,7 +51,7 @@ _GROWTH_SEVERAL, _SHARE_SEVERAL = 0.2, 1 / 8
 """Upper limit on the size of each later round in an audit with a claim and multiple pairs.
 
 Let n be the number of all earlier draws. The limit is the larger of _GROWTH_SEVERAL n and
-_SHARE_SEVERAL times the size that reaches the target defined by _NEAR, but it never exceeds
+_SHARE_SEVERAL times the size that reaches the target defined by _NEAR, but the limit never exceeds
 _GROWTH_FAR n.
 """
 
@@ -84,7 +84,7 @@ class Leader(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A phase of a sequential audit with a fixed number of draws.
+    """One of the phases into which the draws of a sequential audit are divided.
 
     Attributes:
         pairs: Number of pairs that are kept in this phase.

@@ -19,8 +19,8 @@ uniformly distributed, the inequality would fail with exactly this probability. 
 of binomial counts are stochastically larger than uniform random variables, so the inequality fails
 at most as often. Second, the counts of the sets are associated random variables because each draw's
 indicator of membership in a set is a monotone function of the draw's rank along the chain.
-Therefore, the probability that the inequality holds for all sets is at least the product, over the
-sets, of the probabilities that it holds for one set.
+Therefore, the probability that the inequality holds for all sets is at least the product of the
+probabilities that the inequality holds for each single set.
 
 The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
 corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
@@ -45,7 +45,7 @@ _CORNERS = 128
 
 
 class Band(NamedTuple):
-    """Joint bounds on the probabilities of the sets of a chain, and of their complements.
+    """Joint bounds on the probabilities of a chain's sets and of the sets' complements.
 
     Sets are expected to be more likely under the database, and complements under the neighbor. For
     every set and every complement, there is at least one corner whose two bounds are both valid.
@@ -114,7 +114,7 @@ def band(
         counts: Integers [2, sets], numbers of draws from the database and from its neighbor that
             fall in each set. Both rows must be nondecreasing.
         trials: N1 and N2, the numbers of draws from the database and from its neighbor.
-        error: Largest allowed probability that the band is wrong for at least one set, below 1/2.
+        error: Largest allowed probability, below 1/2, that the band is wrong for at least one set.
         usable: Pair (end, start). Sets with an index below `end`, and complements of sets with an
             index of at least `start`, may be used as events. If None, all sets and complements may
             be used.

@@ -104,8 +104,8 @@ def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayL
 
     Returns:
         Weights that satisfy the condition (*) in the module's docstring. If the estimates p and q
-        of a bet satisfy the level that it opposes, all weights of the bet are 1. For d > 0, the
-        function returns the better of two bets: the best bet on two events, or the best bet for
+        of a bet satisfy the level that the bet opposes, all weights of the bet are 1. For d > 0,
+        the function returns the better of two bets: the best bet on two events, or the best bet for
         d = 0 with all weights scaled down until they satisfy (*).
     """
     bound, delta = (np.asarray(side, np.float64)[:, None] for side in (slope, start))

@@ -57,10 +57,10 @@ All values of q below the grid are covered by a single bound.
 """
 
 _FEW, _LOOSENESS, _TOLERANCE = 9, 0.008, 0.005
-"""Parameters of the grid of values of q.
+"""Parameters of the grid of q values.
 
 _FEW is the initial number of values. _LOOSENESS is the tolerated error of the supremum, and
-_TOLERANCE is the tolerated error of the level, both in standard errors of the level.
+_TOLERANCE is the tolerated error of the level, both in units of the level's standard error.
 """
 
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
@@ -79,7 +79,7 @@ _STEEP. _MOST_PARTS is the maximum number of parts into which one refinement div
 """
 
 _TABLE = 65
-"""Number of entries of the table from which values of q are interpolated."""
+"""Number of entries in the table from which values of q are interpolated."""
 
 _MOST_CELLS = 16_384
 """Maximum number of entries of a table, chosen so that the table fits in a CPU cache."""

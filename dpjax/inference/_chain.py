@@ -97,7 +97,7 @@ def chain_of(
 
     Args:
         counts: int64 [2, cells], number of draws from the database and from its neighbor in each
-            cell, with at least one draw on each side.
+            cell. There must be at least one draw on each side.
         num_confirm: N, the number of fresh draws per side that will be counted.
         allowed: bool [cells], whether each cell is allowed in events. If `allowed` is None, all
             cells are allowed. Cells that are not allowed are placed in the middle of the chain.

@@ -1,9 +1,10 @@
 """Choice of the event to confirm: the set of cells with the largest expected bound.
 
-Candidates are initial segments of the cells in several orders. If the best of many sets is chosen
-and evaluated on the same draws, it seems better than it is. Therefore, sets are constructed from
-each half of the draws and evaluated on the other half. If cells lie on a line, half-lines are
-evaluated by a smooth estimate of the privacy loss unless their counts predict a much larger bound.
+Candidates are initial segments of the cells, which are sorted in several ways. If the best of many
+sets is chosen and evaluated on the same draws, the chosen set seems better than it is. Therefore,
+sets are constructed from each half of the draws and evaluated on the other half. If cells lie on a
+line, half-lines are evaluated by a smooth estimate of the privacy loss unless their counts predict
+a much larger bound.
 """
 
 import math

@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 from dpjax.inference._guesses import LARGEST_MU, Guessed, largest_level
 
 _PER_FACTOR = 8
-"""Number of intervals of weights per unit of the natural logarithm."""
+"""Number of intervals of weights between two numbers whose ratio is e."""
 
 _PROFILE_SHARE = 0.75
 """Upper limit on D / error; D is the part of the error that is spent on the profile's deltas."""

@@ -1,4 +1,4 @@
-"""Bounds for sequential audits without a claim, from bets and from one planned exact bound.
+"""Bounds for sequential audits without a claim: a bound from bets, and one planned exact bound.
 
 One fifth of the error probability is used for a bound that is computed from bets and is valid at
 any time. The rest is used for one exact bound from the counts of one event. Counting this event and

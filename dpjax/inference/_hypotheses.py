@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number added to the score of counts that support no level, to rank such counts last."""
+"""Number added to the scores of counts that do not support any level, to rank them last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Threshold above which a probability is treated as 1."""

@@ -1,7 +1,7 @@
 """Privacy levels from counts, as in Algorithms 1-4 of Gorla et al.
 
-The level of a pair of inputs cannot be estimated if there is an interval without draws for one of
-the two inputs. Levels are returned as masked arrays, in which pairs without an estimate are masked.
+The level of a pair of inputs cannot be estimated if an interval contains no draws for one of the
+two inputs. Levels are returned as masked arrays, in which pairs without an estimate are masked.
 
 Notation: N_j and M_j are the counts of interval j for the two inputs of a pair, n is the number of
 draws for each input, and alpha is the order.

@@ -99,7 +99,7 @@ class _Common(NamedTuple):
 
 
 def pooled(first: Counts, second: Counts, shared: Counts) -> tuple[Counts, Counts]:
-    """Return counts of draws from each database, summed over all pairs that contain it.
+    """Return counts of draws from each database, summed over all pairs that contain the database.
 
     Args:
         first: int64 [pairs, cells], counts of draws from the databases.
@@ -234,8 +234,8 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floa
     """Return a factor for each bet, float64 [pairs, levels]; correlated bets have small factors.
 
     Let C be the covariance matrix of the bets' payoffs. Bet i has the factor c_i = C_ii / sum_k
-    max(C_ik, 0). If each bet is multiplied by its factor, the log wealth
-    from the sum of all bets grows at least as fast as half of the sum of c_i C_ii.
+    max(C_ik, 0). If each bet is multiplied by its factor, the log wealth from the sum of all bets
+    grows at a rate of at least half of the sum of c_i C_ii.
 
     Args:
         bets: float64 [2, pairs, levels, groups], bets u and v.

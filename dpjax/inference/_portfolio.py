@@ -48,7 +48,7 @@ sorted by ratio.
 
 
 class Expert(NamedTuple):
-    """Groups of cells, with their estimated probabilities and the fraction c of each bet on them.
+    """Groups of cells, their estimated probabilities, and the fraction c of each bet.
 
     Attributes:
         labels: int64 [pairs, cells], the group of each cell.

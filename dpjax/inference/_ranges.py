@@ -28,7 +28,7 @@ def simpler(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> Event:
-    """Replace an event by a simpler event if a simpler event has almost the same expected bound.
+    """Replace an event with a simpler event if both have almost the same expected bound.
 
     A half-line is preferred to a range and to a range's complement. The simpler event contains all
     cells of the original event that have no position on the line. As in `choose_event`, candidates

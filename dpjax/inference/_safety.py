@@ -3,9 +3,9 @@
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
 claimed constant, but they can refute it. If the claim is true, then with at least a known
 probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this known
-probability and a limit on the gap between the counts in adjacent intervals. If the gaps stay within
-the limit in too few of several runs, a binomial test refutes the claim. Gaps within the limit do
-not confirm the claim because the densities may vary arbitrarily inside an interval.
+probability and a limit on the gap between the counts in adjacent intervals. If too few of the
+repeated runs have only gaps within the limit, a binomial test refutes the claim. Gaps within the
+limit do not confirm the claim because the densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
 `num_inputs`, and N_j is the count in interval j. The density bounds of Lemma

@@ -1,10 +1,10 @@
 """A smooth privacy loss along a line of cells, fitted to the counts of a search set.
 
 A half-line consists of all cells on one side of a cut of the line. If a half-line contains only a
-tail of the line, its counts are too small for a precise estimate of the ratio of its probabilities.
-If adjacent cells have similar ratios, the privacy loss in the tail can be extrapolated from the
-other cells. For instance, along the line, the privacy loss changes steadily for Gaussian noise and
-becomes constant for Laplace noise.
+tail of the line, its counts are too small for a precise estimate of the half-line's probability
+ratio. If adjacent cells have similar ratios, the privacy loss in the tail can be extrapolated from
+the other cells. For instance, along the line, the privacy loss changes steadily for Gaussian noise
+and becomes constant for Laplace noise.
 
 The fit is a logistic regression that predicts the side of an output from the normal score of the
 output's position on the line; see `_spline`.

@@ -8,7 +8,7 @@ error (Ville). A level whose wealth reaches 1 / error is refuted.
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
 that this level and all smaller levels in the grid are refuted. The bound can exceed the true level
 only if the smallest level in the grid that is at least the true level has been refuted. Since this
-level holds, the probability that it is refuted is at most the error.
+level holds, it is refuted with a probability of at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
 their counts of draws from the database (`Wealth.known`), and each draw from the database affects
@@ -36,7 +36,7 @@ from dpjax.inference._portfolio import experts, stakes
 
 @dataclass(frozen=True)
 class Wealth:
-    """The state of a sequential audit, which determines its later bounds.
+    """The state of a sequential audit; this state determines the audit's later bounds.
 
     Attributes:
         error: Largest probability that the bound ever exceeds the true level.
@@ -104,7 +104,7 @@ class Wealth:
 
     @property
     def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Counts of draws from each database, summed over all pairs that contain it."""
+        """Counts of draws from each database, summed over all pairs that contain the database."""
         return pooled(self.first, self.second, self.shared)
 
     def to_plain(self) -> dict[str, NDArray]:

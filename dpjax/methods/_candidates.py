@@ -99,9 +99,9 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of marks of any candidate of the same kind.
+    """Return the largest number of marks that a candidate of the same kind can have.
 
-    One compiled program serves all runs if the arrays of all runs have this length.
+    One compiled program serves all runs if the arrays of all runs have the returned length.
     """
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)

@@ -1,4 +1,4 @@
-"""Search for a member of a family of mechanisms together with pairs of databases."""
+"""Joint search for the best member of a family of mechanisms and the best pairs of databases."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -107,7 +107,7 @@ class _Together(OnHost):
     Attributes:
         made: Members of the family, including members that the search adds later.
         used: Number of seconds by which each member's time limit is reduced.
-        time_limit: None because each member has its own time limit.
+        time_limit: Always None because each member has its own time limit.
     """
 
     made: list[Member]
@@ -152,7 +152,7 @@ class _Together(OnHost):
 
 
 class _Members(Space):
-    """Space of all pairs of all members of a family.
+    """Space that contains the pairs of all members of a family.
 
     Args:
         family: Family to search.

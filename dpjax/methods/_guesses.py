@@ -141,7 +141,7 @@ class Guesses:
 
         Args:
             source: Source with canaries, such as `OneRun`.
-            pairs: None because the audit uses canaries instead of pairs.
+            pairs: Must be None because the audit uses canaries instead of pairs.
             terms: Notion, claim and confidence of the audit.
             runs: int32 [runs], indices of the runs. A recorded run has the index 0.
 

@@ -11,9 +11,9 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 class Pools:
     """Groups of sides of different pairs. All sides of a group have equal databases and cells.
 
-    Many audits compare one database with multiple neighbors. In this case, search draws from this
-    database are useful for all pairs that contain it, not only for the pair for which they were
-    made. Scores computed from the pooled draws rank the pairs more precisely.
+    Many audits compare one database with multiple neighbors. In this case, search draws from the
+    common database are useful for all pairs that contain it, not only for the pair for which the
+    draws were made. Scores computed from the pooled draws rank the pairs more precisely.
     """
 
     def __init__(self, searches: Sequence[Search], pairs: AnyPairs):

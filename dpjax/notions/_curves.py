@@ -21,7 +21,7 @@ _POINTS = 101
 class _Curve(Notion):
     """Base class of notions whose level is a curve.
 
-    The level of such a notion is summarized by one number, the total variation distance per record.
+    A level that is a curve is summarized by one number, the total variation distance per record.
     """
 
     def of_band(self, band: Band, distance: int = 1) -> float:

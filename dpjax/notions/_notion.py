@@ -311,8 +311,8 @@ def merged_counts(
 
     Returns:
         Counts of the merged cells, int64 [..., merged cells]; bool [merged cells], whether each
-        merged cell may be part of an event, or None if all may; and the positions of the merged
-        cells along lines.
+        merged cell may be part of an event, or None if all merged cells may; and the positions of
+        the merged cells along lines.
     """
     group, positions = partition.merged(allowed)
     order = np.argsort(group, kind="stable")

@@ -156,7 +156,7 @@ def compared(
     order: float | None,
     pairs: Sequence[tuple[int, int]] | None = None,
 ) -> HistogramResult:
-    """Compute the levels of pairs of inputs from the counts of each input.
+    """Compute the level of each pair of inputs from the counts for its two inputs.
 
     Args:
         inputs: Array [k, ...], the inputs.

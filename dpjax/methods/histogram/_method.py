@@ -296,7 +296,7 @@ class HistogramEstimate:
 
         Args:
             source: JAX mechanism.
-            pairs: None because the estimate uses the option `inputs` instead.
+            pairs: Must be None because the estimate uses the option `inputs` instead of pairs.
             terms: Terms of the audit. The key in the terms determines the draws.
             runs: int32 [runs], indices of the runs.
 

@@ -49,8 +49,8 @@ def confirm_pair(
     Both sides have the same bandwidth h, which the search stage determines. On each side, the
     kernel density estimate estimates a smoothed density, which is the density of the sum of the
     output and h times independent noise. Adding noise is post-processing. Therefore, the privacy
-    loss between the two smoothed densities does not exceed epsilon. If the bandwidths of both sides
-    were different, this privacy loss could exceed epsilon.
+    loss between the two smoothed densities does not exceed epsilon. If the two sides had different
+    bandwidths, the privacy loss between the smoothed densities could exceed epsilon.
 
     Args:
         source: Streams of outputs.

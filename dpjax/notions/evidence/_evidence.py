@@ -227,7 +227,8 @@ class Evidence:
         return []
 
     def history(self) -> "History | None":
-        """Return the history of a sequential audit for a plot, or None for other evidence."""
+        """Return the history to plot for a sequential audit, or None for other kinds of
+        evidence."""
         return None
 
     def __eq__(self, other: object) -> bool:

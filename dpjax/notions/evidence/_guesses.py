@@ -187,9 +187,9 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
     """Compare the bound on delta with a claimed profile at one of the profile's points.
 
-    The comparison is made at the first point whose delta is at most the result of
-    `delta_of_curves`. If there is no such point, the comparison is made at the first of the points
-    with the smallest delta.
+    The bound and the profile are compared at the first point whose delta is at most the result of
+    `delta_of_curves`. If there is no such point, they are compared at the first of the points with
+    the smallest delta.
     """
     most = max(delta_of_curves(guessed.canaries, error), min(delta for _, delta in claim))
     epsilon, claimed = min(point for point in claim if point[1] <= most)

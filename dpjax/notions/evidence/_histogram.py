@@ -19,7 +19,7 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """Estimate of the largest level over all pairs of inputs, from counts of intervals or outputs.
+    """Estimate, from counts of intervals or outputs, of the largest level of any pair of inputs.
 
     Attributes:
         estimate: Estimated level, or None if no pair has sufficient counts for an estimate.

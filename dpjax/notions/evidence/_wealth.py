@@ -25,7 +25,8 @@ _NEARLY = 1e-9
 class BetWealth(Evidence):
     """Wealth of bets on all events of all pairs, after any number of blocks of draws.
 
-    The evidence contains the complete state of the audit, so that a later audit can continue it.
+    The evidence contains the complete state of the audit, so that a later audit can continue this
+    audit.
 
     Attributes:
         wealth: State of the bets.
