@@ -227,8 +227,7 @@ class Evidence:
         return []
 
     def history(self) -> "History | None":
-        """Return the history to plot for a sequential audit, or None for other kinds of
-        evidence."""
+        """Return the history of a sequential audit for plotting, or None for other evidence."""
         return None
 
     def __eq__(self, other: object) -> bool:
