@@ -112,12 +112,12 @@ def band(
 
     Args:
         counts: Integers [2, sets], numbers of draws from the database and from its neighbor that
-            fall in each set. Both rows must be nondecreasing.
+            fall in each set. Both rows of `counts` must be nondecreasing.
         trials: N1 and N2, the numbers of draws from the database and from its neighbor.
         error: Largest allowed probability, below 1/2, that the band is wrong for at least one set.
         usable: Pair (end, start). Sets with an index below `end`, and complements of sets with an
-            index of at least `start`, may be used as events. If None, all sets and complements may
-            be used.
+            index of at least `start`, may be used as events. If `usable` is None, all sets and
+            complements may be used.
         corners: J, the number of corners per set.
     """
     held, out = (np.asarray(side, np.float64)[:, None] for side in np.asarray(counts))

@@ -99,8 +99,8 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
 
     Args:
         band: Band of a chain.
-        points: Significance levels x, increasing from 0 to 1. If None, 201 equally spaced levels
-            are used.
+        points: Significance levels x, increasing from 0 to 1. If `points` is None, 201 equally
+            spaced levels are used.
 
     Returns: The significance levels, float64 [n], and upper bounds on the type II errors, float64
         [n]. The bounds are a convex decreasing function of the level.

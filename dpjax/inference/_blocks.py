@@ -34,8 +34,8 @@ class Blocks:
         stride: Number of counts in a block.
         begin: Index of the first block. Block i begins at count i * stride.
         counts: int64 [blocks], first count of each block.
-        log_ways: float64 [blocks + 1], log binomial coefficients of `counts`. The last entry is
-            -infinity.
+        log_ways: float64 [blocks + 1], log binomial coefficients of `counts`. The last entry of
+            `log_ways` is -infinity.
     """
 
     def __init__(self, low: float, high: float, trials: int, negligible: float):

@@ -1,10 +1,11 @@
 """An exact lower bound on a level from one event's counts, nearly as tight as a normal bound.
 
 Buehler's bound orders all pairs of counts by their evidence for a large level. Let q be the event's
-probability on its less likely side. A level is refuted if, for every q, the probability of counts
-at least as extreme as the observed counts is at most the allowed error probability. The bound is
-the smallest level that is not refuted. If separate bounds on the event's two probabilities were
-combined instead, the distance between estimate and bound would be larger by about a fifth.
+probability on the side where the event is less likely. A level is refuted if, for every q, the
+probability of counts at least as extreme as the observed counts is at most the allowed error
+probability. The bound is the smallest level that is not refuted. If separate bounds on the event's
+two probabilities were combined instead, the distance between estimate and bound would be larger by
+about a fifth.
 
 Notation: K1 ~ Bin(n1, p) is the count of the event on the side where the event is more likely, and
 K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is

@@ -28,8 +28,8 @@ _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 For sets of cells ordered by position, the number of standard errors is _LINE_SHRINKAGE plus
 _RIVAL_SHRINKAGE times ln(number of searched pairs). For sets of cells ordered by ratio, the number
 of standard errors is _SET_SHRINKAGE times ln(number of cells). For every set, _RIVAL_SHRINKAGE
-times ln(number of compared partitions) is added. The constants were tuned on experiments (a) to (e)
-of Askin, Kutta, Dette (2022) and on logistic noise.
+times ln(number of compared partitions) is added to the number of standard errors. The constants
+were tuned on experiments (a) to (e) of Askin, Kutta, Dette (2022) and on logistic noise.
 """
 
 _TWO_SHRINKAGE = 0.5

@@ -1,4 +1,4 @@
-"""Events that distinguish two databases, and exact bounds from their counts at any sample size.
+"""Events that distinguish two databases, and exact bounds from the events' counts.
 
 An event consists of a set of cells and a direction, both determined by counts of the search stage.
 An exact lower bound on a privacy level is then computed from fresh counts of the event.

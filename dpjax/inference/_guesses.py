@@ -60,7 +60,7 @@ _HALVINGS = 50
 """Number of bisection steps in the search for a bound."""
 
 LARGEST_MU = 40.0
-"""Largest mu that the search for a refuted mu considers."""
+"""Largest mu that is considered in the search for a refuted mu."""
 
 
 class Guessed(NamedTuple):

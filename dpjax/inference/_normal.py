@@ -41,7 +41,7 @@ def kernel_error(
     If the density is smooth, the formula gives a value that is slightly too large. In the paper's
     experiments, the true error is 0.93 to 0.97 times this value. If the distribution is
     concentrated on a scale below h, for instance at an atom, the formula gives a value that is too
-    small. In this case, use `kernel_exact_error`.
+    small. For such a distribution, use `kernel_exact_error`.
 
     Args:
         densities: Float [..., 2], density estimates f and f'.

@@ -46,8 +46,8 @@ class ByRatio(NamedTuple):
             `labels` is None, each cell's own ratio is used.
         order: int64 [cells], indices of the cells sorted by group.
         starts: int64 [groups], position in `order` at which each group begins.
-        ordered: Whether ties are broken by cell index. If False, a set contains either all or none
-            of a group of tied cells.
+        ordered: Whether ties are broken by cell index. If `ordered` is False, a set contains either
+            all or none of a group of tied cells.
         numbers: int64 [cells], the index of each cell in the whole partition, increasing.
         num_cells: Number of cells in the whole partition.
     """

@@ -32,7 +32,7 @@ _STAKES = (0.4, 0.1, 0.5)
 """Fraction of the initial wealth that is assigned to the bets with each rho in PSEUDO_DRAWS."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
-"""Numbers of groups along the line of cells.
+"""Numbers of groups into which the cells along a line are divided.
 
 _LINE_GROUPS is the number of groups with equal counts. If draws are expensive, the groups result
 from binary splits with the depths in _DEPTHS, so there are 8 and 16 groups.
@@ -86,9 +86,10 @@ def experts(
     Args:
         first: int64 [pairs, cells], counts X of earlier draws from the databases.
         second: int64 [pairs, cells], counts Y of earlier draws from the neighbors.
-        few: Whether draws are expensive. If True, estimated shares are shrunk, and all fractions c
-            are 1.
-        ordered: Whether adjacent cells have similar ratios. If False, cells are sorted by ratio.
+        few: Whether draws are expensive. If `few` is True, estimated shares are shrunk, and all
+            fractions c are 1.
+        ordered: Whether adjacent cells have similar ratios. If `ordered` is False, cells are sorted
+            by ratio.
         hypothesis: Hypothesis that the bets oppose.
     """
     cells = first.shape[1]

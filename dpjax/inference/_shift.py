@@ -28,7 +28,7 @@ _LARGEST_EPSILON = 600.0
 
 @dataclass(frozen=True)
 class Shift:
-    """mu-Gaussian differential privacy with mu = t. In this case, g(t, q) is Phi(Phi^-1(q) + k t).
+    """mu-Gaussian differential privacy with mu = t, for which g(t, q) is Phi(Phi^-1(q) + k t).
 
     Attributes:
         distance: k, the number of records in which the databases differ.

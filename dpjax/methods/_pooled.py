@@ -11,7 +11,7 @@ from dpjax.sources import AnyPairs, numbers_of_databases
 class Pools:
     """Groups of sides of different pairs. All sides of a group have equal databases and cells.
 
-    Many audits compare one database with multiple neighbors. In this case, search draws from the
+    Many audits compare one database with multiple neighbors. In such audits, search draws from the
     common database are useful for all pairs that contain it, not only for the pair for which the
     draws were made. Scores computed from the pooled draws rank the pairs more precisely.
     """

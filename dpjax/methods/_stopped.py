@@ -15,8 +15,8 @@ class SoFar:
 
     Attributes:
         tally: Counts of the source so far.
-        evidence: Function that maps confirmation counts to evidence. The value is None until an
-            event is chosen. For methods whose evidence is complete only at the end, the value is
+        evidence: Function that maps confirmation counts to evidence. `evidence` is None until an
+            event is chosen. For methods whose evidence is complete only at the end, `evidence` is
             always None.
     """
 

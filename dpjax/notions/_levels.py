@@ -131,7 +131,7 @@ class Renyi(Notion):
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`.
 
-        If the databases differ in at most 2^c records, return the bound at order / 2^c, divided by
+        If the databases differ in at most 2^c records, return the bound for order / 2^c, divided by
         3^c.
         """
         halvings = (distance - 1).bit_length()

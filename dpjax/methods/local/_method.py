@@ -48,9 +48,9 @@ class Local(LocalOptions):
             outputs, the source determines n and N instead.
         num_confirm: N > n, the number of fresh draws per side of the chosen pair.
         region: Region in which densities are compared: (low, high) for numbers and vectors, or a
-            list of outcomes for a finite space. If `region` is None, a built-in mechanism has its
-            standard region, a finite space is compared as a whole, and other outputs are compared
-            in the range of the first outputs.
+            list of outcomes for a finite space. If `region` is None, the region is the standard
+            region for a built-in mechanism, the whole space for a finite space, and the range of
+            the first outputs for all other outputs.
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
             the mean spread of both sides. The paper uses Silverman's rule. Scott's rule leads to a
             larger bandwidth, a smaller error and a tighter bound.
@@ -58,8 +58,8 @@ class Local(LocalOptions):
             min(20 / n, 0.01). The default floor is q for frequencies, and q / s^d for densities of
             d-dimensional outputs with spread s.
         kernel: Name of the kernel.
-        density: Method of density estimation: "binned" (only for d = 1), "direct", or "auto" for
-            "binned" if d = 1 and "direct" otherwise.
+        density: Method of density estimation: "binned" (only for d = 1), "direct", or "auto", which
+            is "binned" if d = 1 and "direct" otherwise.
         num_nodes: Number of lattice nodes for the binned method. An audit uses more nodes if the
             bandwidth requires a finer lattice.
         objective: Objective that the search maximizes. "lower-bound" is the privacy loss minus a

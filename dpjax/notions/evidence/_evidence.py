@@ -66,8 +66,8 @@ class Evidence:
         scored: Name of the pairs' scores on an HTML page.
         chosen: Sentence that explains how the displayed event was chosen.
         more: Advice on how to obtain a larger or more precise bound.
-        planned: Whether the number of outputs was fixed before any output was seen. If False,
-            binomial bounds do not hold for the counts of the displayed event.
+        planned: Whether the number of outputs was fixed before any output was seen. If `planned` is
+            False, binomial bounds do not hold for the counts of the displayed event.
     """
 
     kind: ClassVar[str]
