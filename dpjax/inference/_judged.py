@@ -12,7 +12,7 @@ MASSES = np.geomspace(1e-5, 0.99, 56)
 """Sizes of candidate sets, as fractions of the draws."""
 
 _MOST_ENTRIES = 1 << 15
-"""Maximum number of entries in a table of ordered cells, so that it fits in the CPU cache."""
+"""Maximum number of entries in a table of ordered cells, set by the size of the CPU cache."""
 
 _TOGETHER = 16
 """Minimum number of runs per batch. Cells without draws in all runs of a batch are left out."""
