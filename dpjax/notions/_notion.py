@@ -116,8 +116,7 @@ class Notion:
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:
-        """Choose the event with the largest expected bound, or a simpler event with a similar
-        bound.
+        """Choose the event with the largest expected bound, or a simpler event nearly as good.
 
         Args:
             search: Search set of one pair, in one or more runs. One half of the search set is used
