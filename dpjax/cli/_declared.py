@@ -64,7 +64,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> dict[str, tuple[str, str]]:
-    """For each name that a module imports, return the defining module and the name there."""
+    """Map each name that a module imports to the defining module and the name in that module."""
     source = _source(module)
     # For speed, parse only the lines above the first class or function.
     end = _END_OF_IMPORTS.search(source)

@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option: None if the option is not given, otherwise of the type in its row."""
+"""Value of an option, of the type in the option's row; None if the option is not given."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""

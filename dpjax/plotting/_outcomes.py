@@ -200,7 +200,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
         strip: Cells to merge.
         counts: Number of outputs in each cell on each side, [2, cells].
         enough: Minimum number of outputs in a bin, summed over both sides. A bin may have fewer
-            outputs if no further cells can be merged into it.
+            outputs if no other cells can be merged into it.
         largest: Upper limit on (standard error of a side's count) / (width of the bin).
     """
     single = strip.single

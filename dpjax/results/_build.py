@@ -35,7 +35,7 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Dataclass, Protocol):
-    """A method, as recipes describe it: a dataclass of options with a name."""
+    """A method that recipes can describe: a dataclass of options that has a name."""
 
     name: ClassVar[str]
 
@@ -47,7 +47,7 @@ class Finding:
     Attributes:
         statement: Statement with its verdict, made by `conclude`.
         evidence: Counts and numbers of draws.
-        notes: Further notes for readers of the result.
+        notes: Notes for readers of the result.
         witness: Pair for which the audit found the largest privacy loss, with its event or output;
             None if the method has no pairs.
         pairs: Pairs that were compared, or None if the method has no pairs.

@@ -86,7 +86,7 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of an entry; the cache ensures that all blocks use the same cells."""
+    """Return the terms of an entry; the cache returns one object to all blocks of the entry."""
     return entry.terms(key_of(list(words)))
 
 

@@ -72,8 +72,8 @@ def run_sweep(
         progress: Function called after every block.
         report: Function called with a sentence about each problem in the store, such as a corrupt
             block.
-        should_stop: Function called between blocks. Once the function returns True, no further
-            block is started; blocks in progress are finished and stored.
+        should_stop: Function called between blocks. Once the function returns True, no new block is
+            started; blocks in progress are finished and stored.
 
     Returns:
         The progress of this shard of the sweep at the end of the call.

@@ -56,16 +56,16 @@ class Row(Measured):
 class Session:
     """State that all audits in a process share.
 
-    A test is expected to make as many audits as in its last run, and to need at least the minimum
-    time measured in its last run, which covers compilation and a few draws. For a new test, the
-    expected number of audits is the average over all tests in this run that have made audits, or
-    one if no test has made audits yet. The time that remains after all minimum times is divided
-    equally among the expected audits.
+    Each test is expected to run as many audits as in its last run, and to need at least the minimum
+    time that was measured in its last run. The minimum time covers compilation and a few draws. For
+    a new test, the expected number of audits is the average over all tests in this run that have
+    run audits, or one if no test has run audits yet. The time that remains after all minimum times
+    is divided equally among the expected audits.
 
     Attributes:
         budget: Time for all audits in the process in seconds, or None if the time is not limited.
-        known: Map from the id of a test to the number of audits in its last run and their minimum
-            time in seconds.
+        known: Map from the id of a test to the number of audits in its last run, and to the total
+            minimum time of these audits in seconds.
         spent: Time that audits have taken so far, in seconds.
         pending: Audits that are not yet included in a pytest report.
         rows: Rows of all finished tests, in order.
