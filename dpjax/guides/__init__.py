@@ -9,6 +9,7 @@ NAMES = (
     "any-language",
     "recorded-outputs",
     "libraries",
+    "neighbors",
     "in-ci",
     "on-github",
     "verdict",

@@ -166,9 +166,18 @@ def choose_event(
 
 
 def largest_bound(counts: ArrayLike, *arguments: Any, **options: Any) -> NDArray[np.float64]:
-    """Return the expected bound of the event that `choose_event` chooses.
+    """Return the expected bound of the event that `choose_event` would choose.
 
-    Arguments are the same as for `choose_event`.
+    Args:
+        counts: Whole numbers [..., 2, cells], as in `choose_event`.
+        arguments: Positional arguments of `choose_event`.
+        options: Keyword arguments of `choose_event`.
+
+    Returns:
+        One bound for each entry of the leading axes.
+
+    Raises:
+        TypeError, ValueError: As in `choose_event`.
     """
     found = _judged(counts, *arguments, **options)
     return found.sets.largest(found.bound).reshape(found.batch)

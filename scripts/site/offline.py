@@ -28,6 +28,14 @@ if (location.protocol === "file:") {
 // Tables that are wider than a telephone are scrolled by keys, too.
 addEventListener("load", () => {
   for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
+  // So are blocks of code. Material removes their index on devices that cannot hover.
+  for (const block of document.querySelectorAll(".md-typeset pre > code")) {
+    const reach = () => {
+      if (block.scrollWidth > block.clientWidth && block.tabIndex < 0) block.tabIndex = 0;
+    };
+    new MutationObserver(reach).observe(block, { attributeFilter: ["tabindex"] });
+    reach();
+  }
 });
 """
 

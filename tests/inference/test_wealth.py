@@ -337,7 +337,7 @@ def test_the_same_draws_in_other_cells_keep_the_wealth():
     after = recounted(state, *halved)
     np.testing.assert_array_equal(after.log_wealth, state.log_wealth)
     assert step(after, *halved).num_blocks == 2
-    with pytest.raises(ValueError, match="draws of the state"):
+    with pytest.raises(ValueError, match="as many draws as the state"):
         recounted(state, halved[0] + 1, halved[1])
     # As many draws, but no counts.
     for change in ([0.5, -0.5], [-(10**6), 10**6]):

@@ -124,7 +124,7 @@ def test_a_stop_says_what_is_shown_so_far():
     with pytest.raises(Stopped) as stopped:
         dpjax.audit(mechanism, PAIR, method=SIZES)
     found = re.search(
-        r"with confidence 0.999, epsilon is at least ([\d.]+), if", str(stopped.value)
+        r"with confidence 0.999, epsilon is at least ([\d.]+), provided", str(stopped.value)
     )
     first, second = counted_sides(stopped)
     shorter, longer = sorted((first, second))
@@ -145,7 +145,7 @@ def test_a_stop_says_what_is_shown_with_the_share_of_one_claim():
     mechanism = HostMechanism(after_calls(5 + 36, answers), batch_size=500)
     with pytest.raises(Stopped) as stopped:
         dpjax.audit(mechanism, PAIR, method=SIZES, num_claims=1000, distance=2)
-    found = re.search(r"epsilon is at least ([\d.]+), if", str(stopped.value))
+    found = re.search(r"epsilon is at least ([\d.]+), provided", str(stopped.value))
     ones = [sum(count for side, count in drawn[4:40] if side == database) for database in (0, 1)]
     sides = counted_sides(stopped)
     zeros = [number - count for number, count in zip(sides, ones, strict=True)]
@@ -218,7 +218,7 @@ def test_an_interrupt_of_the_local_approach_is_heard(monkeypatch):
         time.sleep(0.5)
 
     monkeypatch.setattr(jax, "block_until_ready", long_call)
-    with pytest.raises(Stopped, match="Stopped in the compiled call"):
+    with pytest.raises(Stopped, match="Stopped during the compiled search"):
         dpjax.audit(Laplace(1.0), PAIR, method=Local(2000, 5000))
 
 

@@ -11,7 +11,7 @@ from dpjax.inference._buehler import buehler_bound
 from dpjax.inference._guesses import Guessed
 from dpjax.inference._hypotheses import Ratio
 from dpjax.notions import ChainCounts, EventAndChain, EventCounts, evidence_from_plain
-from dpjax.notions.evidence._guesses import level_of
+from dpjax.notions.evidence._guesses import GuessCounts, level_of
 
 COUNTS, TRIALS = np.array([30, 200]), (400, 1_000)
 
@@ -87,3 +87,9 @@ def test_the_number_of_guesses_is_fixed_unless_it_is_chosen():
     fixed = one_run_lower_bound(*guessed, delta=1e-5, confidence=0.95)
     assert level_of(guessed, dpjax.Epsilon(1e-5), 0.05) == fixed
     assert 0 < level_of(guessed, dpjax.Epsilon(1e-5), 0.05, chosen=True) < fixed
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_a_share_of_the_error_is_told_where_other_guesses_use_the_rest(share):
+    (part,) = GuessCounts(1000, 50, 50, 95, share=share).parts()
+    assert ("may use 40% of the error" in part.text) == (share < 1)

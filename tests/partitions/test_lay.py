@@ -204,3 +204,11 @@ def test_shorter_words_are_simpler():
     assert [len(name) for name in cells.names[1:]] == [3, 13, 14]
     assert not is_simpler(cells, short, long)
     assert is_simpler(cells, short, longer) and not is_simpler(cells, longer, short)
+
+
+def test_words_are_compared_in_full():
+    """Texts that leave most labels out would have about the same length."""
+    pilot, names = encoded([f"label {number:02}" for number in range(50)], ["label 50"])
+    cells = lay(pilot, names)
+    few, many = np.arange(cells.size) > cells.size - 20, np.arange(cells.size) > 20
+    assert is_simpler(cells, few, many) and not is_simpler(cells, many, few)

@@ -90,6 +90,14 @@ def test_densities_at_a_witness_are_told_where_they_were_estimated(
     assert ("estimated density" in said) == is_said
 
 
+@pytest.mark.parametrize(("bandwidth", "kind"), [(None, "probability"), (0.1, "density")])
+def test_a_witness_in_a_notebook_tells_densities_from_probabilities(result, bandwidth, kind):
+    witness = replace(result.witness, bandwidth=bandwidth, densities=(0.25, 0.125))
+    shown = witness._repr_html_()
+    assert kind in shown
+    assert ("probability" in shown) != ("density" in shown)
+
+
 def test_answers_have_the_units_of_their_notions():
     rng = np.random.default_rng(1)
     sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
@@ -128,6 +136,14 @@ def test_a_claim_is_named_in_a_trade_off_plot(result, claim, said):
 def test_the_dot_is_named_by_a_label_or_by_its_event(result, output, event, said):
     witness = replace(result.witness, output=output, event=event)
     assert _figures._errors(replace(result, witness=witness)).seen.event == said
+
+
+@pytest.mark.parametrize("titled", [True, False])
+def test_figures_of_levels_have_a_title_unless_a_page_has_it(result, monkeypatch, titled):
+    titles = []
+    monkeypatch.setattr(dpjax.plotting, "plot_levels", lambda *parts: titles.append(parts[0]))
+    _figures.outputs_figure(replace(result, witness=None), titled=titled)
+    assert titles == [f"{result.mechanism}: {result.verdict}" if titled else ""]
 
 
 @pytest.mark.parametrize("is_known", [True, False])

@@ -1,5 +1,6 @@
 """Where a result comes from."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -89,3 +90,13 @@ def test_a_pair_is_compared_place_by_place():
     found = compared(pairs, 0)
     assert (found["pair"], found["difference"]) == ("last one", "entry 49: 0 and 1")
     assert found["database"] == database
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.2])
+def test_a_result_with_an_impossible_confidence_is_refused(confidence):
+    sides = np.random.default_rng(1).normal(size=(2, 500))
+    content = dpjax.audit(dpjax.Recorded(*sides)).to_dict()
+    assert dpjax.AuditResult.from_json(json.dumps(content)).confidence == 0.999
+    content["statement"]["confidence"] = confidence
+    with pytest.raises(ValueError, match="confidence must"):
+        dpjax.AuditResult.from_json(json.dumps(content))

@@ -104,3 +104,9 @@ def test_a_sweep_needs_a_name():
     runs = dpjax.CanaryRuns(lambda included, seed: included * 1.0, 50)
     with pytest.raises(ValueError, match="importable by its name"):
         Entry(runs, dpjax.Guesses())
+
+
+def test_coins_of_canaries_are_their_own_only_where_it_is_said():
+    scores, included = np.arange(40.0), np.arange(40) % 3 == 0
+    assert not dpjax.OneRun(scores, included).fair_coins
+    assert dpjax.OneRun(scores, included, fair_coins=True).fair_coins

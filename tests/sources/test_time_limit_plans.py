@@ -79,7 +79,9 @@ def test_the_least_that_shows_anything(limit, wanted, confirm, fits):
         found.search(1, wanted, 0.5, confirm, 0.0)
         return
     search, confirmed = min(wanted, 30), min(confirm, 50)
-    message = f"leave {search} outputs per side of each pair to search and {confirmed} per side"
+    message = (
+        f"leave {search} outputs per side of each pair for the search, and {confirmed} per side"
+    )
     with pytest.raises(ValueError, match=message) as refused:
         found.search(1, wanted, 0.5, confirm, 0.0)
     # 30 outputs take 2 * 3 / 0.5 s, over 0.85 and three quarters; two digits, rounded up.
@@ -118,7 +120,7 @@ def test_a_confirmation_that_shows_nothing_is_refused():
         if fits:
             assert found.confirm(streams, 1000, used) == 85
             continue
-        with pytest.raises(ValueError, match="and 50 per side to confirm"):
+        with pytest.raises(ValueError, match="and 50 per side for the confirmation"):
             found.confirm(streams, 1000, used)
 
 

@@ -125,7 +125,7 @@ def test_what_is_twice_changed_out_of_order_or_of_another_form_is_refused():
         "d contains labels, but other outputs were numbers": ("d", names()[0][0], y3),
         "d contains vectors of 2 numbers, but": ("d", *vectors()[0]),
         "of the shape": ("d", np.zeros((3, 2, 2)), y3),
-        "chunks must hold only numbers, only vectors": ("d", [1, "a", None], y3),
+        "chunks must each hold only numbers, only vectors": ("d", [1, "a", None], y3),
         "chunks must contain pairs": (x3,),
         "names of chunks must be strings": (4, x3, y3),
     }

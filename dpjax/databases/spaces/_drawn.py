@@ -32,6 +32,7 @@ def drawn(strategy: Any, count: int, seed: int) -> list[Any]:
     from hypothesis.errors import Unsatisfiable
 
     found: list[Any] = []
+    checks: Any = list(HealthCheck)
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -40,7 +41,7 @@ def drawn(strategy: Any, count: int, seed: int) -> list[Any]:
         deadline=None,
         derandomize=False,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=checks,
         verbosity=Verbosity.quiet,
     )
     @hypothesis.given(strategy)
