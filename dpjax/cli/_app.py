@@ -29,9 +29,9 @@ COMMANDS = (
     "sweep",
     "guide",
 )
-"""Names of the commands, in the order of the help.
+"""Names of the commands, in the order in which the help lists them.
 
-The module of a command defines the function `command`, its options TABLE and its EXAMPLES.
+Each command's module defines the function `command`, the options TABLE and the EXAMPLES.
 """
 
 _EXAMPLES = (
@@ -75,8 +75,7 @@ def _version(asked: bool) -> None:
 
 
 def _cache_of_user() -> str:
-    """Return the default cache folder, or "" if the user has no home folder (in some
-    containers)."""
+    """Return the default cache folder, or "" if the user has no home folder, as in a container."""
     try:
         return str(Path.home() / ".cache" / "dpjax" / "xla")
     except RuntimeError:

@@ -39,7 +39,7 @@ class Declared(NamedTuple):
         required: Names of the fields that have no default.
         options: Options that the class declares, in order. If a class declares no options,
             `options` contains the options of its base classes.
-        bounded: Whether the class is a method that gives a lower bound.
+        bounded: Whether the class is a method that provides a lower bound.
         asked: Help text and metavar of the option that selects the source, or two empty strings if
             no option selects the source.
         usual_method: Name of the default method, if the class is a source.

@@ -93,7 +93,7 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function for shell completion, which maps a prefix to the matching names."""
+    """Return a function that maps a prefix to the matching names, for shell completion."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 

@@ -69,7 +69,7 @@ def build(
         finding: The method's findings in the run.
         source: Audited source.
         method: Method of the audit.
-        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
+        terms: Notion, claim, confidence, number of claims and key of the audit.
         seconds: Wall time of the audit.
     """
     doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
@@ -121,7 +121,7 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
 
     Args:
         counted: Evidence of the audit.
-        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
+        terms: Notion, claim, confidence, number of claims and key of the audit.
 
     Raises:
         ValueError: If the evidence allows no bound on the level of the notion.
@@ -136,7 +136,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
 
     Args:
         found: Statement that follows from the evidence.
-        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
+        terms: Notion, claim, confidence, number of claims and key of the audit.
         level: Name of the bounded quantity, such as "epsilon".
         verdict: The verdict on the claim, and a sentence that states the verdict.
     """

@@ -146,8 +146,7 @@ def _not_tested(result: Parts) -> Section:
 
 
 def _answers(result: Parts) -> list[tuple[str, ...]]:
-    """Return a row for each notion whose level is a number; [] if no chain of events was
-    counted."""
+    """Return a row for each notion whose level is a number; [] if no nested events were counted."""
     band = result.evidence.counted.simultaneous(result.statement.own_confidence)
     if band is None:
         return []

@@ -192,7 +192,7 @@ class Provenance:
 
 
 class _Short(Generic[_Value]):
-    """Read-only shortcut to an attribute of one of the parts of a result."""
+    """Read-only shortcut to an attribute of one part of a result."""
 
     def __init__(self, entry: "Callable[[Parts], _Value]"):
         self._entry = entry

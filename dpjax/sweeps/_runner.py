@@ -15,10 +15,10 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""For each platform, number of further blocks to start before the current block is stored.
+"""Map from platforms to the number of additional blocks to start before one block is stored.
 
-On a CPU, no further block is started because each block uses all cores. On all other platforms, one
-further block is started.
+On a CPU, no additional block is started because each block uses all cores. On all other platforms,
+the next block is started before the current block is stored.
 """
 
 _SUBMITTED = 256
