@@ -200,10 +200,10 @@ def _name_guides(
         crossed = any(
             np.any(np.abs(np.interp(x, *curve) - at - height / 2) < height / 2) for curve in curves
         )
-        place = {"ha": "right", "va": "top"} if crossed else {}
+        ha, va = ("right", "top") if crossed else ("left", "baseline")
         gap = -_GAP if crossed else _GAP
         axes.text(at + gap, at, f"ε = {epsilon:g}", transform=axes.transAxes, color=QUIET,
-                  fontsize=TINY, **place)  # fmt: skip
+                  fontsize=TINY, ha=ha, va=va)  # fmt: skip
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
