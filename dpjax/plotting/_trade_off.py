@@ -184,7 +184,7 @@ def _name_guides(
     guides: tuple[float, ...],
     curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
-    """Label the guide lines, to the left of their corner if a curve crosses the right side.
+    """Label each guide line at its corner, on the left if a curve crosses the right side.
 
     Args:
         axes: Panel with the guide lines.

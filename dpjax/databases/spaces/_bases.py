@@ -11,7 +11,7 @@ from dpjax.databases.spaces._fields import Field
 from dpjax.databases.spaces._records import Form, Record, fields_of, key_of, with_fields
 
 MOST_RECORDS = 150
-"""Maximum number of candidate records, one of which is tried as the record that differs."""
+"""Maximum number of records that are tried as the record in which two databases differ."""
 
 _SHARES = (3, 90, 25, 16, 16)
 """Maximum number of candidate records of each kind, if there are more than `MOST_RECORDS` in all.
@@ -19,7 +19,7 @@ The kinds are: records of the example, the first record with one changed field, 
 one changed field, records with new fields in order, and records with random new fields."""
 
 _MOST_CONSTANT = 8
-"""Maximum number of fields that are made constant, one field at a time."""
+"""Maximum number of fields for which databases with one constant field are made."""
 
 _NO_EXAMPLE = 2
 """Number of records in a constant database if the example database is empty."""

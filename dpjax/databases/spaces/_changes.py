@@ -7,7 +7,7 @@ from dpjax.databases.spaces._bases import Base, short
 from dpjax.databases.spaces._records import Record
 
 _FIRST = 2
-"""A change comes first if its index plus the index of its base database is at most this number."""
+"""Maximum sum of the indices of a base database and of a change that is tried early."""
 
 
 @dataclass(frozen=True)

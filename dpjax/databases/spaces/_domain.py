@@ -86,7 +86,7 @@ class Domain:
             return self.categories is None or value in self.categories
         try:
             return bounds[0] <= value <= bounds[1]
-        except TypeError:  # Dates, times, and times with a time zone cannot be compared.
+        except TypeError:  # Dates, times, and times with a time zone are not comparable.
             return False
 
     def _each_bounds(self) -> list[tuple[Any, Any] | None]:

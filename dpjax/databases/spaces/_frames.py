@@ -119,7 +119,7 @@ def _index_like(index: Any, labels: list[Any]) -> Any:
 
 
 def _labelled(rows: list[Record], index: Any) -> list[Record]:
-    """Return rows with labels; if the labels of `index` are distinct, so are the new labels."""
+    """Return rows with labels, which are distinct if the labels of `index` are distinct."""
     labels = [row.label for row in rows if isinstance(row, Row)]
     distinct = set(labels)
     if len(labels) == len(rows) and (len(distinct) == len(rows) or not index.is_unique):

@@ -16,7 +16,7 @@ from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Made, Proposed
 
 _FEWEST_BITS = 255
-"""Minimum integer whose bits are flipped if the domain has no bounds and the example is small."""
+"""If the domain has no bounds, at least the bits of this integer are flipped."""
 
 _VECTORS = (list, tuple, np.ndarray)
 
