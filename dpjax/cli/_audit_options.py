@@ -91,9 +91,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     """Return the table row of an option that one or more classes declare.
 
     Args:
-        fields: Map from the command-line name of a class to the field of this class that declares
-            the option. The first field with a help text determines the option's type, flag and
-            metavar.
+        fields: Map from the command-line name of each class to the field that declares the option.
+            The first field with a help text determines the option's type, flag and metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]

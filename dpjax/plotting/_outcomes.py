@@ -238,8 +238,8 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the losses of a strip, [cells], with NaN for losses that are too noisy to draw.
 
-    A loss with standard error s is too noisy if the difference of two losses with standard error s
-    would have a standard deviation of more than `_STEP` times the upper end of the axis.
+    A loss is too noisy if the difference between two losses with the same standard error would have
+    a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
