@@ -23,9 +23,8 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """Limits when timing a draw: share of the time for drawing, and number of draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Limits on the number of draws per side in a new process, which reveal noise that repeats. A new
-process makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED`
-draws."""
+"""Limits on the draws per side in a new process. The draws reveal noise that repeats. The process
+makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED` draws."""
 
 _RECORD = ".jsonl.gz"
 

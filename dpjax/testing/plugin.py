@@ -94,7 +94,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """If a test runs audits, its whole time, even for imports, counts towards the budget."""
+    """If a test runs audits, count its whole time, including imports, towards the budget."""
     session = _session.CURRENT
     if session is None:
         return (yield)
