@@ -154,7 +154,7 @@ def _drawn(
 
 
 def _pace(server: Server, database: object, seconds: float) -> float:
-    """Return the mean time per output for a database, in seconds."""
+    """Return the mean time, in seconds, that drawing one output for a database takes."""
     began, count = time.perf_counter(), 0
     while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
         server(database)

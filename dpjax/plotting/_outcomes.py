@@ -108,7 +108,7 @@ class Strip:
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """Convert a curve to up to two strips of cells, one for numeric outputs and one for labels.
+    """Convert a curve to at most two strips of cells: one for numeric outputs, one for labels.
 
     Args:
         curve: Curve of an `AuditResult` whose audit counted outputs by value or by cell.
@@ -236,7 +236,7 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 
 
 def known_losses(strip: Strip) -> np.ndarray:
-    """Return the losses of a strip, [cells], with NaN for losses that are too noisy to draw.
+    """Return the loss of each cell in a strip, [cells]; losses too noisy to draw are NaN.
 
     A loss is too noisy if the difference between two losses with the same standard error would have
     a standard deviation of more than `_STEP` times the upper end of the axis.

@@ -29,7 +29,7 @@ Columns = JsonObject
 """Table of computed runs: a dictionary from column names to columns with one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""Values of the `basis` attribute of bounds that hold at every sample size."""
+"""Values of the attribute `basis` that mark a bound as valid for every sample size."""
 
 
 @own_floats()

@@ -24,8 +24,8 @@ class Measured(TypedDict):
         detectable: Smallest true level for which the audit would probably have refuted the claim,
             or None if unknown.
         draws: Total number of draws.
-        seconds: Time that the audit took, in seconds.
-        least: Minimum time that this audit needs, in seconds.
+        seconds: Duration of the audit in seconds.
+        least: Minimum time, in seconds, that this audit needs.
         verdict: Verdict of the audit.
         fewest: Whether the time budget allowed only the minimum number of draws.
     """
@@ -66,7 +66,7 @@ class Session:
         budget: Time for all audits in the process in seconds, or None if the time is not limited.
         known: Map from the id of a test to the number of audits in its last run, and to the total
             minimum time of these audits in seconds.
-        spent: Time that audits have taken so far, in seconds.
+        spent: Total duration of all audits so far, in seconds.
         pending: Audits that are not yet included in a pytest report.
         rows: Rows of all finished tests, in order.
         ran: Ids of all finished tests that were not skipped.
