@@ -29,9 +29,9 @@ COMMANDS = (
     "sweep",
     "guide",
 )
-"""Names of the commands, in the order of the help.
+"""Names of the commands, in the order in which the help lists them.
 
-The module of a command defines the function `command`, its options TABLE and its EXAMPLES.
+Each command's module defines the function `command`, the options TABLE and the EXAMPLES.
 """
 
 _EXAMPLES = (

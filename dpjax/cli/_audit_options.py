@@ -45,7 +45,7 @@ _USUAL = [
     for source in DECLARED_SOURCES.values()
     if source.usual_method != "events"
 ]
-"""Phrases for the help text of --method, one for each source whose default is not events.
+"""Phrases for the help text of --method, one per source whose default method is not events.
 
 For example, "guesses for --one-run" says that the default method for --one-run is guesses.
 """
@@ -91,9 +91,8 @@ def _declared_row(fields: dict[str, Option]) -> Row:
     """Return the table row of an option that one or more classes declare.
 
     Args:
-        fields: Map from the command-line name of a class to the field of this class that declares
-            the option. The first field with a help text determines the option's type, flag and
-            metavar.
+        fields: Map from the command-line name of each class to the field that declares the option.
+            The first field with a help text determines the option's type, flag and metavar.
     """
     first = next(field for field in fields.values() if field.help)
     kind, parser = _KINDS[first.kind]

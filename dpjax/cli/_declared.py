@@ -39,7 +39,7 @@ class Declared(NamedTuple):
         required: Names of the fields that have no default.
         options: Options that the class declares, in order. If a class declares no options,
             `options` contains the options of its base classes.
-        bounded: Whether the class is a method that gives a lower bound.
+        bounded: Whether the class is a method that provides a lower bound.
         asked: Help text and metavar of the option that selects the source, or two empty strings if
             no option selects the source.
         usual_method: Name of the default method, if the class is a source.
@@ -64,7 +64,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> dict[str, tuple[str, str]]:
-    """For each name that a module imports, return the defining module and the name there."""
+    """Map each name that a module imports to the defining module and the name in that module."""
     source = _source(module)
     # For speed, parse only the lines above the first class or function.
     end = _END_OF_IMPORTS.search(source)

@@ -1,4 +1,4 @@
-"""A context for imports without interruptions and without garbage collection."""
+"""A context in which neither signals nor garbage collection interrupt imports."""
 
 import gc
 import sys

@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
 
 def place_of(source: str, written: Value, subject: Value) -> Place | None:
-    """Return the position of the audited function, or the audited file.
+    """Return the position of the audited function, or the file with the audited outputs.
 
     The result is None if a built-in mechanism or a program was audited.
     """

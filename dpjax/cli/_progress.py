@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Earliest and latest times at which long work is announced, in seconds after the first report.
+"""Earliest and latest times, in seconds after the first report, at which work is announced.
 
 Between these times, work is announced if its estimated total time exceeds `_LONG_SECONDS`.
 """
 
 _LONG_SECONDS = 60.0
-"""Estimated total time, in seconds, above which work is announced as long."""
+"""Estimated total time, in seconds, above which work counts as long and is announced."""
 
 
 class _State:

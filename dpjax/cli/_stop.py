@@ -23,7 +23,7 @@ _SIGNALS = tuple(
 _NO_ANSWER = "Stopped before there was a result."
 
 ARRIVED = Counter[int]()
-"""Map from each termination signal to how often the signal has reached this process."""
+"""Map from each termination signal to the number of times that it has reached this process."""
 
 
 class Stop:

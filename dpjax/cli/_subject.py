@@ -152,7 +152,7 @@ def _one_run(written: Given) -> "OneRun":
 
 
 def column_of(text: str) -> str | list[str]:
-    """Parse the name of a column, or comma-separated names of multiple columns of a vector."""
+    """Parse the name of a column, or the comma-separated names of columns that form a vector."""
     names = [name.strip() for name in text.split(",")]
     return names if len(names) > 1 else text
 

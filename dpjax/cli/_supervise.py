@@ -38,7 +38,7 @@ _HANDED = "DPJAX_SUPERVISOR"
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""Time in seconds within which a signal sent to both processes should have reached both."""
+"""Time limit, in seconds, within which a signal that is sent to both processes reaches both."""
 
 _BAD_INPUT = 2
 

@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option: None if the option is not given, otherwise of the type in its row."""
+"""Value of an option, of the type in the option's row; None if the option is not given."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""
@@ -93,7 +93,7 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function for shell completion, which maps a prefix to the matching names."""
+    """Return a function that maps a prefix to the matching names, for shell completion."""
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 

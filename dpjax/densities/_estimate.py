@@ -41,7 +41,8 @@ def truncated_kde(
       of a single kernel (0.4 / h for the Gaussian kernel and d = 1). If many samples at different
       distances contribute to a density, its error is far smaller.
     - With the binned method, each sample moves by up to half a bin, which is at most 1/16 of the
-      distance between nodes. `binned_density` describes further errors due to the lattice.
+      distance between nodes. The docstring of `binned_density` describes additional errors due to
+      the lattice.
 
     A density that is not far above the numerical error is noise, and may be 0. The floor should be
     above the numerical error, and densities equal to the floor should be disregarded.

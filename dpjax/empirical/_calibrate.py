@@ -46,11 +46,12 @@ class NoiseCalibration(Calibrated, Shown):
         noise: Noise to add to a result.
         scale: Scale lambda of the noise, in the unit of the query.
         rule: Rule that determines the scale lambda: 'wasserstein', 'hausdorff' or 'smallest'.
-        wasserstein_infinity: W_inf, the largest infinity-Wasserstein distance between the results
-            with and without an individual, over all individuals, in the unit of the query.
-        hausdorff: Largest Hausdorff distance between the results with and without an individual,
-            over all individuals. Burchard, Daoud, Dotterrer 2020 use the Hausdorff distance instead
-            of W_inf.
+        wasserstein_infinity: W_inf, in the unit of the query. W_inf is the largest value, over all
+            individuals, of the infinity-Wasserstein distance between the results with and without
+            the individual.
+        hausdorff: Largest value, over all individuals, of the Hausdorff distance between the
+            results with and without the individual. Burchard, Daoud, Dotterrer 2020 use the
+            Hausdorff distance instead of W_inf.
         hausdorff_log_ratio: Log ratio that Laplace noise with the paper's scale, hausdorff /
             epsilon, would achieve.
         achieved_log_ratio: Log ratio that `noise` achieves. The log ratio is the largest |ln p -

@@ -70,9 +70,9 @@ def check_independence(
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is compared with 9,999 random orders. For every order, the smallest p-value over all tests
-    and queries is computed. The adjusted p-value of a query is the share of orders whose smallest
-    p-value is at most the smaller of the query's two p-values in the observed order. The adjusted
-    p-value is valid for every kind of dependence between the tests.
+    and queries is computed. Let p be the smaller of a query's two p-values in the observed order.
+    The adjusted p-value of the query is the share of orders whose smallest p-value is at most p.
+    The adjusted p-value is valid for every kind of dependence between the tests.
 
     Args:
         results: Results of d queries, [n, d], one row per database in the order of the databases.

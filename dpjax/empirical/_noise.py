@@ -141,7 +141,7 @@ class TaperedDeconvolution:
 
     @property
     def _tail_mass(self) -> float:
-        """Mass of each of the two tails of the noise."""
+        """Mass of each tail of the noise."""
         nodes, values = self._core
         return (1 - float(np.trapezoid(values, nodes))) / 2
 

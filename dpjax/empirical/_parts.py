@@ -74,8 +74,8 @@ class Estimated:
 
         Each row holds epsilon, delta, the standard error of delta, the total risk, and the number
         of individuals whose delta exceeds the tolerance. If `epsilons` has more than `at_most`
-        entries, the rows are for equally spaced entries. If equal spaces would give fewer than half
-        of `at_most` rows, the spaces are only about equal.
+        entries, the rows are for equally spaced entries. If equal spacing would result in fewer
+        than half of `at_most` rows, the spacing is only approximately equal.
         """
         count = len(self.epsilons)
         steps = [step for step in range(1, count) if (count - 1) % step == 0]

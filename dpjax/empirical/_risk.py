@@ -47,7 +47,7 @@ def individual_risk(
     tolerance: float | None = None,
     progress: Progress | None = None,
 ) -> Risk:
-    """Compute delta of every individual at every epsilon.
+    """Compute the delta of every individual at every epsilon.
 
     Args:
         samples: Results of the query.

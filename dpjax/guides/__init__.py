@@ -27,7 +27,7 @@ NAMES = (
     "citing",
     "changelog",
 )
-"""Names of all guides, in the recommended order of reading."""
+"""Names of all guides, in the recommended reading order."""
 
 
 def read_guide(name: str) -> str:

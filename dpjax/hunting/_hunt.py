@@ -23,8 +23,8 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """Limits when timing a draw: share of the time for drawing, and number of draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Limits on the draws per side that a new process makes to detect noise that repeats: one draw for
-every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED` draws."""
+"""Limits on the draws per side in a new process. The draws reveal noise that repeats. The process
+makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED` draws."""
 
 _RECORD = ".jsonl.gz"
 
@@ -154,7 +154,7 @@ def _drawn(
 
 
 def _pace(server: Server, database: object, seconds: float) -> float:
-    """Return the mean time per output for a database, in seconds."""
+    """Return the mean time, in seconds, that drawing one output for a database takes."""
     began, count = time.perf_counter(), 0
     while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
         server(database)

@@ -23,7 +23,8 @@ class Rule(NamedTuple):
     Attributes:
         noise: Distribution of the noise added to every answer.
         scale: Scale of the noise for epsilon = 1.
-        told: Form of the output: the "index" or the "value" of the largest noisy answer.
+        told: Output of the mechanism, either the "index" or the "value" of the largest noisy
+            answer.
         level: True level for epsilon = 1.
     """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _OTHER = {"left": "right", "right": "left", None: None}
 _GAPS = {"left": 2, "right": -2, None: 0}
-"""Distance of a label from what it names, in points, by the label's horizontal alignment."""
+"""Map from a label's horizontal alignment to its offset, in points, from the marked value."""
 
 
 def plot_levels(

@@ -43,7 +43,7 @@ def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
     than one record. All bounds hold simultaneously.
 
     Args:
-        shown: Confidence band for the probabilities of a chain of nested sets of outputs.
+        shown: Confidence band for the probabilities of a chain, that is, of nested sets of outputs.
         title: Title of the figure.
         claim: Claim to draw in addition to the bounds.
 

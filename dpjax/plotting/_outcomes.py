@@ -108,7 +108,7 @@ class Strip:
 
 
 def strips_of(curve: dict[str, list], num_samples: int | None = None) -> list[Strip]:
-    """Convert a curve to up to two strips of cells, one for numeric outputs and one for labels.
+    """Convert a curve to at most two strips of cells: one for numeric outputs, one for labels.
 
     Args:
         curve: Curve of an `AuditResult` whose audit counted outputs by value or by cell.
@@ -200,7 +200,7 @@ def _groups(strip: Strip, counts: np.ndarray, enough: float, largest: float) -> 
         strip: Cells to merge.
         counts: Number of outputs in each cell on each side, [2, cells].
         enough: Minimum number of outputs in a bin, summed over both sides. A bin may have fewer
-            outputs if no further cells can be merged into it.
+            outputs if no other cells can be merged into it.
         largest: Upper limit on (standard error of a side's count) / (width of the bin).
     """
     single = strip.single
@@ -236,10 +236,10 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 
 
 def known_losses(strip: Strip) -> np.ndarray:
-    """Return the losses of a strip, [cells], with NaN for losses that are too noisy to draw.
+    """Return the loss of each cell in a strip, [cells]; losses too noisy to draw are NaN.
 
-    A loss with standard error s is too noisy if the difference of two losses with standard error s
-    would have a standard deviation of more than `_STEP` times the upper end of the axis.
+    A loss is too noisy if the difference between two losses with the same standard error would have
+    a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss

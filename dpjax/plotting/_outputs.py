@@ -47,7 +47,8 @@ _TOP = 1.05
 """Upper end of a vertical axis, as a multiple of matplotlib's default."""
 
 _WRAPPED, _LONGER = 36, 4
-"""Maximum length of an axis title in one line, and of lines beyond the average, in characters."""
+"""Maximum number of characters in an axis title that is not broken into lines, and number of
+characters by which a line of a broken title may exceed the average line."""
 
 
 class Marks(NamedTuple):

@@ -99,8 +99,8 @@ class Errors(NamedTuple):
         claimed: Description of the claim, in words.
         bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.
-        band: Confidence band for the probabilities of a chain of nested sets of outputs, or None if
-            the audit counted no chain.
+        band: Confidence band for the probabilities of a chain, that is, of nested sets of outputs;
+            None if the audit counted no chain.
     """
 
     claim: Claimed
@@ -184,7 +184,7 @@ def _name_guides(
     guides: tuple[float, ...],
     curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
-    """Label the guide lines, to the left of their corner if a curve crosses the right side.
+    """Label each guide line at its corner, on the left if a curve crosses the right side.
 
     Args:
         axes: Panel with the guide lines.

@@ -35,7 +35,7 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Dataclass, Protocol):
-    """A method, as recipes describe it: a dataclass of options with a name."""
+    """A method that recipes can describe: a dataclass of options that has a name."""
 
     name: ClassVar[str]
 
@@ -47,7 +47,7 @@ class Finding:
     Attributes:
         statement: Statement with its verdict, made by `conclude`.
         evidence: Counts and numbers of draws.
-        notes: Further notes for readers of the result.
+        notes: Notes for readers of the result.
         witness: Pair for which the audit found the largest privacy loss, with its event or output;
             None if the method has no pairs.
         pairs: Pairs that were compared, or None if the method has no pairs.
@@ -69,7 +69,7 @@ def build(
         finding: The method's findings in the run.
         source: Audited source.
         method: Method of the audit.
-        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
+        terms: Notion, claim, confidence, number of claims and key of the audit.
         seconds: Wall time of the audit.
     """
     doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
@@ -121,7 +121,7 @@ def conclude(counted: Evidence, terms: Terms) -> Conclusion:
 
     Args:
         counted: Evidence of the audit.
-        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
+        terms: Notion, claim, confidence, number of claims and key of the audit.
 
     Raises:
         ValueError: If the evidence allows no bound on the level of the notion.
@@ -136,7 +136,7 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
 
     Args:
         found: Statement that follows from the evidence.
-        terms: Terms of the audit: notion, claim, confidence, number of claims and key.
+        terms: Notion, claim, confidence, number of claims and key of the audit.
         level: Name of the bounded quantity, such as "epsilon".
         verdict: The verdict on the claim, and a sentence that states the verdict.
     """

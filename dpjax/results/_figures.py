@@ -56,7 +56,7 @@ def figure_of(result: Parts) -> "Figure":
 
 
 def notions_figure(result: Parts) -> "Figure | None":
-    """Draw the bounds for all notions; return None if no chain was counted."""
+    """Draw the bounds for all notions; return None if no chain of nested events was counted."""
     from dpjax.plotting import plot_notions
 
     shown = _of_every_notion(result)
@@ -68,7 +68,7 @@ def notions_figure(result: Parts) -> "Figure | None":
 
 
 def notions_figures(result: Parts) -> "dict[str, Figure]":
-    """Draw each panel of `notions_figure`; return {} if no chain was counted."""
+    """Draw each panel of `notions_figure`; return {} if no chain of nested events was counted."""
     from dpjax.plotting import notion_panels
 
     shown = _of_every_notion(result)
@@ -76,7 +76,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """Return the confidence band of the chain and the claim, or None if no chain was counted."""
+    """Return the band for a chain of nested events, and the claim; None if no chain was counted."""
     from dpjax.plotting import Claimed
 
     stated = result.statement
@@ -108,7 +108,7 @@ def _title(result: Parts) -> str:
 
 
 def _outputs(result: Parts) -> "Outputs | None":
-    """Return the data for the panels of outputs, or None if there is no curve or no witness."""
+    """Return the data for the panels of outputs; None if there is no loss curve or no witness."""
     from dpjax.plotting import Marks, Outputs
 
     witness, observed, curve = result.witness, result.evidence, result.evidence.curve
@@ -148,7 +148,7 @@ def _errors(result: Parts) -> "Errors":
 
 
 def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed":
-    """Convert a level for databases that differ in one record to the distance of the pair.
+    """Convert a level for databases that differ in one record to a level for the audited pair.
 
     If the notion has no such conversion, the level is omitted.
     """

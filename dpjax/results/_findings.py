@@ -37,8 +37,8 @@ class Findings:
     Attributes:
         finding: Function that maps a run's position in the batch to the complete findings of the
             run.
-        rows: Function that returns one row per run for a sweep, which is cheaper than the complete
-            findings.
+        rows: Function that returns one row per run for a sweep. The rows are cheaper to compute
+            than the complete findings.
     """
 
     finding: Callable[[int], Finding]

@@ -146,7 +146,7 @@ def _not_tested(result: Parts) -> Section:
 
 
 def _answers(result: Parts) -> list[tuple[str, ...]]:
-    """Return a row for each notion whose level is a number, or [] if no chain was counted."""
+    """Return a row for each notion whose level is a number; [] if no nested events were counted."""
     band = result.evidence.counted.simultaneous(result.statement.own_confidence)
     if band is None:
         return []
@@ -182,7 +182,7 @@ def _again(result: Parts, name: str) -> Section:
 
 
 def _device(name: str) -> str:
-    """Return a device's name, without the kind that repeats the platform, as in "cpu: cpu"."""
+    """Return a device's name; omit its kind if the kind repeats the platform, as in "cpu: cpu"."""
     platform, _, kind = name.partition(": ")
     return platform if kind == platform else name
 
@@ -222,7 +222,7 @@ _CAPTIONS = {
 
 
 def _every_notion(result: Parts) -> tuple[Figure, ...]:
-    """Return the figures for all notions, or () if no chain was counted."""
+    """Return the figures for all notions, or () if no chain of nested events was counted."""
     return tuple(
         Figure(_CAPTIONS[name], figure_svg(figure, name, "Every notion", _CAPTIONS[name]))
         for name, figure in notions_figures(result).items()

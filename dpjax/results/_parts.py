@@ -73,17 +73,18 @@ class Witness:
         neighbor: Neighbor of the database, in the same form.
         output: Output or event with the largest privacy loss: an event in words, an outcome, a
             float, a list of floats, or None for histograms.
-        densities: Estimated densities or probabilities of the output, at the database and at the
-            neighbor, from the confirmation set and before the floor is applied; None for
-            histograms.
+        densities: Estimated densities or probabilities of the output for the database and for the
+            neighbor, or None for histograms. The densities are estimated from the confirmation set,
+            and may be below the floor.
         larger: Side on which the output is more likely, "database" or "neighbor".
-        event: The event whose counts give an exact bound, in words, or None.
-        event_counts: Counts of the event at the database and at the neighbor, or None.
+        event: Description, in words, of the event whose counts give an exact bound; or None.
+        event_counts: Counts of the event for the database and for the neighbor, or None.
         on_floor: Whether a density estimated from the search set was at or below the floor.
         floor: Floor tau; smaller densities are replaced by the floor.
         bandwidth: Bandwidth h with which the densities were estimated from the confirmation set, or
             None if no densities were estimated.
-        difference: Differences between the databases in words, or None if the databases are short.
+        difference: Description, in words, of the differences between the databases; None if the
+            databases are short.
     """
 
     pair: str
@@ -129,8 +130,8 @@ class Observed:
         num_confirm: Number N of confirmation draws per side, or None if there are none. If the two
             sides have different numbers of draws, N is the average, and `trials` contains both
             numbers.
-        region: Region of the outputs that were compared, in words, or None if the source has no
-            region.
+        region: Description, in words, of the region in which outputs were compared; None if the
+            source has no region.
         pair_scores: Label and score of each pair, in decreasing order of the score; an infinite
             score is stored as None. The largest score is the best of many, so it usually
             overestimates the level.
@@ -148,7 +149,7 @@ class Observed:
 
     @property
     def trials(self) -> tuple[int, int]:
-        """Number of confirmation draws at the database and at the neighbor."""
+        """Numbers of confirmation draws for the database and for the neighbor."""
         number = self.num_confirm or 0
         first, second = self.settings.get("confirmed", (number, number))
         return first, second
@@ -191,7 +192,7 @@ class Provenance:
 
 
 class _Short(Generic[_Value]):
-    """Read-only shortcut to an attribute of one of the parts of a result."""
+    """Read-only shortcut to an attribute of one part of a result."""
 
     def __init__(self, entry: "Callable[[Parts], _Value]"):
         self._entry = entry
@@ -212,7 +213,7 @@ class Parts:
         recipe: Subject, method, notion, pairs and key of the audit as JSON values, for
             `dpjax.rerun`. The subject is None if it cannot be imported by name.
         provenance: Mechanism, versions and device.
-        notes: Further notes for readers of the result.
+        notes: Notes for readers of the result.
         doubts: Reasons to doubt that the outputs are independent draws, usually none.
     """
 

@@ -28,9 +28,10 @@ class AuditResult(Parts, Shown):
     """The result of an audit, which can be displayed, written to JSON and read back.
 
     The attributes are described in `Parts`. `plot` draws the miss rate against the false alarm
-    rate: the region that the claim forbids, the lower bound (or the band of a chain) and the
-    witness. If the result contains a loss curve, `plot` also draws the outputs and their loss on
-    the right. If there is neither a claim nor a witness, `plot` draws only the outputs or the
+    rate. The figure shows the region that the claim forbids, the lower bound and the witness. If
+    the audit counted a chain of nested events, the figure shows a confidence band instead of the
+    lower bound. If the result contains a loss curve, `plot` also draws the outputs and their loss
+    on the right. If there is neither a claim nor a witness, `plot` draws only the outputs or the
     levels.
     """
 
@@ -113,7 +114,7 @@ class AuditResult(Parts, Shown):
 
     @classmethod
     def from_file(cls, path: str | Path) -> "AuditResult":
-        """Read a result from a JSON file with the text of `to_json`, or from a page of `report`.
+        """Read a result from a file that contains the output of `to_json` or a page from `report`.
 
         The function does not run any code in the file.
 

@@ -45,7 +45,7 @@ def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
     and of its complement, and the result is the larger of these two bounds.
 
     Args:
-        trials: Number of outputs at the database and at its neighbor.
+        trials: Numbers of outputs for the database and for its neighbor.
         error: Maximum probability that the bound exceeds the true epsilon.
     """
     if not min(trials):

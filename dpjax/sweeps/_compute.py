@@ -29,7 +29,7 @@ Columns = JsonObject
 """Table of computed runs: a dictionary from column names to columns with one value per run."""
 
 _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
-"""Values of the `basis` attribute of bounds that hold at every sample size."""
+"""Values of the attribute `basis` that mark a bound as valid for every sample size."""
 
 
 @own_floats()
@@ -86,7 +86,7 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of an entry; the cache ensures that all blocks use the same cells."""
+    """Return the terms of an entry; the cache returns one object to all blocks of the entry."""
     return entry.terms(key_of(list(words)))
 
 

@@ -122,7 +122,7 @@ class Entry:
 
     @cached_property
     def source(self) -> Source:
-        """Source of outputs that draws from the mechanism."""
+        """Source that draws outputs from the mechanism."""
         return as_source(self.mechanism)
 
     @cached_property

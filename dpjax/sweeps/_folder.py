@@ -82,7 +82,7 @@ def refuse_strangers(folder: Path) -> None:
 
 
 def refuse_others(folder: Path, old: SweepSpec, new: SweepSpec, finished: Collection[str]) -> None:
-    """Reject a store of another sweep, or with finished blocks that the new sweep does not have."""
+    """Reject a store if it belongs to another sweep, or has blocks that the new sweep lacks."""
     same_draws = (old.key, old.block_runs) == (new.key, new.block_runs)
     if not same_draws or not {e.id for e in old.entries} <= {e.id for e in new.entries}:
         raise ValueError(

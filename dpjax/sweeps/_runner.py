@@ -15,10 +15,10 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""For each platform, number of further blocks to start before the current block is stored.
+"""Map from platforms to the number of blocks to start before the current block is stored.
 
-On a CPU, no further block is started because each block uses all cores. On all other platforms, one
-further block is started.
+On a CPU, no additional block is started because each block uses all cores. On all other platforms,
+the next block is started before the current block is stored.
 """
 
 _SUBMITTED = 256
@@ -72,8 +72,8 @@ def run_sweep(
         progress: Function called after every block.
         report: Function called with a sentence about each problem in the store, such as a corrupt
             block.
-        should_stop: Function called between blocks. Once the function returns True, no further
-            block is started; blocks in progress are finished and stored.
+        should_stop: Function called between blocks. Once the function returns True, no new block is
+            started; blocks in progress are finished and stored.
 
     Returns:
         The progress of this shard of the sweep at the end of the call.

@@ -35,7 +35,8 @@ class EntrySummary:
     """Summary of the stored runs of one entry.
 
     Attributes:
-        label: Label of the entry, with the parameters that tell it from others with that label.
+        label: Label of the entry. If multiple entries have this label, the parameters that differ
+            between these entries are added.
         mechanism: Name of the mechanism.
         num_runs: Number of runs of the entry.
         bounds: Finite lower bounds from the stored runs, in increasing order; estimates if the
@@ -230,7 +231,7 @@ class SweepSummary(Shown):
 
 
 def _labels(spec: SweepSpec) -> list[str]:
-    """Return the entries' labels, with the parameters that tell entries with one label apart."""
+    """Return the entries' labels; to equal labels, add the parameters that distinguish entries."""
     same = defaultdict(list)
     for entry in spec.entries:
         same[entry.label].append(entry)
@@ -248,7 +249,7 @@ def _values(entry: Entry) -> JsonObject:
 
 
 def _differing(own: JsonObject, same: list[JsonObject]) -> list[str]:
-    """Return "name=value" for each value that is not the same for all entries in `same`."""
+    """Return "name=value" for each value in `own` that differs from a value in `same`."""
     return [
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in own.items()

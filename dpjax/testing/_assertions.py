@@ -216,7 +216,7 @@ def _no_claim(given: list[str]) -> TypeError:
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
-    """Search a family, and return the audit of the member expected to violate its claim most."""
+    """Search a family of mechanisms; return the audit of the most likely violation of the claim."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed = given.get("notion"), given.get("claim")
     found = settled(family, asked.pairs, claimed, terms)

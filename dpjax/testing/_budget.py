@@ -149,7 +149,7 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
 
     Args:
         result: Result of an audit that counted an event.
-        claim: Claimed epsilon, for the delta of the audit.
+        claim: Claimed epsilon, at the delta of the audit.
 
     Returns:
         The smallest epsilon for which the expected lower bound reaches the claim, or infinity if

@@ -214,7 +214,7 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
 
 
 def _spent(result: AuditResult, planned: Sizes) -> Sizes:
-    """Return an audit's numbers of draws; if the search had two rounds, return `planned`."""
+    """Return an audit's numbers of draws, or return `planned` if the search had two rounds."""
     if "rounds" in result.settings:
         return planned
     return Sizes(result.num_samples or 0, result.num_confirm or 0)

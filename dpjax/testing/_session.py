@@ -24,8 +24,8 @@ class Measured(TypedDict):
         detectable: Smallest true level for which the audit would probably have refuted the claim,
             or None if unknown.
         draws: Total number of draws.
-        seconds: Time that the audit took, in seconds.
-        least: Minimum time that this audit needs, in seconds.
+        seconds: Duration of the audit in seconds.
+        least: Minimum time, in seconds, that this audit needs.
         verdict: Verdict of the audit.
         fewest: Whether the time budget allowed only the minimum number of draws.
     """
@@ -56,17 +56,17 @@ class Row(Measured):
 class Session:
     """State that all audits in a process share.
 
-    A test is expected to make as many audits as in its last run, and to need at least the minimum
-    time measured in its last run, which covers compilation and a few draws. For a new test, the
-    expected number of audits is the average over all tests in this run that have made audits, or
-    one if no test has made audits yet. The time that remains after all minimum times is divided
-    equally among the expected audits.
+    Each test is expected to run as many audits as in its last run, and to need at least the minimum
+    time that was measured in its last run. The minimum time covers compilation and a few draws. For
+    a new test, the expected number of audits is the average over all tests in this run that have
+    run audits, or one if no test has run audits yet. The time that remains after all minimum times
+    is divided equally among the expected audits.
 
     Attributes:
         budget: Time for all audits in the process in seconds, or None if the time is not limited.
-        known: Map from the id of a test to the number of audits in its last run and their minimum
-            time in seconds.
-        spent: Time that audits have taken so far, in seconds.
+        known: Map from the id of a test to the number of audits in its last run, and to the total
+            minimum time of these audits in seconds.
+        spent: Total duration of all audits so far, in seconds.
         pending: Audits that are not yet included in a pytest report.
         rows: Rows of all finished tests, in order.
         ran: Ids of all finished tests that were not skipped.

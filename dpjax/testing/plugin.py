@@ -21,7 +21,7 @@ PROPERTY = "dpjax_audit"
 """Name of the test property that contains an audit as JSON; `--junitxml` writes it."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache for the number of audits of each test and their minimum time."""
+"""Key in pytest's cache for each test's number of audits and their total minimum time."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
 """Keys in a pytest-xdist worker's output for the counts of unended audits and failed threads."""
@@ -94,7 +94,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, object, object]:
-    """If a test makes audits, count its whole time, including imports and compilation, as spent."""
+    """If a test runs audits, count its whole time, including imports, towards the budget."""
     session = _session.CURRENT
     if session is None:
         return (yield)
@@ -127,7 +127,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Store the number of audits of each test; fail if an audit never ended or a thread failed."""
+    """Store each test's number of audits; fail if an audit never ended or a thread failed."""
     run, cache = _session.CURRENT, getattr(session.config, "cache", None)
     output = getattr(session.config, "workeroutput", None)
     if run is None:

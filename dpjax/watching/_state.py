@@ -36,8 +36,8 @@ class State:
         kind: Kind of the outputs in words, or None if no outputs have arrived.
         held: Outputs of each side that are kept in memory: the first 4,096 outputs (`LAYING`),
             which determine the cells, and outputs that are not yet counted.
-        gone: Number of outputs per side that were counted and then discarded. In the order of
-            arrival, these outputs lie between the first outputs and the uncounted outputs.
+        gone: Number of outputs per side that were counted and then discarded. The discarded outputs
+            arrived after the first outputs and before the uncounted outputs.
         result: Current result, or None if too few outputs for the first cells have arrived.
         passages: Hashes of short sequences of outputs, for all accepted outputs. A repeated hash
             shows that outputs have arrived a second time.

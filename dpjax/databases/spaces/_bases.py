@@ -11,21 +11,22 @@ from dpjax.databases.spaces._fields import Field
 from dpjax.databases.spaces._records import Form, Record, fields_of, key_of, with_fields
 
 MOST_RECORDS = 150
-"""Maximum number of candidates for the record in which two databases differ."""
+"""Maximum number of records that are tried as the record in which two databases differ."""
 
 _SHARES = (3, 90, 25, 16, 16)
-"""Number of these candidates that each kind may claim: records of the example, one field of the
-first or of the last record changed, all fields at once in order, and all fields at random."""
+"""Maximum number of candidate records of each kind, if there are more than `MOST_RECORDS` in all.
+The kinds are: records of the example, the first record with one changed field, the last record with
+one changed field, records with new fields in order, and records with random new fields."""
 
 _MOST_CONSTANT = 8
-"""Maximum number of fields that are made constant."""
+"""Maximum number of fields for which databases with one constant field are made."""
 
 _NO_EXAMPLE = 2
-"""Number of records of a constant database if the example is empty."""
+"""Number of records in a constant database if the example database is empty."""
 
 
 class Base(NamedTuple):
-    """A database from which pairs of neighbors are made.
+    """A base database, from which pairs of neighbors are made.
 
     Attributes:
         name: Description of the database.
@@ -41,7 +42,7 @@ class Base(NamedTuple):
 def records_worth_trying(
     seen: Sequence[Record], form: Form, fields: Sequence[Field], rng: np.random.Generator
 ) -> list[Record]:
-    """Return records that differ from an example record in one field or in all fields."""
+    """Return candidate records: example records, and copies with one or all fields changed."""
     each = list(zip(*map(fields_of, seen), strict=True)) if seen else [()] * len(fields)
     options = [field.values(values) for field, values in zip(fields, each, strict=True)]
     most = max(map(len, options), default=0)
@@ -64,7 +65,7 @@ def records_worth_trying(
 
 
 def _one_changed(record: Record, options: Sequence[Sequence[object]]) -> list[Record]:
-    """Return records with one changed field: first all with a field's first option, and so on."""
+    """Return copies of a record with one changed field, starting with each field's first option."""
     found, fields = [], fields_of(record)
     for place in range(max(map(len, options), default=0)):
         for field, values in enumerate(options):
@@ -81,14 +82,14 @@ def bases_of(
     num_records: int | None,
     fixed: bool,
 ) -> list[Base]:
-    """Return the databases from which neighbors are made, beginning with the example database.
+    """Return the base databases, from which neighbors are made, beginning with the example.
 
     Args:
         seen: Records of the example database.
-        records: Records that are tried.
+        records: Candidate records.
         fields: Fields of the records.
-        num_records: Number of records that every database must have, or None.
-        fixed: Whether neighbors have equally many records.
+        num_records: Number of records that every database must have, or None if it is not fixed.
+        fixed: Whether neighbors must have the same number of records.
     """
     size = num_records or len(seen) or _NO_EXAMPLE
     found = [Base("the example", len(seen), seen.copy)]
@@ -108,7 +109,7 @@ def bases_of(
 
 
 def _constant_columns(seen: list[Record], fields: Sequence[Field]) -> Iterator[Base]:
-    """Yield the example with one column that holds the same value in all records."""
+    """Yield copies of the example in which one field has the same value in all records."""
     if not seen or len(fields) < 2:
         return
     columns = list(zip(*map(fields_of, seen), strict=True))
@@ -138,6 +139,6 @@ def _halves(one: Record, other: Record, size: int) -> list[Record]:
 
 
 def short(record: Record) -> str:
-    """Return the shortened text of a record, for labels."""
+    """Return a record as text for a label; long text is shortened."""
     text = repr(record)
     return text if len(text) <= 30 else f"{text[:27]}..."

@@ -1,4 +1,4 @@
-"""Changes that turn a base database into a pair of neighbors."""
+"""Changes to base databases; a base database and its changed copy form a pair of neighbors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,18 +7,19 @@ from dpjax.databases.spaces._bases import Base, short
 from dpjax.databases.spaces._records import Record
 
 _FIRST = 2
-"""Largest sum of the indexes of a base and of its change that comes first."""
+"""Maximum sum of the indices of a base database and of a change that is tried early."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a database, which is made only when its pair is proposed.
+    """A change to a base database, applied only when the pair is proposed.
 
     Attributes:
-        base: Database that is changed.
+        base: Base database that is changed.
         kind: "added", "becomes", "removed" or "reordered".
-        count: Number of records that are changed.
-        records: The new record, or the first `count` records that are tried.
+        count: Number of records that are added, replaced or removed.
+        records: The record that is added or that replaces other records; for "reordered", the
+            records that are appended. Empty if there are no new records.
     """
 
     base: Base
@@ -28,7 +29,7 @@ class Change:
 
     @property
     def size(self) -> int:
-        """Number of records of both databases together."""
+        """Total number of records in both databases."""
         more = {"added": self.count, "removed": -self.count, "reordered": len(self.records)}
         return 2 * self.base.size + more.get(self.kind, 0)
 
@@ -59,13 +60,13 @@ class Change:
 def changes_of(
     bases: Sequence[Base], tried: Sequence[Record], count: int, fixed: bool
 ) -> list[Change]:
-    """Return the changes of all bases, of which the first are closest to the example.
+    """Return the changes to all base databases; changes close to the example come first.
 
     Args:
-        bases: Databases from which neighbors are made.
-        tried: Records that are added, or that replace others.
-        count: Number of records that are added, removed or replaced; 0 if none may be.
-        fixed: Whether neighbors have equally many records.
+        bases: Base databases, beginning with the example database.
+        tried: Candidates for records that are added, or that replace other records.
+        count: Number of records to add, remove or replace; 0 if records may only be reordered.
+        fixed: Whether neighbors must have the same number of records.
     """
     found = []
     for place, base in enumerate(bases):
@@ -81,7 +82,8 @@ def changes_of(
             changes[1:1] = [Change(base, "reordered", count)]
         found += [(place, number, change) for number, change in enumerate(changes)]
 
-    # First come the first changes of the first bases, then one change of every base.
+    # The first changes to the first bases come first, then the first change to every other base,
+    # and then all remaining changes.
     def order(entry: tuple[int, int, Change]) -> tuple[bool, int, int]:
         place, number, _ = entry
         return number > 0 and place + number > _FIRST, place + number, number

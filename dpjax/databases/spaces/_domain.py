@@ -18,26 +18,27 @@ _TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 
 @dataclass(frozen=True)
 class Domain:
-    """The values that a record may hold.
+    """The values that records may hold, and the databases that are allowed.
 
     Attributes:
-        bounds: Bounds (low, high) on every number, or on every date or time, or a list with such
-            bounds for each field; if None, any finite number is allowed.
-        categories: Values that a field without bounds may take; if None, any value of the type that
-            the field has in the example database is allowed.
-        nan: Whether a float may be NaN. In a data frame, whether a value may be missing.
+        bounds: Bounds (low, high) on every number, or on every date or time; or a list with one
+            entry per field, which is either such bounds or None. If `bounds` is None, any finite
+            number is allowed.
+        categories: Values that a field without bounds may hold. If `categories` is None, such a
+            field may hold any value of the type that it has in the example database.
+        nan: Whether floats may be NaN and, in a data frame, whether values may be missing.
         infinite: Whether a float may be infinite.
-        size: Number of records of a database, or None if the number is not fixed.
+        size: Number of records in a database, or None if the number is not fixed.
         member: Function that returns whether a database is allowed. If the function raises an
             exception, the database is not allowed.
-        columns: Domains of some columns, by name: of a data frame, of a dict of columns, or of
-            records that are dicts. All other columns have the bounds, categories, `nan` and
-            `infinite` of this domain.
+        columns: Map from the names of some columns to the domains of these columns, if the database
+            is a data frame, a dict of columns, or a list of dicts. For all other columns, the
+            bounds, categories, `nan` and `infinite` of this domain apply.
 
     Raises:
-        TypeError, ValueError: When bounds are not increasing, `categories` is empty, `size` is
-            not an integer >= 1, `member` is not a function, or the domain of a column has a size, a
-            member function or columns.
+        TypeError, ValueError: If bounds are not increasing, if `categories` is empty, if `size` is
+            not an integer >= 1, if `member` is not a function, or if the domain of a column has a
+            size, a member function or columns.
     """
 
     bounds: tuple[Any, Any] | Sequence[tuple[Any, Any] | None] | None = None
@@ -63,14 +64,14 @@ class Domain:
             check_columns(self.columns, "columns")
 
     def bounds_of(self, field: int) -> tuple[Any, Any] | None:
-        """Return the bounds of one field."""
+        """Return the bounds on the field with the given index, or None."""
         if self.bounds is None:
             return None
         places = self._each_bounds()
         return places[0] if len(places) == 1 else places[min(field, len(places) - 1)]
 
     def holds(self, database: object) -> bool:
-        """Return whether `member` allows a database."""
+        """Return whether the function `member` allows a database."""
         try:
             return self.member is None or bool(self.member(database))
         except Exception:  # A user's function may raise for databases outside its domain.
@@ -85,7 +86,7 @@ class Domain:
             return self.categories is None or value in self.categories
         try:
             return bounds[0] <= value <= bounds[1]
-        except TypeError:  # Dates, times, and times of a time zone do not compare.
+        except TypeError:  # Dates, times, and times with a time zone are not comparable.
             return False
 
     def _each_bounds(self) -> list[tuple[Any, Any] | None]:
@@ -96,11 +97,11 @@ class Domain:
 
 
 def check_columns(columns: object, name: str) -> None:
-    """Validate a dict of the domains of columns.
+    """Validate a map from the names of columns to their domains.
 
     Raises:
-        TypeError: When an entry is not a `Domain`, or `columns` is not a dict.
-        ValueError: When the domain of a column has a size, a member function or columns.
+        TypeError: If an entry is not a `Domain`, or if `columns` is not a dict.
+        ValueError: If the domain of a column has a size, a member function or columns.
     """
     if not isinstance(columns, Mapping):
         raise BadType(f"{name} must be a dict of dpjax.Domain, but was {columns!r}.")

@@ -1,4 +1,4 @@
-"""Databases that a strategy of Hypothesis draws; whoever has a strategy has imported Hypothesis."""
+"""Databases drawn from a Hypothesis strategy; Hypothesis is imported only for such draws."""
 
 import sys
 from typing import Any
@@ -7,24 +7,25 @@ from dpjax.core.wording import BadValue
 
 
 def is_strategy(value: object) -> bool:
-    """Return whether a value is a strategy of Hypothesis."""
+    """Return whether a value is a Hypothesis strategy."""
     strategies = sys.modules.get("hypothesis.strategies")
     return isinstance(value, getattr(strategies, "SearchStrategy", ()))
 
 
 def drawn(strategy: Any, count: int, seed: int) -> list[Any]:
-    """Return values that a strategy draws, the same for the same seed.
+    """Return values drawn from a strategy; equal seeds yield equal values.
 
-    Hypothesis reads and writes no examples, and neither a deadline nor a health check ends the
-    draws.
+    Hypothesis neither reads nor writes its example database, and its deadline and health checks are
+    disabled.
 
     Args:
-        strategy: Strategy of Hypothesis.
-        count: Maximum number of values. Strategies of few values draw fewer.
+        strategy: Hypothesis strategy.
+        count: Maximum number of values. A strategy with few different values draws fewer values.
         seed: Integer seed.
 
     Raises:
-        ValueError: When the strategy draws no value, for instance because a filter rejects all.
+        ValueError: If the strategy draws no value, for instance because a filter rejects every
+            value.
     """
     import hypothesis
     from hypothesis import HealthCheck, Phase, Verbosity

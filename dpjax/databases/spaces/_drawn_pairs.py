@@ -1,4 +1,4 @@
-"""Pairs of neighboring databases that a strategy of Hypothesis draws."""
+"""Pairs of neighboring databases that are drawn from a Hypothesis strategy."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,22 +17,23 @@ from dpjax.databases.spaces._relations import Relation, relation_of
 from dpjax.databases.spaces._space import Proposed, Space
 
 _AGAIN = 1
-"""Offset of the seed of the pairs that a search adds."""
+"""Number that is added to the seed when a search draws additional pairs."""
 
 
 @dataclass(frozen=True)
 class DrawnPairs(Space):
-    """A space of the pairs that a strategy draws.
+    """A space of pairs that are drawn from a Hypothesis strategy.
 
-    `dpjax.audit` accepts the space in place of pairs.
+    `dpjax.audit` accepts the space as its argument `pairs`.
 
     Attributes:
-        strategy: Strategy of Hypothesis that draws (database, neighbor).
-        relation: Relation that both databases must satisfy, or None if the strategy draws only
-            neighbors.
-        domain: Domain of both databases, or None for any databases. A domain needs a relation.
-        num_pairs: Number of draws for the first proposal.
-        seed: Seed of the draws.
+        strategy: Hypothesis strategy that draws (database, neighbor).
+        relation: Relation that the two databases of a pair must satisfy, or None if the strategy
+            draws only neighbors.
+        domain: Domain of both databases, or None for any databases. If `domain` is not None,
+            `relation` must not be None either.
+        num_pairs: Maximum number of pairs to draw for the first proposal.
+        seed: Seed for the draws.
     """
 
     strategy: Any
@@ -63,12 +64,12 @@ class DrawnPairs(Space):
         return found
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """Return another drawn pair, because the strategy alone knows which pairs are near."""
+        """Return another pair from the strategy, because a drawn pair cannot be varied."""
         more = self._more
         return more[np.random.default_rng([self.seed, *seed]).integers(len(more))] if more else None
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return no pair; see `Space`."""
+        """Return [], because pairs from a strategy are not compared by size."""
         return []
 
     def __iter__(self) -> Iterator[tuple[object, object]]:
@@ -79,7 +80,7 @@ class DrawnPairs(Space):
         return self._drawn(self.seed + _AGAIN)
 
     def _drawn(self, seed: int) -> list[Proposed]:
-        """Return the drawn pairs that are neighbors, each once."""
+        """Draw pairs, and return the distinct pairs of neighbors."""
         found: dict[str, Proposed] = {}
         rows = rows_of(drawn(self.strategy, self.num_pairs, seed))
         for number, (database, neighbor) in enumerate(rows):
@@ -103,24 +104,25 @@ def drawn_pairs(
     num_pairs: int = 200,
     seed: int = 0,
 ) -> DrawnPairs:
-    """Return the space of the pairs that a strategy of Hypothesis draws, for an audit's `pairs`.
+    """Return a space of pairs drawn from a Hypothesis strategy, for an audit's argument `pairs`.
 
     Args:
-        strategy: Strategy that draws (database, neighbor), in any form that `dpjax.audit` takes.
-        relation: Relation as in `dpjax.neighbors`; pairs of other databases are dropped. If
-            `relation` is None, the strategy must draw only neighbors.
-        domain: Domain as in `dpjax.neighbors`, or None for any databases.
-        num_pairs: Number of draws for the first proposal.
-        seed: Seed of the draws.
+        strategy: Hypothesis strategy that draws (database, neighbor), with databases in any form
+            that `dpjax.audit` accepts.
+        relation: Relation, as in `dpjax.neighbors`. Pairs that do not satisfy the relation are
+            dropped. If `relation` is None, the strategy must draw only neighbors.
+        domain: Domain, as in `dpjax.neighbors`, or None for any databases.
+        num_pairs: Maximum number of pairs to draw for the first proposal.
+        seed: Seed for the draws.
 
     Raises:
-        TypeError: When `strategy` is not a strategy, or when an argument has the wrong type.
-        ValueError: When the relation is unknown, or when a number is out of range.
+        TypeError: If `strategy` is not a Hypothesis strategy, or if an argument has the wrong type.
+        ValueError: If the relation is unknown, or if a number is out of range.
     """
     related = None if relation is None else relation_of(relation)
     return DrawnPairs(strategy, related, domain, num_pairs, seed)
 
 
 def as_space(pairs: object) -> object:
-    """Return the space of the pairs that a strategy draws, or any other pairs unchanged."""
+    """Convert a Hypothesis strategy to a space of pairs; return any other value unchanged."""
     return DrawnPairs(pairs) if is_strategy(pairs) else pairs

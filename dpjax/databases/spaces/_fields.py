@@ -1,4 +1,4 @@
-"""The fields of a record, and the values that tend to break libraries in each of them."""
+"""Fields of records, and for each field the values that tend to break libraries."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -24,11 +24,11 @@ _MOMENTS = (
     datetime(9999, 12, 31),
 )
 _SPANS = (timedelta(0), timedelta(microseconds=1), timedelta(-1), timedelta(days=36_500))
-"""Values that tend to break samplers, casts, sums, parsers and calendars."""
+"""Integers, strings, times and durations that tend to break casts, sums, parsers and calendars."""
 
 _KINDS = (bool, int, float, str, datetime, date, timedelta)
 _MOST_SEEN = 20
-"""Maximum number of values of a field in the example database that are tried in new records."""
+"""Maximum number of values per field that new records take from the example database."""
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -38,16 +38,17 @@ def _unchanged(value: Any) -> Any:
 
 
 class Column(NamedTuple):
-    """What the form of a database says about one field of its records.
+    """Properties of one field that all records of a database share.
 
     Attributes:
         name: Name of the column, or None.
-        kind: Type of the values, or None if the values of the example database show the type.
-        dtype: NumPy type that stores the numbers, or None for Python's numbers.
-        categories: Values that the type of the column lists.
-        missing: The missing value that the column can store, in a tuple; () if there is none.
-        stored: Function that converts a value to the value that the column stores in its place. The
-            function raises TypeError, ValueError or OverflowError if there is no such value.
+        kind: Type of the values, or None to infer the type from the values in the example database.
+        dtype: NumPy type of the numbers, or None for Python numbers.
+        categories: Categories, if the type of the column is categorical; otherwise ().
+        missing: Tuple that contains the column's missing value; () if the column cannot store one.
+        stored: Function that converts a value to the value that the column stores, for example by
+            rounding. The function raises TypeError, ValueError or OverflowError if the column
+            cannot store the value.
     """
 
     name: Hashable = None
@@ -59,19 +60,19 @@ class Column(NamedTuple):
 
 
 ANY_COLUMN = Column()
-"""A column that stores any values."""
+"""A column that can store any value."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of the records: its domain, whose bounds are a single pair, and its column."""
+    """A field of the records: its domain, in which `bounds` is one pair or None, and its column."""
 
     domain: Domain
     column: Column = ANY_COLUMN
 
     @classmethod
     def of(cls, domain: Domain, place: int, column: Column) -> "Field":
-        """Create the field at an index of the records."""
+        """Create the field with the given index."""
         bounds = domain.bounds_of(place)
         if bounds is not None and column.kind in (datetime, timedelta):
             times = not isinstance(bounds[0], int | float | np.number)
@@ -80,7 +81,7 @@ class Field:
 
     @property
     def bounds(self) -> tuple[Any, Any] | None:
-        """Bounds (low, high) of the numbers, dates or times, or None."""
+        """Bounds (low, high) on the numbers, dates or times; None if there are no bounds."""
         return self.domain.bounds_of(0)
 
     def has(self, value: Any) -> bool:
@@ -90,11 +91,11 @@ class Field:
         return self.domain.has(value)
 
     def values(self, seen: Sequence[Any]) -> list[Any]:
-        """Return distinct values that are tried in the field of new records.
+        """Return distinct values to try in this field of new records.
 
         Args:
-            seen: Values of the field in the example database. Their type decides which other values
-                are tried, unless the column has a type.
+            seen: Values of the field in the example database. Unless the column has a type, the
+                type of these values determines which other values are tried.
         """
         domain, column = self.domain, self.column
         kind = column.kind or _kind_of(seen)
@@ -113,7 +114,7 @@ class Field:
         return list(distinct.values())
 
     def near(self, value: Any, rng: np.random.Generator) -> Any:
-        """Return a value unchanged; or a number redrawn, or scaled by a power of two."""
+        """With probability 1/2, redraw or scale a number; otherwise, return the value unchanged."""
         if not is_number(value) or not math.isfinite(value) or not rng.integers(2):
             return value
         bounds = self._bounds_for(float)
@@ -127,7 +128,7 @@ class Field:
             return value
 
     def _bounds_for(self, kind: type | None) -> tuple[Any, Any] | None:
-        """Return the bounds if they apply to values of a type."""
+        """Return the bounds if they apply to values of type `kind`, and None otherwise."""
         bounds = self.bounds
         if bounds is None or kind not in (int, float, datetime, date, timedelta):
             return None
@@ -160,14 +161,14 @@ def fields_of_columns(
     """Return the fields of the records.
 
     Args:
-        columns: Columns of the form, or [] if the form does not know them.
-        domain: Domain of all fields; domains of columns, by name; or None. A column without a
-            domain may hold any finite value, and missing or infinite values if the example has
-            them.
-        seen: The fields of each record of the example.
+        columns: Columns of the database's form, or [] if the form has no information on columns.
+        domain: Domain of all fields, map from the names of columns to their domains, or None. A
+            column without a domain may hold any finite value. It may also hold missing or infinite
+            values if the example does.
+        seen: Fields of each record in the example.
 
     Raises:
-        ValueError: When `domain` names a column that the example does not have.
+        ValueError: If `domain` names a column that the example does not have.
     """
     own = domain.columns if isinstance(domain, Domain) else domain
     names = [column.name for column in columns]
@@ -197,14 +198,14 @@ def fields_of_columns(
 
 
 def domain_like(values: Sequence[Any], column: Column = ANY_COLUMN) -> Domain:
-    """Return the domain of all finite values, with missing or infinite values if one is given."""
+    """Return the domain of all finite values, plus missing or infinite values if any are given."""
     floats = [value for value in values if isinstance(value, float)]
     missing = map(_is_missing, values if column.missing else floats)
     return Domain(nan=any(missing), infinite=any(map(math.isinf, floats)))
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number to which bounds of numbers apply."""
+    """Return whether a value is a number, to which numeric bounds apply."""
     return of_one_kind(0, value)
 
 
@@ -216,7 +217,7 @@ def _is_missing(value: object) -> bool:
 
 
 def _kind_of(seen: Sequence[object]) -> type | None:
-    """Return the common type of a field's values, or None if types are mixed or none is known."""
+    """Return the common type of a field's values, or None if there is no common type."""
     present = [value for value in seen if not _is_missing(value)]
     present = present or [value for value in seen if isinstance(value, float)]
     kinds = {bool if isinstance(value, np.bool_) else type(value) for value in present}
@@ -234,7 +235,7 @@ def _reals(bounds: tuple[float, float] | None, dtype: np.dtype) -> list[float]:
         return wild
     with np.errstate(over="ignore"):
         low, high = map(number, bounds)
-    # A bound that the type cannot store is rounded into the interval.
+    # If the type cannot store a bound, the bound is rounded to a number inside the interval.
     low = np.nextafter(low, number(math.inf)) if float(low) < bounds[0] else low
     high = np.nextafter(high, number(-math.inf)) if float(high) > bounds[1] else high
     beside = [float(np.nextafter(low, high)), float(np.nextafter(high, low))]

@@ -1,4 +1,4 @@
-"""Conversion of databases to lists of records, and of records to lists of fields."""
+"""Conversion of databases to lists of records, and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from dpjax.databases.spaces._frames import frame_form, is_frame
 from dpjax.databases.spaces._records import Form, Record, fields_of
 
 _KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
-"""Types of the values of arrays, by the kind of their dtype."""
+"""Map from the kind of a NumPy dtype to the Python type of its values."""
 
 _CHARACTERS = "a 0\n\x00\u00e9\U0001f600"
 """Characters that tend to break parsers."""
@@ -23,10 +23,10 @@ def form_of(like: object) -> Form:
     Args:
         like: A list or tuple of records; an array [records] or [records, fields]; a data frame; a
             tuple of arrays of equal length, such as (X, y); a dict of columns; a string, whose
-            records are its characters; bytes.
+            records are its characters; or bytes.
 
     Raises:
-        TypeError: When `like` is a database of another form.
+        TypeError: If `like` has none of these forms.
     """
     if isinstance(like, str):
         return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})), exact=True)
@@ -58,7 +58,7 @@ def form_of(like: object) -> Form:
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
-    """Return the bytes 0 and 255, the bytes of an example, and its bytes with one flipped bit."""
+    """Return the bytes 0 and 255, bytes of the example, and their copies with one flipped bit."""
     seen = sorted(set(like[:16]))
     return tuple(sorted({0, 255, *seen, *(byte ^ 1 << bit for byte in seen for bit in range(8))}))
 
@@ -81,14 +81,14 @@ def _array(like: np.ndarray) -> Form:
 
 
 def _column_of(dtype: np.dtype) -> Column:
-    """Return the column of an array; its kind is None if the array may hold any objects."""
+    """Return the column for a dtype; its kind is None if the dtype allows arbitrary objects."""
     kind = _KINDS.get(dtype.kind)
     number = dtype if dtype.kind in "iuf" else None
     return Column(None, kind, number, stored=lambda value: np.array([value], dtype).tolist()[0])
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Return whether there are at least two columns, all of one length, and at least one array."""
+    """Return whether the parts are two or more columns of equal length, at least one an array."""
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
     return all(isinstance(part, np.ndarray | list) for part in parts) and (

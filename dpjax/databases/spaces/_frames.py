@@ -1,4 +1,4 @@
-"""Data frames of pandas as lists of records, which pandas must have made: it is never imported."""
+"""Conversion of pandas data frames to lists of records; this module never imports pandas."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,21 +17,21 @@ _STEPS: dict[str, tuple[Any, Any]] = {
     "datetime64": (datetime(2000, 1, 1), timedelta(days=1)),
     "timedelta64": (timedelta(0), timedelta(days=1)),
 }
-"""First label, and distance of labels, in indexes of a type that pandas infers."""
+"""Map from the inferred type of a pandas index to the first label and the step between labels."""
 
 
 def is_frame(value: object) -> bool:
-    """Return whether a value is a data frame of pandas."""
+    """Return whether a value is a pandas data frame."""
     pandas = sys.modules.get("pandas")
     return isinstance(value, getattr(pandas, "DataFrame", ()))
 
 
 def frame_form(like: Any) -> Form:
-    """Return the form of data frames that have the columns, types and kind of index of an example.
+    """Return the form of data frames with the same columns, types and kind of index as an example.
 
-    A record is a row. If the index of the example is not 0, 1, ..., its labels belong to the
-    records, and if they are distinct, they are distinct in all databases: a row whose label is
-    taken gets a new one.
+    A record is a row. If the index of the example is not 0, 1, ..., each row's label is part of the
+    record. If the labels of the example are distinct, the labels in every database are distinct,
+    because a row whose label is already in use gets a new label.
     """
     pandas, dtypes, types = sys.modules["pandas"], list(like.dtypes), type(like)
     labelled = not like.index.equals(pandas.RangeIndex(len(like))) or like.index.nlevels > 1
@@ -76,7 +76,7 @@ def _values(column: Any) -> list[Any]:
 
 
 def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
-    """Return the column of a frame."""
+    """Return the properties of a column in a data frame."""
     kind, types = None, pandas.api.types
     tests: list[tuple[type, Callable[[Any], bool]]] = [
         (bool, types.is_bool_dtype),
@@ -91,7 +91,8 @@ def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
         categories = tuple(dtype.categories.tolist())
     elif not types.is_object_dtype(dtype) or not len(like):
         kind = next((kind for kind, fits in tests if fits(dtype)), None)
-    # The value that pandas itself writes into a new row, if the column keeps its type.
+    # The missing value is the value that pandas writes into a new row. If this would change the
+    # column's type, the column cannot store a missing value.
     longer = like.iloc[:0].reset_index(drop=True).reindex(range(1))
     missing = tuple(longer.tolist()) if longer.dtype == dtype else ()
 
@@ -106,7 +107,7 @@ def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
 
 
 def _index_like(index: Any, labels: list[Any]) -> Any:
-    """Return an index of the same type and names as another."""
+    """Return an index with the given labels, and with the type and the names of `index`."""
     pandas = sys.modules["pandas"]
     if index.nlevels == 1:
         return pandas.Index(labels, dtype=index.dtype, name=index.name)
@@ -118,7 +119,7 @@ def _index_like(index: Any, labels: list[Any]) -> Any:
 
 
 def _labelled(rows: list[Record], index: Any) -> list[Record]:
-    """Return rows with labels, which are distinct if those of an index are."""
+    """Return rows with labels, which are distinct if the labels of `index` are distinct."""
     labels = [row.label for row in rows if isinstance(row, Row)]
     distinct = set(labels)
     if len(labels) == len(rows) and (len(distinct) == len(rows) or not index.is_unique):
@@ -126,7 +127,7 @@ def _labelled(rows: list[Record], index: Any) -> list[Record]:
     distinct.update(index.tolist())
     new = (label for label in _new_labels(index) if label not in distinct)
     missing = len(rows) - len(set(labels))
-    # The index decides how it stores its labels.
+    # Convert new labels to the values that the index would store.
     stored = iter(_index_like(index, list(islice(new, missing))).tolist())
     used: set[object] = set()
     found = []
@@ -139,10 +140,10 @@ def _labelled(rows: list[Record], index: Any) -> list[Record]:
 
 
 def _new_labels(index: Any) -> Iterator[Any]:
-    """Yield labels that an index does not have.
+    """Yield candidates for new labels; some of them may already be in the index.
 
     Raises:
-        ValueError: When no label of the index's type is known to be new.
+        ValueError: If this function cannot create labels of the index's type.
     """
     if index.nlevels > 1:
         front = index[0][:-1] if len(index) else None

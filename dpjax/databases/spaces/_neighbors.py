@@ -18,16 +18,16 @@ from dpjax.databases.spaces._space import Maker, Proposed, Space
 from dpjax.databases.spaces._value_pairs import ValuePairs
 
 _MOST_HELD = 4_000_000
-"""Maximum number of records in all proposed databases together."""
+"""Maximum total number of records in all proposed databases."""
 
 _SMALLEST = 3
 """Number of pairs with the fewest records that a search always keeps."""
 
 _DRAWN = 40
-"""Number of example databases that are drawn from a strategy."""
+"""Maximum number of example databases that are drawn from a strategy."""
 
 _AS = ", varied"
-"""Suffix of the label of a pair whose records have been varied."""
+"""Suffix for the label of a varied pair."""
 
 _TRIES = 20
 """Maximum number of attempts to find a variation that satisfies the relation and the domain."""
@@ -37,19 +37,19 @@ _TRIES = 20
 class Neighbors(Space):
     """A space of neighboring databases in which an audit searches for the best pairs.
 
-    `dpjax.audit` accepts the space in place of pairs. Every proposed pair satisfies the relation
-    and the domain.
+    `dpjax.audit` accepts the space as its argument `pairs`. Every proposed pair satisfies the
+    relation and the domain.
 
     Attributes:
-        like: Example database, or a strategy of Hypothesis that draws such databases. All databases
-            of the space have the form of an example. For `Within`, the example is a number or a
-            vector.
+        like: Example database, or a Hypothesis strategy that draws example databases. All databases
+            in the space have the form of an example. If the relation is `Within`, the example is a
+            number or a vector.
         relation: Relation that defines which databases are neighbors.
-        domain: Values that a record may hold, or a dict of such domains by the name of a column. A
-            column without a domain may hold any finite values of its type, and missing or infinite
-            values if the example has them.
+        domain: Domain of the records, or a map from the names of columns to their domains. A column
+            without a domain may hold any finite value of its type. It may also hold missing or
+            infinite values if the example does.
         num_pairs: Maximum number of pairs in the first proposal.
-        seed: Seed of the choice among all candidate pairs.
+        seed: Seed for the choice among all candidate pairs.
     """
 
     like: object
@@ -77,8 +77,9 @@ class Neighbors(Space):
         every = [entry for row in zip_longest(*each) for entry in row if entry is not None]
         most = max(maker.num_records for maker in self._makers)
         limit = min(self.num_pairs, max(_MOST_HELD // max(2 * most, 1), 8))
-        # Take first the smallest databases, in which one record counts most; then some of the first
-        # candidates, which are closest to the example; then the remaining ones in random order.
+        # The pairs with the fewest records come first, because a single record matters most in
+        # them. Some of the first candidates, which are closest to the example, follow, and then all
+        # other candidates in random order.
         order = sorted(range(len(every)), key=lambda place: every[place][1].size)
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()
@@ -100,7 +101,7 @@ class Neighbors(Space):
         return list(found.values())
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """Return a pair whose common records are varied, or whose differing record is replaced."""
+        """Vary the records that both sides of a pair share, or replace the record that differs."""
         rng = np.random.default_rng([self.seed, *seed])
         label, maker = f"{pair.label.removesuffix(_AS)}{_AS}", self._maker_of(pair.database)
         for _ in range(_TRIES):
@@ -123,7 +124,7 @@ class Neighbors(Space):
         return sorted(pairs, key=lambda pair: self._maker_of(pair.database).size(pair))[:_SMALLEST]
 
     def _maker_of(self, database: object) -> Maker:
-        """Return what makes pairs of databases that have the form of a database."""
+        """Return the maker of pairs whose databases have the same form as `database`."""
         makers = self._makers
         if len(makers) == 1:
             return makers[0]
@@ -131,10 +132,10 @@ class Neighbors(Space):
 
     @cached_property
     def _makers(self) -> list[Maker]:
-        """What makes pairs, for each form of the example databases."""
+        """Makers of pairs, one for each form of the example databases."""
         strategy = is_strategy(self.like)
         examples = drawn(self.like, _DRAWN, self.seed) if strategy else [self.like]
-        # A domain that says nothing of values leaves those of the strategy.
+        # If the domain does not restrict values, all records are taken from the drawn examples.
         given = self.domain
         whole = isinstance(given, Domain) and given == Domain(size=given.size, member=given.member)
         closed = strategy and (given is None or whole)
@@ -161,30 +162,33 @@ def neighbors(
 ) -> Neighbors:
     """Return a space of neighboring databases that tend to break libraries, for an audit's `pairs`.
 
-    The space proposes databases that are empty, constant, at a bound, doubled or reordered. The
-    record in which two databases differ holds a value at or next to a bound, a huge or tiny value,
-    -0.0, a new category, an empty string, or NaN or an infinity if the domain allows it. A search
-    ranks the pairs by a few draws each, and varies the best pairs.
+    The proposed databases include empty databases, databases whose records are all equal, and
+    copies of the example in which records are doubled or reordered. The record in which two
+    databases differ may hold a value at or next to a bound, a huge or tiny value, -0.0, a new
+    category, an empty string or, if the domain allows it, NaN or infinity. A search draws a few
+    outputs for each pair to rank the pairs, and varies the best pairs.
 
     Args:
         like: A database that the algorithm accepts: a list of records, an array [records] or
-            [records, fields], a data frame, (X, y), a string or bytes; for `Within` and `AnyTwo`, a
-            number or a vector. Or a strategy of Hypothesis that draws such databases: unless
-            `domain` states values, all databases then hold records that were drawn, and as many
-            records as the databases that were drawn.
+            [records, fields], a data frame, (X, y), a string or bytes. For the relations `Within`
+            and `AnyTwo`, `like` is a number or a vector. A Hypothesis strategy that draws such
+            databases is also accepted. In this case, unless `domain` restricts values, all records
+            come from drawn databases, and the number of records lies between the numbers of records
+            in the smallest and the largest drawn database.
         relation: "add-remove", "change-one" or "any"; or an `AddRemove`, `ChangeOne`, `Within` or
-            `AnyTwo` of `dpjax.databases`, with a distance.
-        domain: Values that records may hold: bounds, categories, NaN, size, and a membership test;
-            or a dict of such domains by the name of a column. A column without a domain may hold
-            any finite values of its type, and missing or infinite values if the example has them.
+            `AnyTwo` from `dpjax.databases`.
+        domain: Domain of the records (bounds, categories, NaN, size, and a membership test), or a
+            map from the names of columns to their domains. A column without a domain may hold any
+            finite value of its type. It may also hold missing or infinite values if the example
+            does.
         num_pairs: Maximum number of pairs in the first proposal.
-        seed: Seed of the choice among all candidate pairs.
+        seed: Seed for the choice among all candidate pairs.
 
     Returns:
         The space of pairs.
 
     Raises:
-        TypeError: When `like` has an unknown form, or when an argument has the wrong type.
-        ValueError: When the relation is unknown, or when a number is out of range.
+        TypeError: If `like` has an unknown form, or if an argument has the wrong type.
+        ValueError: If the relation is unknown, or if a number is out of range.
     """
     return Neighbors(like, relation_of(relation), domain, num_pairs, seed)

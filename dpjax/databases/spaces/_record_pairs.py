@@ -18,14 +18,16 @@ from dpjax.databases.spaces._space import Made, Proposed
 
 
 class RecordPairs:
-    """Pairs of neighboring databases of records, made from example databases.
+    """Pairs of neighboring databases that consist of records, made from example databases.
 
     Args:
         examples: Example databases, all of one form.
-        relation: Relation of the databases, record by record.
-        domain: Domain of the databases, domains of columns by name, or None for all finite values.
-        rng: Generator that chooses records to try.
-        closed: Whether databases have only records, and as many records, as the examples have.
+        relation: Relation that compares databases record by record.
+        domain: Domain of the databases, map from the names of columns to their domains, or None for
+            all finite values.
+        rng: Random generator that chooses candidate records.
+        closed: Whether every record must occur in an example, and the number of records must lie
+            between the smallest and the largest number of records in an example.
     """
 
     def __init__(
@@ -52,12 +54,12 @@ class RecordPairs:
 
     @property
     def num_records(self) -> int:
-        """Number of records of the largest example database."""
+        """Number of records in the largest example database."""
         return max(map(len, self._examples))
 
     @cached_property
     def tried(self) -> list[Record]:
-        """Records that are added to a database, or that replace others."""
+        """Candidates for records that are added to a database, or that replace other records."""
         if self._closed:
             return list({key_of(record): record for record in self._seen}.values())[:MOST_RECORDS]
         if self._form.alphabet is not None:
@@ -65,7 +67,7 @@ class RecordPairs:
         return records_worth_trying(self._seen, self._form, self._fields, self._rng)
 
     def candidates(self) -> list[Change]:
-        """Return candidate pairs, one for each change of each base database."""
+        """Return candidate pairs, one for each change to each base database."""
         grows = isinstance(self._relation, AddRemove)
         # If the size is fixed, records can only be replaced.
         fixed = self._whole.size is not None or not grows
@@ -83,7 +85,7 @@ class RecordPairs:
         return changes_of(bases, self.tried, count, fixed)
 
     def made(self, rows: Sequence[Record], others: Sequence[Record], label: str) -> Made | None:
-        """Return the pair of databases of two lists of records; None if it is not in the space."""
+        """Make a pair from two lists of records; return None if the pair is not in the space."""
         form = self._form
         try:
             one, other = form.settled(list(rows)), form.settled(list(others))
@@ -97,7 +99,8 @@ class RecordPairs:
         except (TypeError, ValueError, OverflowError):
             return None  # A value does not fit the type of the array or the frame.
         key = self._key(one), self._key(other)
-        # The user's function comes last, because OpenDP needs 14 ms to reject a database.
+        # The user's function may be slow, so it is called last. OpenDP needs 14 ms to reject a
+        # database.
         if key[0] == key[1] or not all(map(self._whole.holds, sides)):
             return None
         return Made(key, Proposed(*sides, label))
@@ -117,11 +120,11 @@ class RecordPairs:
         return self._holds(*map(self._form.records, sides)) and all(map(self._whole.holds, sides))
 
     def size(self, pair: Proposed) -> int:
-        """Return the number of records of both databases of a pair."""
+        """Return the total number of records in both databases of a pair."""
         return self._form.size(pair.database) + self._form.size(pair.neighbor)
 
     def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Vary common records on both sides, or replace the record in which the sides differ."""
+        """Vary the records that both sides share, or replace the record that differs."""
         sides = [self._form.records(side) for side in (pair.database, pair.neighbor)]
         tried = self.tried
         record = self._near(tried[rng.integers(len(tried))], rng)
@@ -143,7 +146,7 @@ class RecordPairs:
         return common + ends[0], common + ends[1]
 
     def _near(self, record: Record, rng: np.random.Generator) -> Record:
-        """Return a record unchanged, or with one number redrawn or scaled by a power of two."""
+        """Return a record in which one number may have been redrawn or scaled by a power of two."""
         fields = fields_of(record)
         if self._form.alphabet is not None or self._closed or not fields:
             return record
@@ -155,7 +158,7 @@ class RecordPairs:
 
     @cached_property
     def _keys(self) -> dict[int, str]:
-        """Key of every record that is often used, by its identity."""
+        """Map from the `id` of each example record and candidate record to the record's key."""
         return {id(record): key_of(record) for record in (*self._seen, *self.tried)}
 
     def _key(self, rows: Sequence[Record]) -> tuple[str, ...]:
@@ -168,7 +171,7 @@ class RecordPairs:
         return Field.of(self._whole, place, ANY_COLUMN)
 
     def _inside(self, rows: Sequence[Record]) -> bool:
-        """Return whether the domain has all fields of all records."""
+        """Return whether all fields of all records lie in the domain."""
         known = self._known
         for record in {id(record): record for record in rows}.values():
             key = key_of_fields(record)
@@ -181,7 +184,7 @@ class RecordPairs:
         return True
 
     def _has_size(self, size: int) -> bool:
-        """Return whether a database may have a number of records."""
+        """Return whether a database may have `size` records."""
         sizes = list(map(len, self._examples))
         inside = not self._closed or min(sizes) <= size <= max(sizes)
         return inside and self._whole.size in (None, size)

@@ -10,11 +10,11 @@ Record = Any
 
 
 class Row(tuple):
-    """A record of a data frame whose index labels its rows.
+    """A record of a data frame that has row labels.
 
     Attributes:
         label: Label of the row.
-        key: Text that is equal for rows of equal fields, or None if it is not known yet.
+        key: String that is equal for rows with equal fields, or None until it is first computed.
     """
 
     label: object
@@ -36,17 +36,17 @@ class Form(NamedTuple):
     """The form of a database: how to split it into records, and how to rebuild it from records.
 
     Attributes:
-        name: Description that differs between forms whose databases have different types.
+        name: Description of the form. Forms for databases of different types have different names.
         records: Function that converts a database to a list of its records.
         database: Function that converts a sequence of records to a database of the form.
         alphabet: All possible records, or None if there are too many to list.
-        columns: Columns of the records, or () if the records of the example show all there is.
-        size: Function that returns the number of records of a database.
-        settled: Function that returns the records that the database of given records would have,
-            where this differs from the given records in labels alone.
-        exact: Whether a database stores all records as they are, once each of their values is the
-            value that its column stores.
-        blank: A record of no fields, if records have several fields.
+        columns: Columns of the records, or () if they must be inferred from the example's records.
+        size: Function that returns the number of records in a database.
+        settled: Function that gives a list of records the row labels that they would have in a
+            database, and changes nothing else.
+        exact: Whether a database stores records without a change if all of their values are values
+            that their columns can store.
+        blank: Record without fields, for forms whose records have multiple fields; otherwise None.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Form(NamedTuple):
 
 
 def fields_of(record: Record) -> list[Any]:
-    """Return the fields of a record; a record that is no tuple, list or dict is a single field."""
+    """Return the fields of a record; a record is one field unless it is a tuple, list or dict."""
     if isinstance(record, dict):
         return list(record.values())
     return list(record) if isinstance(record, tuple | list) else [record]
@@ -79,14 +79,14 @@ def with_fields(record: Record, fields: Sequence[object]) -> Record:
 
 
 def key_of(record: Record) -> str:
-    """Return a text that is equal for equal records; -0.0 differs from 0.0, NaN equals NaN."""
+    """Return a string that identifies a record; -0.0 differs from 0.0, and NaN equals NaN."""
     if isinstance(record, Row):
         return f"{key_of_fields(record)} {record.label!r}"
     return key_of_fields(record)
 
 
 def key_of_fields(record: Record) -> str:
-    """Return the key of a record without its label."""
+    """Return a string that is equal for records with equal fields, even if their labels differ."""
     key = getattr(record, "key", None) if isinstance(record, Row) else None
     if key is None:
         key = repr([(type(field).__name__, repr(field)) for field in fields_of(record)])

@@ -17,10 +17,11 @@ _NORMS = ("absolute", "l1", "l2", "linf")
 
 
 class Relation:
-    """A neighbor relation of databases; subclasses are frozen dataclasses of options.
+    """A neighbor relation between databases; subclasses are frozen dataclasses of options.
 
     Attributes:
-        of_records: Whether the relation compares databases record by record, not as whole values.
+        of_records: Whether the relation compares databases record by record. If False, it compares
+            numbers or vectors.
     """
 
     of_records: bool = True
@@ -32,10 +33,10 @@ class Relation:
 
 @dataclass(frozen=True)
 class AddRemove(Relation):
-    """Databases whose multisets of records have symmetric distance at most `distance`.
+    """Relation between databases that differ by at most `distance` added and removed records.
 
     Attributes:
-        distance: Maximum number of added plus removed records.
+        distance: Maximum total number of added and removed records.
         ordered: Whether the records that are neither added nor removed must keep their order.
     """
 
@@ -57,7 +58,7 @@ class AddRemove(Relation):
 
 @dataclass(frozen=True)
 class ChangeOne(Relation):
-    """Databases of the same size that differ in at most `distance` records.
+    """Relation between databases of the same size that differ in at most `distance` records.
 
     Attributes:
         distance: Maximum number of differing records.
@@ -84,9 +85,9 @@ class ChangeOne(Relation):
 
 @dataclass(frozen=True)
 class Within(Relation):
-    """Numbers, or vectors of equal length, within a distance of each other.
+    """Relation between numbers, or vectors of equal length, that are at most `distance` apart.
 
-    Distances are compared exactly, as fractions of the floating-point numbers.
+    Floating-point numbers are converted to fractions, so distances are compared exactly.
 
     Attributes:
         distance: Maximum distance, measured by `norm`.
@@ -117,7 +118,7 @@ class Within(Relation):
 
 @dataclass(frozen=True)
 class AnyTwo(Relation):
-    """Any two values, as in the local model of differential privacy."""
+    """Relation between any two values, as in the local model of differential privacy."""
 
     of_records = False
 
@@ -134,11 +135,11 @@ _NAMED: dict[str, Relation] = {
 
 
 def relation_of(relation: Relation | str) -> Relation:
-    """Return the relation of a given name, or the given `Relation` unchanged.
+    """Return the relation with the given name; return a `Relation` unchanged.
 
     Raises:
-        TypeError: When `relation` is neither a `Relation` nor a string.
-        ValueError: When the name of the relation is unknown.
+        TypeError: If `relation` is neither a `Relation` nor a string.
+        ValueError: If the name of the relation is unknown.
     """
     if isinstance(relation, Relation):
         return relation
@@ -152,7 +153,7 @@ def relation_of(relation: Relation | str) -> Relation:
 
 
 def _keys(one: Sequence[Record], other: Sequence[Record]) -> tuple[list[str], list[str]]:
-    """Return the keys of two databases' records, without the same objects at both ends."""
+    """Return the keys of two databases' records, without the objects shared at either end."""
     start, stop = 0, min(len(one), len(other))
     while start < stop and one[start] is other[start]:
         start += 1

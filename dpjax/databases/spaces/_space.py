@@ -1,4 +1,4 @@
-"""Interfaces of a space of pairs, and of what makes the pairs of a space."""
+"""Interfaces of spaces of pairs, and of the makers that create the pairs in a space."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -24,7 +24,7 @@ class Made(NamedTuple):
     """A pair that lies in a space.
 
     Attributes:
-        key: Key that differs between different pairs; -0.0 differs from 0.0.
+        key: Key that differs for any two different pairs; -0.0 differs from 0.0.
         pair: The pair.
     """
 
@@ -33,11 +33,11 @@ class Made(NamedTuple):
 
 
 class Candidate(Protocol):
-    """A pair that may lie in a space, and that is made only when it is proposed."""
+    """A pair that may lie in a space; its databases are created only if the pair is proposed."""
 
     @property
     def size(self) -> int:
-        """Number of records of both databases, or 0 for values without records."""
+        """Total number of records in both databases, or 0 for values without records."""
         ...
 
     @property
@@ -46,24 +46,24 @@ class Candidate(Protocol):
         ...
 
     def sides(self) -> tuple[Any, Any]:
-        """Return the records of both databases, or two values."""
+        """Return two lists of records, or two values without records."""
         ...
 
 
 class Maker(Protocol):
-    """What makes pairs from example databases of one form."""
+    """An object that makes pairs from example databases, all of the same form."""
 
     @property
     def num_records(self) -> int:
-        """Number of records of the largest example, or 0 for values without records."""
+        """Number of records in the largest example, or 0 for values without records."""
         ...
 
     def candidates(self) -> Sequence[Candidate]:
-        """Return candidate pairs, those closest to the examples first."""
+        """Return candidate pairs; pairs close to the examples come first."""
         ...
 
     def made(self, database: Any, neighbor: Any, label: str, /) -> Made | None:
-        """Return the pair of two lists of records or two values; None if it is not in the space."""
+        """Make a pair from two lists of records or two values; return None if it is not allowed."""
         ...
 
     def allows(self, database: object, neighbor: object) -> bool:
@@ -75,22 +75,22 @@ class Maker(Protocol):
         ...
 
     def size(self, pair: Proposed) -> int:
-        """Return the number of records of both databases of a pair, or 0."""
+        """Return the total number of records in both databases of a pair, or 0 for values."""
         ...
 
     def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return two lists of records or two values that may be neighbors, near a pair."""
+        """Vary a pair; return two lists of records or two values, which need not be neighbors."""
         ...
 
 
 class Space:
-    """A set of pairs in which an audit can search, by proposals and by variations."""
+    """A set of pairs that an audit can search: it proposes pairs, and varies the best pairs."""
 
     def proposed(self) -> list[Proposed]:
         """Return the distinct pairs with which a search begins.
 
         Raises:
-            ValueError: When the space contains no pair.
+            ValueError: If the space contains no pair.
         """
         raise NotImplementedError
 
@@ -107,5 +107,5 @@ class Space:
         raise NotImplementedError
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
-        """Return the few pairs with the fewest records; return [] if databases have no records."""
+        """Return a few pairs with the fewest records; return [] if databases have no records."""
         raise NotImplementedError

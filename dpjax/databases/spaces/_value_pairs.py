@@ -16,7 +16,7 @@ from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Made, Proposed
 
 _FEWEST_BITS = 255
-"""Integer whose bits are changed in domains without bounds, unless the example is larger."""
+"""If the domain has no bounds, at least the bits of this integer are flipped."""
 
 _VECTORS = (list, tuple, np.ndarray)
 
@@ -45,10 +45,10 @@ class ValuePairs:
 
     Args:
         examples: Example values, all of one type and length.
-        relation: Relation of two values.
+        relation: Relation between two values.
         domain: Domain of the entries, or None for all finite values.
-        closed: Whether the numbers of each entry lie between those of the examples, and all other
-            values are those of the examples.
+        closed: Whether each number must lie between the smallest and the largest number in the same
+            entry of the examples, and every other value must occur in an example.
     """
 
     num_records = 0
@@ -75,7 +75,7 @@ class ValuePairs:
         ]
 
     def made(self, database: Any, neighbor: Any, label: str) -> Made | None:
-        """Return the pair of two values; None if it is not in the space."""
+        """Make a pair from two values; return None if the pair is not in the space."""
         key = tuple(tuple(map(key_of, _entries(side))) for side in (database, neighbor))
         if key[0] == key[1] or not self.allows(database, neighbor):
             return None
@@ -102,14 +102,14 @@ class ValuePairs:
         return 0
 
     def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Return a value near the database of a pair, and a neighbor of this value."""
+        """Return a varied copy of a pair's database, and a candidate for a neighbor of the copy."""
         entries = _entries(pair.database)
         if not self._closed or isinstance(self._relation, Within):
             entries = [self._field(i).near(v, rng) for i, v in enumerate(entries)]
         value = _vector(self._like, entries) if isinstance(self._like, _VECTORS) else entries[0]
         both = (pair.database, pair.neighbor)
         if self._bits and all(type(side) is int for side in both) and rng.integers(2):
-            # Another bit changes on both sides, so the sides differ in the same bits as before.
+            # The same bit is flipped on both sides, so the sides still differ in the same bits.
             bit = 1 << int(rng.integers(len(self._bits)))
             return pair.database ^ bit, pair.neighbor ^ bit
         others = self._values()
@@ -119,7 +119,7 @@ class ValuePairs:
 
     @property
     def _bits(self) -> list[int]:
-        """Each bit of an integer that the domain may hold; [] for other values and relations."""
+        """Bits that may be flipped in an integer, as powers of two; [] if there are none."""
         if type(self._like) is not int or self._closed or isinstance(self._relation, Within):
             return []
         bounds = self._domain.bounds_of(0)
@@ -136,7 +136,7 @@ class ValuePairs:
         return Field.of(self._domain, place, ANY_COLUMN)
 
     def _has(self, value: Any, place: int) -> bool:
-        """Return whether an entry may hold a value."""
+        """Return whether the entry with the given index may hold a value."""
         if not self._domain.has(value, place):
             return False
         if not self._closed:
@@ -196,7 +196,7 @@ def _moved(value: object, relation: Within) -> list[Any]:
 
 
 def _added(value: float, step: float, whole: bool) -> float:
-    """Return value + step, rounded toward `value` if the sum is not a floating-point number."""
+    """Return value + step; if rounding makes the step too long, round toward `value` instead."""
     if whole:
         return value + int(step)
     moved = value + step
