@@ -12,6 +12,9 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 
+Value = Any
+"""Value of a field: a number, a string, a date, or any other Python object."""
+
 _NUMBERS = (int, float, np.number)
 _TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 
@@ -41,7 +44,7 @@ class Domain:
             size, a member function or columns.
     """
 
-    bounds: tuple[Any, Any] | Sequence[tuple[Any, Any] | None] | None = None
+    bounds: tuple[Value, Value] | Sequence[tuple[Value, Value] | None] | None = None
     categories: Sequence[object] | None = None
     nan: bool = False
     infinite: bool = False
@@ -63,7 +66,7 @@ class Domain:
         if self.columns is not None:
             check_columns(self.columns, "columns")
 
-    def bounds_of(self, field: int) -> tuple[Any, Any] | None:
+    def bounds_of(self, field: int) -> tuple[Value, Value] | None:
         """Return the bounds on the field with the given index, or None."""
         if self.bounds is None:
             return None
@@ -77,7 +80,7 @@ class Domain:
         except Exception:  # A user's function may raise for databases outside its domain.
             return False
 
-    def has(self, value: Any, field: int = 0) -> bool:
+    def has(self, value: Value, field: int = 0) -> bool:
         """Return whether a field may hold a value."""
         if isinstance(value, float) and not math.isfinite(value):
             return self.nan if math.isnan(value) else self.infinite
@@ -89,8 +92,8 @@ class Domain:
         except TypeError:  # Dates, times, and times with a time zone are not comparable.
             return False
 
-    def _each_bounds(self) -> list[tuple[Any, Any] | None]:
-        given: Any = self.bounds
+    def _each_bounds(self) -> list[tuple[Value, Value] | None]:
+        given: Value = self.bounds
         if len(given) == 2 and all(isinstance(v, _NUMBERS + _TIMES) for v in given):
             return [tuple(given)]
         return [None if b is None else tuple(b) for b in given]
@@ -123,7 +126,7 @@ def of_one_kind(bound: object, value: object) -> bool:
     return isinstance(value, kinds)
 
 
-def _refuse_falling(low: Any, high: Any) -> None:
+def _refuse_falling(low: Value, high: Value) -> None:
     if isinstance(low, _TIMES):
         if not (isinstance(high, _TIMES) and bool(operator.lt(low, high))):
             raise BadValue(f"bounds must have low < high, but was low {low!r}, high {high!r}.")

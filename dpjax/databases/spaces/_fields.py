@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.wording import BadValue
-from dpjax.databases.spaces._domain import Domain, of_one_kind
+from dpjax.databases.spaces._domain import Domain, Value, of_one_kind
 
 _WHOLE = (0, 1, -1, 2**31 - 1, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63))
 _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
@@ -33,7 +33,7 @@ _MOST_SEEN = 20
 _DOUBLE = np.dtype(np.float64)
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: Value) -> Value:
     return value
 
 
@@ -54,9 +54,9 @@ class Column(NamedTuple):
     name: Hashable = None
     kind: type | None = None
     dtype: np.dtype | None = None
-    categories: tuple[Any, ...] = ()
-    missing: tuple[Any, ...] = ()
-    stored: Callable[[Any], Any] = _unchanged
+    categories: tuple[Value, ...] = ()
+    missing: tuple[Value, ...] = ()
+    stored: Callable[[Value], Value] = _unchanged
 
 
 ANY_COLUMN = Column()
@@ -80,17 +80,17 @@ class Field:
         return cls(replace(domain, bounds=bounds, size=None, member=None, columns=None), column)
 
     @property
-    def bounds(self) -> tuple[Any, Any] | None:
+    def bounds(self) -> tuple[Value, Value] | None:
         """Bounds (low, high) on the numbers, dates or times; None if there are no bounds."""
         return self.domain.bounds_of(0)
 
-    def has(self, value: Any) -> bool:
+    def has(self, value: Value) -> bool:
         """Return whether the field may hold a value."""
         if self.column.missing and _is_missing(value):
             return self.domain.nan
         return self.domain.has(value)
 
-    def values(self, seen: Sequence[Any]) -> list[Any]:
+    def values(self, seen: Sequence[Value]) -> list[Value]:
         """Return distinct values to try in this field of new records.
 
         Args:
@@ -113,7 +113,7 @@ class Field:
                 distinct.setdefault((type(value), repr(value)), value)
         return list(distinct.values())
 
-    def near(self, value: Any, rng: np.random.Generator) -> Any:
+    def near(self, value: Value, rng: np.random.Generator) -> Value:
         """With probability 1/2, redraw or scale a number; otherwise, return the value unchanged."""
         if not is_number(value) or not math.isfinite(value) or not rng.integers(2):
             return value
@@ -127,7 +127,7 @@ class Field:
         except (TypeError, ValueError, OverflowError):
             return value
 
-    def _bounds_for(self, kind: type | None) -> tuple[Any, Any] | None:
+    def _bounds_for(self, kind: type | None) -> tuple[Value, Value] | None:
         """Return the bounds if they apply to values of type `kind`, and None otherwise."""
         bounds = self.bounds
         if bounds is None or kind not in (int, float, datetime, date, timedelta):
@@ -135,7 +135,7 @@ class Field:
         numbers = isinstance(bounds[0], int | float | np.number)
         return bounds if numbers == (kind in (int, float)) else None
 
-    def _values_of(self, kind: type | None) -> list[Any]:
+    def _values_of(self, kind: type | None) -> list[Value]:
         bounds, domain = self._bounds_for(kind), self.domain
         if kind is bool:
             return [False, True]
@@ -197,7 +197,7 @@ def fields_of_columns(
     return found
 
 
-def domain_like(values: Sequence[Any], column: Column = ANY_COLUMN) -> Domain:
+def domain_like(values: Sequence[Value], column: Column = ANY_COLUMN) -> Domain:
     """Return the domain of all finite values, plus missing or infinite values if any are given."""
     floats = [value for value in values if isinstance(value, float)]
     missing = map(_is_missing, values if column.missing else floats)
@@ -250,6 +250,6 @@ def _integers(bounds: tuple[float, float] | None, dtype: np.dtype | None) -> lis
     return [low, high, low + 1, high - 1, (low + high) // 2, *_WHOLE, *limits]
 
 
-def _between(bounds: tuple[Any, Any], step: timedelta) -> list[Any]:
+def _between(bounds: tuple[Value, Value], step: timedelta) -> list[Value]:
     low, high = bounds
     return [low, high, low + step, high - step, low + (high - low) / 2]

@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.databases.spaces._domain import Value
 from dpjax.databases.spaces._fields import Column
 from dpjax.databases.spaces._records import Form, Record, Row
 
-_STEPS: dict[str, tuple[Any, Any]] = {
+Frame = Any
+"""A pandas data frame."""
+
+Series = Any
+"""A column of a pandas data frame, or its index."""
+
+_STEPS: dict[str, tuple[Value, Value]] = {
     "integer": (0, 1),
     "floating": (0.0, 1.0),
     "datetime64": (datetime(2000, 1, 1), timedelta(days=1)),
@@ -26,7 +33,7 @@ def is_frame(value: object) -> bool:
     return isinstance(value, getattr(pandas, "DataFrame", ()))
 
 
-def frame_form(like: Any) -> Form:
+def frame_form(like: Frame) -> Form:
     """Return the form of data frames with the same columns, types and kind of index as an example.
 
     A record is a row. If the index of the example is not 0, 1, ..., each row's label is part of the
@@ -36,12 +43,12 @@ def frame_form(like: Any) -> Form:
     pandas, dtypes, types = sys.modules["pandas"], list(like.dtypes), type(like)
     labelled = not like.index.equals(pandas.RangeIndex(len(like))) or like.index.nlevels > 1
 
-    def records(given: Any) -> list[Record]:
+    def records(given: Frame) -> list[Record]:
         columns = [_values(given.iloc[:, place]) for place in range(given.shape[1])]
         rows = list(zip(*columns, strict=True)) if columns else [()] * len(given)
         return list(map(Row, rows, given.index.tolist())) if labelled else rows
 
-    def database(rows: Sequence[Record]) -> Any:
+    def database(rows: Sequence[Record]) -> Frame:
         rows = settled(list(rows))
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(dtypes)
         parts = {
@@ -68,17 +75,17 @@ def frame_form(like: Any) -> Form:
     return Form(name, records, database, columns=columns, settled=settled, exact=True, blank=())
 
 
-def _values(column: Any) -> list[Any]:
+def _values(column: Series) -> list[Value]:
     values = column.tolist()
     if column.dtype.kind == "O":
         return [value.item() if isinstance(value, np.generic) else value for value in values]
     return values
 
 
-def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
+def _column(pandas: Any, name: object, dtype: Any, like: Frame) -> Column:
     """Return the properties of a column in a data frame."""
     kind, types = None, pandas.api.types
-    tests: list[tuple[type, Callable[[Any], bool]]] = [
+    tests: list[tuple[type, Callable[[Value], bool]]] = [
         (bool, types.is_bool_dtype),
         (int, types.is_integer_dtype),
         (float, types.is_float_dtype),
@@ -86,7 +93,7 @@ def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
         (timedelta, types.is_timedelta64_dtype),
         (str, types.is_string_dtype),
     ]
-    categories: tuple[Any, ...] = ()
+    categories: tuple[Value, ...] = ()
     if isinstance(dtype, pandas.CategoricalDtype):
         categories = tuple(dtype.categories.tolist())
     elif not types.is_object_dtype(dtype) or not len(like):
@@ -96,7 +103,7 @@ def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
     longer = like.iloc[:0].reset_index(drop=True).reindex(range(1))
     missing = tuple(longer.tolist()) if longer.dtype == dtype else ()
 
-    def stored(value: Any) -> Any:
+    def stored(value: Value) -> Value:
         if isinstance(dtype, pandas.CategoricalDtype):
             if not pandas.isna(value) and value not in categories:
                 raise ValueError(f"{value!r} is not a category")
@@ -106,7 +113,7 @@ def _column(pandas: Any, name: Any, dtype: Any, like: Any) -> Column:
     return Column(name, kind, number, categories, missing, stored)
 
 
-def _index_like(index: Any, labels: list[Any]) -> Any:
+def _index_like(index: Series, labels: list[Value]) -> Series:
     """Return an index with the given labels, and with the type and the names of `index`."""
     pandas = sys.modules["pandas"]
     if index.nlevels == 1:
@@ -118,7 +125,7 @@ def _index_like(index: Any, labels: list[Any]) -> Any:
     return pandas.MultiIndex.from_arrays(levels, names=index.names)
 
 
-def _labelled(rows: list[Record], index: Any) -> list[Record]:
+def _labelled(rows: list[Record], index: Series) -> list[Record]:
     """Return rows with labels, which are distinct if the labels of `index` are distinct."""
     labels = [row.label for row in rows if isinstance(row, Row)]
     distinct = set(labels)
@@ -139,7 +146,7 @@ def _labelled(rows: list[Record], index: Any) -> list[Record]:
     return found
 
 
-def _new_labels(index: Any) -> Iterator[Any]:
+def _new_labels(index: Series) -> Iterator[Value]:
     """Yield candidates for new labels; some of them may already be in the index.
 
     Raises:

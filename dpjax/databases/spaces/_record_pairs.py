@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from dpjax.databases.spaces._fields import ANY_COLUMN, Field, fields_of_columns
 from dpjax.databases.spaces._forms import form_of
 from dpjax.databases.spaces._records import Record, fields_of, key_of, key_of_fields, with_fields
 from dpjax.databases.spaces._relations import AddRemove, Relation
-from dpjax.databases.spaces._space import Made, Proposed
+from dpjax.databases.spaces._space import Database, Made, Proposed
 
 
 class RecordPairs:
@@ -123,7 +122,7 @@ class RecordPairs:
         """Return the total number of records in both databases of a pair."""
         return self._form.size(pair.database) + self._form.size(pair.neighbor)
 
-    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Database, Database]:
         """Vary the records that both sides share, or replace the record that differs."""
         sides = [self._form.records(side) for side in (pair.database, pair.neighbor)]
         tried = self.tried

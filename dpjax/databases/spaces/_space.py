@@ -5,6 +5,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+Database = Any
+"""A database of any type: a list, an array, a data frame, a number, and so on."""
+
 
 class Proposed(NamedTuple):
     """A proposed pair of neighboring databases.
@@ -15,8 +18,8 @@ class Proposed(NamedTuple):
         label: Description of how the pair was made.
     """
 
-    database: Any
-    neighbor: Any
+    database: Database
+    neighbor: Database
     label: str
 
 
@@ -45,7 +48,7 @@ class Candidate(Protocol):
         """Description of the pair."""
         ...
 
-    def sides(self) -> tuple[Any, Any]:
+    def sides(self) -> tuple[Database, Database]:
         """Return two lists of records, or two values without records."""
         ...
 
@@ -62,7 +65,7 @@ class Maker(Protocol):
         """Return candidate pairs; pairs close to the examples come first."""
         ...
 
-    def made(self, database: Any, neighbor: Any, label: str, /) -> Made | None:
+    def made(self, database: Database, neighbor: Database, label: str, /) -> Made | None:
         """Make a pair from two lists of records or two values; return None if it is not allowed."""
         ...
 
@@ -78,7 +81,7 @@ class Maker(Protocol):
         """Return the total number of records in both databases of a pair, or 0 for values."""
         ...
 
-    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Database, Database]:
         """Vary a pair; return two lists of records or two values, which need not be neighbors."""
         ...
 

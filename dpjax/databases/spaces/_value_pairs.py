@@ -3,17 +3,17 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dpjax.core.wording import BadValue
 from dpjax.databases.spaces._bases import short
-from dpjax.databases.spaces._domain import Domain
+from dpjax.databases.spaces._domain import Domain, Value
 from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like, is_number
 from dpjax.databases.spaces._records import key_of
 from dpjax.databases.spaces._relations import Relation, Within
-from dpjax.databases.spaces._space import Made, Proposed
+from dpjax.databases.spaces._space import Database, Made, Proposed
 
 _FEWEST_BITS = 255
 """If the domain has no bounds, at least the bits of this integer are flipped."""
@@ -24,8 +24,8 @@ _VECTORS = (list, tuple, np.ndarray)
 class ValuePair(NamedTuple):
     """Two values that may be neighbors."""
 
-    database: Any
-    neighbor: Any
+    database: Database
+    neighbor: Database
 
     size = 0
     """Values have no records."""
@@ -35,7 +35,7 @@ class ValuePair(NamedTuple):
         """Description of the pair."""
         return f"{short(self.database)} and {short(self.neighbor)}"
 
-    def sides(self) -> tuple[Any, Any]:
+    def sides(self) -> tuple[Database, Database]:
         """Return the two values."""
         return self.database, self.neighbor
 
@@ -54,7 +54,12 @@ class ValuePairs:
     num_records = 0
 
     def __init__(
-        self, examples: Sequence[Any], relation: Relation, domain: object, *, closed: bool = False
+        self,
+        examples: Sequence[Database],
+        relation: Relation,
+        domain: object,
+        *,
+        closed: bool = False,
     ):
         entries = list(map(_entries, examples))
         if domain is None:
@@ -74,7 +79,7 @@ class ValuePairs:
             ValuePair(x, y) for i, x in enumerate(values) for y in values[i + 1 :]
         ]
 
-    def made(self, database: Any, neighbor: Any, label: str) -> Made | None:
+    def made(self, database: Database, neighbor: Database, label: str) -> Made | None:
         """Make a pair from two values; return None if the pair is not in the space."""
         key = tuple(tuple(map(key_of, _entries(side))) for side in (database, neighbor))
         if key[0] == key[1] or not self.allows(database, neighbor):
@@ -101,7 +106,7 @@ class ValuePairs:
         """Return 0, because values have no records."""
         return 0
 
-    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Any, Any]:
+    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Database, Database]:
         """Return a varied copy of a pair's database, and a candidate for a neighbor of the copy."""
         entries = _entries(pair.database)
         if not self._closed or isinstance(self._relation, Within):
@@ -135,7 +140,7 @@ class ValuePairs:
     def _field(self, place: int) -> Field:
         return Field.of(self._domain, place, ANY_COLUMN)
 
-    def _has(self, value: Any, place: int) -> bool:
+    def _has(self, value: Value, place: int) -> bool:
         """Return whether the entry with the given index may hold a value."""
         if not self._domain.has(value, place):
             return False
@@ -165,17 +170,17 @@ class ValuePairs:
         return [*self._examples[1:], *(_vector(like, row) for row in rows)]
 
 
-def _entries(value: object) -> list[Any]:
+def _entries(value: object) -> list[Value]:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return list(value) if isinstance(value, _VECTORS) else [value]
 
 
-def _vector(like: Any, entries: Sequence[Any]) -> Any:
+def _vector(like: Database, entries: Sequence[Value]) -> Database:
     return np.array(entries, like.dtype) if isinstance(like, np.ndarray) else type(like)(entries)
 
 
-def _moved(value: object, relation: Within) -> list[Any]:
+def _moved(value: object, relation: Within) -> list[Value]:
     """Return values at the maximum distance from a value, in one entry or in all entries."""
     entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
     whole = all(isinstance(v, int) for v in entries)

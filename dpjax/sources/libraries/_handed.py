@@ -1,12 +1,15 @@
 """Description of a library's object, with the claim and the neighbors that it states."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Neighbors
 from dpjax.notions import Notion
+
+Foreign = Any
+"""An object of another library, whose classes dpjax does not import."""
 
 
 class Handed(NamedTuple):

@@ -10,22 +10,21 @@ References:
 import copy
 import functools
 from importlib import import_module
-from typing import Any
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Within, neighbors
 from dpjax.notions import Epsilon
-from dpjax.sources.libraries._handed import Handed, refuse_class
+from dpjax.sources.libraries._handed import Foreign, Handed, refuse_class
 
 _MECHANISMS = "snsql.sql._mechanisms"
 
 
-def read(subject: Any, d_in: object) -> Handed:
+def read(subject: Foreign, d_in: object) -> Handed:
     """Read the claim and the neighbors of an object."""
     refuse_class(subject)
     fit = subject.func if isinstance(subject, functools.partial) else subject
-    owner: Any = getattr(fit, "__self__", fit)
+    owner: Foreign = getattr(fit, "__self__", fit)
     if hasattr(owner, "fit") and hasattr(owner, "sample"):
         given = subject.keywords if isinstance(subject, functools.partial) else {}
         call = _Synthesized(owner, given)
@@ -40,7 +39,7 @@ def read(subject: Any, d_in: object) -> Handed:
     )
 
 
-def made(plain: JsonObject) -> Any:
+def made(plain: JsonObject) -> Foreign:
     """Create a mechanism from its class and parameters."""
     kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
     return kind(**dict(plain["parameters"]))
@@ -49,7 +48,7 @@ def made(plain: JsonObject) -> Any:
 class _Release:
     """Function from an exact number to one noisy number."""
 
-    def __init__(self, mechanism: Any):
+    def __init__(self, mechanism: Foreign):
         self._mechanism = mechanism
         self.__name__ = f"SmartNoise {type(mechanism).__name__}"
 
@@ -63,11 +62,11 @@ class _Synthesized:
     A single row has the same form for all databases, whatever their categories are.
     """
 
-    def __init__(self, synthesizer: Any, given: dict[str, Any]):
+    def __init__(self, synthesizer: Foreign, given: dict[str, object]):
         self._synthesizer, self._given = synthesizer, given
         self.__name__ = f"SmartNoise {type(synthesizer).__name__}"
 
-    def __call__(self, database: Any) -> object:
+    def __call__(self, database: Foreign) -> object:
         fresh = copy.deepcopy(self._synthesizer)
         fresh.fit(database, **self._given)
         rows = fresh.sample(1)
@@ -75,7 +74,7 @@ class _Synthesized:
         return next(tuple(row) for row in getattr(rows, "values", rows))
 
 
-def _mechanism(mechanism: Any, d_in: object) -> Handed:
+def _mechanism(mechanism: Foreign, d_in: object) -> Handed:
     names = ("sensitivity",) if mechanism.sensitivity is not None else ("lower", "upper")
     parameters = {
         name: float(getattr(mechanism, name)) for name in ("epsilon", "delta", *names)

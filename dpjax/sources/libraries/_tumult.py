@@ -6,16 +6,15 @@ References:
 
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, neighbors
 from dpjax.databases.spaces import Relation
 from dpjax.notions import Epsilon, Notion, Zcdp
-from dpjax.sources.libraries._handed import Handed, finite, refuse_class
+from dpjax.sources.libraries._handed import Foreign, Handed, finite, refuse_class
 
-_EXAMPLES: dict[str, list[Any]] = {
+_EXAMPLES: dict[str, list[int] | list[float] | list[str]] = {
     "NumpyIntegerDomain": [0, 1, 2, 3, 4],
     "NumpyFloatDomain": [0.0, 1.0, 2.0, 3.0, 4.0],
     "NumpyStringDomain": ["a", "b", "a", "c", "a"],
@@ -44,7 +43,7 @@ class _Measurement:
     A list becomes a pandas series if the measurement expects a series.
     """
 
-    def __init__(self, measurement: Any):
+    def __init__(self, measurement: Foreign):
         self._measurement = measurement
         self.__name__ = f"Tumult {type(measurement).__name__}"
 
@@ -61,7 +60,7 @@ class _Measurement:
         return output.tolist() if hasattr(output, "tolist") else output
 
 
-def read(measurement: Any, d_in: object) -> Handed:
+def read(measurement: Foreign, d_in: object) -> Handed:
     """Read the claim and the neighbors of a measurement."""
     refuse_class(measurement)
     if not hasattr(measurement, "privacy_function"):
@@ -91,7 +90,7 @@ def made(plain: JsonObject) -> object:
     return kind(domain(), str(plain["parameter"]))
 
 
-def _plain(measurement: Any) -> JsonObject | None:
+def _plain(measurement: Foreign) -> JsonObject | None:
     name, domain = type(measurement).__name__, type(measurement.input_domain).__name__
     if name not in _NOISE:
         return None
@@ -99,7 +98,7 @@ def _plain(measurement: Any) -> JsonObject | None:
     return {"class": name, "domain": domain, "parameter": str(exact)}
 
 
-def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
+def _claim_of(measurement: Foreign, d_in: Foreign) -> tuple[Notion, object]:
     """Return the notion of the claim, and the value of the privacy function at `d_in`."""
     # The library takes no float, because a float may only approximate the intended distance.
     stated = measurement.privacy_function(Fraction(d_in) if isinstance(d_in, float) else d_in)
@@ -117,11 +116,11 @@ def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
     )
 
 
-def _rounded_up(exact: Any) -> float:
+def _rounded_up(exact: Foreign) -> float:
     return float(exact.to_float(round_up=True))
 
 
-def _pairs_of(measurement: Any, d_in: Any) -> Neighbors | None:
+def _pairs_of(measurement: Foreign, d_in: Foreign) -> Neighbors | None:
     """Return the space of neighbors, or None if the domain or the metric is unknown."""
     domain, relation = measurement.input_domain, _relation_of(measurement.input_metric, d_in)
     if relation is None:
@@ -141,7 +140,7 @@ def _pairs_of(measurement: Any, d_in: Any) -> Neighbors | None:
     return neighbors(like if is_list else values[0], relation, made_of)
 
 
-def _frames(domain: Any, relation: Relation) -> Neighbors | None:
+def _frames(domain: Foreign, relation: Relation) -> Neighbors | None:
     """Return the space of neighboring data frames, or None if the domain of a column is unknown."""
     import pandas
 
@@ -153,7 +152,7 @@ def _frames(domain: Any, relation: Relation) -> Neighbors | None:
     return neighbors(like, relation, Domain(columns=columns))
 
 
-def _domain_of(atom: Any, whole: tuple[int, int], size: int | None = None) -> Domain:
+def _domain_of(atom: Foreign, whole: tuple[int, int], size: int | None = None) -> Domain:
     """Return the domain of databases of values of a domain.
 
     Args:
@@ -169,7 +168,7 @@ def _domain_of(atom: Any, whole: tuple[int, int], size: int | None = None) -> Do
     )
 
 
-def _relation_of(metric: Any, d_in: Any) -> Relation | None:
+def _relation_of(metric: Foreign, d_in: Foreign) -> Relation | None:
     kind = type(metric).__name__
     if kind == "AbsoluteDifference":
         return Within(float(d_in))
