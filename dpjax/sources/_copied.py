@@ -4,11 +4,11 @@ Bounds assume that the outputs of a side are independent. If some outputs are co
 random patterns of the search set can recur in the confirmation set, and then the bound does not
 hold. Copies are detected in four ways.
 
-Counts: let N be the number of times that a value occurs, and d >= 2 an integer. For every
-distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: N is nearly
-Poisson with some mean a, so P(2 divides N | N > 0) is at most (cosh a - 1) / (e^a - 1) <= 1/2, and
-the probability is smaller for d > 2. The evidence from many values is combined as in
-`_shared_draws`. For example, a recording in which each value occurs exactly twice is refused.
+Counts: let N be the number of times that a value occurs, and let d >= 2 be an integer. For every
+distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: N has nearly a
+Poisson distribution with some mean a. Therefore P(2 divides N | N > 0) is at most (cosh a - 1) /
+(e^a - 1) <= 1/2. For d > 2, the probability is smaller. The evidence from many values is combined
+as in `_shared_draws`. For example, a recording in which each value occurs exactly twice is refused.
 
 Order: if the same long sequence of outcomes occurs twice, the sequence was almost certainly copied.
 
@@ -34,7 +34,7 @@ as likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Divisors d for which counts are tested."""
+"""Divisors d: the test counts how many values occur a multiple of d times."""
 
 _RATIO = 5.0
 """Largest assumed ratio of a value's probabilities on the two sides; see _NOTE_CHANCE."""

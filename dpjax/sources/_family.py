@@ -21,7 +21,7 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Maximum number of family members to try first, before parameters are varied at random."""
+"""Maximum number of family members that are tried before parameters are varied at random."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -96,7 +96,7 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return the reason why a family cannot be audited as a whole, whatever the method is."""
+        """Return why no method can audit a family as a whole."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."

@@ -72,7 +72,7 @@ class Kept:
         return {"encoder": encoder, "streams": streams}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the outputs, before any draw, from the values that `to_plain` returned.
+        """Restore the outputs from the values that `to_plain` returned; call this before any draw.
 
         Raises:
             ValueError: If the values are damaged.

@@ -42,13 +42,15 @@ per side of each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Minimum remaining time, in seconds, even if earlier steps have used up the whole time limit."""
+"""Minimum time, in seconds, that remains even after earlier steps used up the whole time limit."""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
 
 _EVERY = 2**31 - 1
-"""Maximum number of kept outputs if all are kept. No audit draws this many outputs."""
+"""Maximum number of outputs to keep in audits that keep every output. No audit draws this many
+outputs.
+"""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
@@ -94,8 +96,8 @@ class OnHost(Source):
             count: Maximum number of outputs per database.
 
         Returns:
-            A plural noun by which messages name the runs, and the raw outputs of both runs. None if
-            the mechanism cannot be started again.
+            A plural noun by which messages name the runs, and the raw outputs of both runs. The
+            result is None if the mechanism cannot be started again.
         """
         return None
 
@@ -225,7 +227,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Plan a confirmation set that is as large as requested or as the time limit allows."""
+        """Plan a confirmation set of the requested size, or a smaller one if time is short."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm

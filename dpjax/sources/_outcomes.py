@@ -1,4 +1,4 @@
-"""Numbering of recorded outcomes, and the decision whether outputs are outcomes or reals."""
+"""Numbering of recorded outcomes, and the decision whether outputs are discrete or real."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ MIN_REAL = 200
 """Minimum number of samples per side for a density estimate."""
 
 _ATOM_SHARE = 0.05
-"""Share of a side's outputs that must have a value for the value to be an atom."""
+"""A value can be an atom only if at least this share of a side's outputs equal the value."""
 
 _SEEN = 20
 """Minimum count of an outcome in the search set for a reliable ratio of its two probabilities."""
@@ -116,7 +116,7 @@ def most_often(num_outputs: int) -> float:
 
 
 def _stands_out(side: np.ndarray, step: int) -> bool:
-    """Return whether some value is far more frequent than its three neighbors on either side."""
+    """Return whether some value is far more frequent than the values within three steps of it."""
     values, counts = np.unique(side.astype(float), return_counts=True)
     if counts.max() > most_often(len(side)):
         return True

@@ -22,8 +22,8 @@ from dpjax.sources._learned import Promise, lay_best
 from dpjax.sources.streams import SEARCH
 
 MANY_PAIRS = 512
-"""Minimum number of pairs for which several pairs share each compiled call. With fewer pairs, the
-additional compilation would take longer than it saves.
+"""If there are at least this many pairs, each compiled call draws for several of them. For fewer
+pairs, compiling an additional program would take longer than it saves.
 """
 
 
@@ -81,7 +81,7 @@ class Laid:
 
 
 class Pilots:
-    """First search draws for each pair, where one call draws for as many pairs as possible.
+    """First search draws for each pair; each call draws for as many pairs as possible.
 
     Args:
         mechanism: Mechanism that draws.

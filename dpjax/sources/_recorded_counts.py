@@ -130,7 +130,7 @@ def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
-    """Raise an error if draws are shared or copied, and return notes on possible resamples.
+    """Raise an error if draws are shared or copied; return notes on outputs that may be resampled.
 
     Args:
         names: Names of both sides.

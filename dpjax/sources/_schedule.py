@@ -23,7 +23,7 @@ class Span(NamedTuple):
     Attributes:
         outputs: Indices of the outputs.
         words: Seed words from which the seeds of the batches are derived.
-        saw: Function to call with the number of outputs in each batch, as a report of progress.
+        saw: Function that is called with the number of outputs in each batch to report progress.
         cut: Maximum number of outputs per batch if each output has its own seed, or None.
         done: Number of outputs, from the start of the range, that are already known and need not be
             drawn again. The number must be 0 unless each output has its own seed.
@@ -101,8 +101,8 @@ def seeds_of_calls(
     """Divide outputs into batches, and yield the size and the seeds of each batch.
 
     Args:
-        span: Outputs to draw. If the span does not begin at a multiple of `batch_size`, it uses a
-            sequence of seeds of its own.
+        span: Outputs to draw. A span that does not begin at a multiple of `batch_size` uses a
+            separate sequence of seeds.
         batch_size: Number of outputs per batch.
         batched: Whether each batch is drawn by one call with one seed. If False, each output has
             its own seed, and the seeds do not depend on `span.cut`.

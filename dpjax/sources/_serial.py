@@ -91,7 +91,7 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return the number of independent outputs that would estimate a probability as precisely.
+    """Return the effective sample size, that is, the equivalent number of independent outputs.
 
     Args:
         correlation: Autocorrelation of the outputs at each distance 0, 1, ..., float [distances].
@@ -138,7 +138,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
-    """Return a p-value for each distance k, based on the number of runs in every k-th output."""
+    """Return a p-value for each distance k, from the number of runs among outputs at distance k."""
     asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
     for distance in distances:
         size = happened.size // distance * distance

@@ -87,7 +87,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
 
 
 def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
-    """Return the number of first outputs, or 0 if their ranks differ or may agree by chance.
+    """Return how many outputs were compared, or 0 if their ranks differ or may agree by chance.
 
     Args:
         x: First outputs from the database, [m].

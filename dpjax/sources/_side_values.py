@@ -14,7 +14,7 @@ recurs with a probability of at most e^-60, or about e^-30 if batches are sorted
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Values of s in `log_evidence`, as fractions of the distance from h to 1."""
+"""Values of s in `log_evidence`, given as fractions of the way from h to 1."""
 
 _ONCE = 32
 """A sequence is assumed not to recur by chance if at least this number of values occur only once in
@@ -30,8 +30,8 @@ order.
 """
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Lengths of a side's beginning, in outputs. Later outputs are searched for a repetition of the
-beginning with the smallest of these lengths that is too long to recur by chance.
+"""Lengths of a side's beginning, in outputs. The shortest beginning that is too long to recur by
+chance is chosen, and later outputs are searched for a repetition of this beginning.
 """
 
 _RANKED = 512
@@ -40,11 +40,11 @@ _RANKED = 512
 _ROWS = 2**18
 
 _KNOWN = 2**17
-"""Maximum number of strings whose digests are kept for later outputs."""
+"""Maximum number of strings whose digests are stored for reuse."""
 
 
 class SideValues:
-    """Counts of one side's values, restricted in constant memory to the smallest hashes.
+    """Counts of those values of one side that have the smallest hashes, in constant memory.
 
     Values are selected by their hashes alone, so both sides count the same values.
 

@@ -70,7 +70,7 @@ class Request:
 
 
 class Marked(NamedTuple):
-    """A request to count fresh outputs by mark, with a mark for each cell.
+    """A request to count fresh outputs by the marks of their cells.
 
     Attributes:
         pairs: Index of the pair of each run, int64 [runs].
@@ -118,8 +118,8 @@ class Opened(AtPairs, Protocol):
 
     Attributes:
         tally: Counts and progress of the audit so far.
-        num_confirm: Number N of fresh samples per side. With a time limit, N may become smaller
-            than requested during the search.
+        num_confirm: Number N of fresh samples per side. If there is a time limit, the search may
+            reduce N below the requested number.
         shares: Whether the two sides may have different numbers of fresh outputs, whose sum is 2 N.
         region: Region in words.
     """
@@ -190,10 +190,9 @@ class OpenedInTurn(Opened, Protocol):
 
     @property
     def held(self) -> JsonObject | None:
-        """The first outputs as JSON values, which an audit needs to continue this audit.
+        """The first outputs as JSON values, which an audit needs if it continues this audit.
 
-        The value is None if an audit that continues this audit can draw or read the first outputs
-        again.
+        The value is None if the later audit can draw or read the first outputs again.
         """
         ...
 

@@ -29,7 +29,7 @@ a ratio has a probability of at most _SHARE.
 """
 
 _APART = 5.0
-"""Largest assumed ratio of the probabilities of a narrow cloud of values on the two sides. The test
+"""Largest assumed ratio between the two sides' probabilities of a narrow cloud of values. The test
 for near-copies is valid if no cloud has a larger ratio.
 """
 

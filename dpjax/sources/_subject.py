@@ -41,7 +41,7 @@ def pairs_of(mechanism: object, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: object) -> None:
-    """Raise an error if a subject consists of data or is a model instead of a mechanism."""
+    """Raise an error if the subject is data or a model instead of a mechanism."""
     classes = type(mechanism).__mro__
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
         raise BadType(

@@ -18,8 +18,8 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of outputs at the start of a batch that are compared with the start of other batches on
-the same side.
+"""Lengths, in outputs, at which the start of a batch is compared with the starts of other batches
+from the same side.
 """
 
 
