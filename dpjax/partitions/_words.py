@@ -90,7 +90,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Describe one entry's bins: join adjacent bins to intervals, and list atoms."""
+        """Describe one entry's bins: join adjacent bins into intervals, and list the atoms."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []
