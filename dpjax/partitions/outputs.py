@@ -53,7 +53,7 @@ class Encoder:
     """A converter from raw outputs to `Outputs`, which keeps the names of labels.
 
     Args:
-        source: Origin of the outputs, for messages.
+        source: Origin of the outputs, which messages mention.
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
             "error" to reject them.
         bits: "lowest" to label each float by the position of its lowest set bit; an integer k to

@@ -83,7 +83,7 @@ class Arriving(Recorded):
     """Outputs of a running system, except outputs that the audit has already counted and dropped.
 
     Attributes:
-        gone: Number of outputs that were counted and then dropped, on each side. The first
+        gone: For each side, the number of outputs that were counted and then dropped. The first
             `dpjax.inference.LAYING` outputs, which define the partition, are never dropped.
     """
 

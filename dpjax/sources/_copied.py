@@ -1,8 +1,8 @@
 """Detection of outputs that were copied within one side, for example by resampling.
 
 Bounds assume that the outputs of a side are independent. If some outputs are copies of others,
-random patterns of the search set can recur in the confirmation set, and then the bound does not
-hold. Copies are detected in four ways.
+random patterns in the search set can recur in the confirmation set. In this case, the bound does
+not hold. Copies are detected in four ways.
 
 Counts: let N be the number of times that a value occurs, and let d >= 2 be an integer. For every
 distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: N has nearly a
@@ -18,8 +18,8 @@ Sides: if outputs are resampled, that is, drawn from recorded outputs, many valu
 on one side and never on the other. In contrast, a value that repeats because its probability is
 large usually occurs on both sides, unless the two distributions are far apart. If many of the
 repeated values occur on one side only, the result contains a note. If, in addition, the spacings
-between values are as irregular as those of draws from a density, the note is a `Doubt`, which
-changes the verdict.
+between values are as irregular as for draws from a density, the note is a `Doubt`, which changes
+the verdict.
 """
 
 import numpy as np

@@ -36,9 +36,9 @@ class Deadline:
     """A deadline for each call, and a deadline for all calls of an audit together.
 
     Attributes:
-        timeout: Maximum duration of one call, in seconds, or None.
-        end: Time at which all calls end, as a value of `time.monotonic`, or None.
-        least: Total number of seconds that calls after `end` may take.
+        timeout: Maximum duration of one call, in seconds, or None for no limit.
+        end: Time at which all calls end, as a value of `time.monotonic`, or None for no limit.
+        least: Number of seconds that all calls started after `end` may take in total.
     """
 
     timeout: float | None

@@ -16,8 +16,8 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region is the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Largest share of a pilot's outputs that may lie outside the finite space, as a tolerance for
-rounding errors.
+"""Largest share of a pilot's outputs that may lie outside the finite space because of rounding
+errors.
 """
 
 

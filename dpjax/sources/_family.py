@@ -56,13 +56,13 @@ class _Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Family(Source):
-    """A family of mechanisms, in which an audit searches for the least private member.
+    """A family of mechanisms. An audit searches the family for its least private member.
 
     `dpjax.audit` first draws a few outputs from many members for many pairs. Then the audit
     continues with the members whose expected bounds exceed their claims the most, and finally
-    audits one member with fresh draws. The confidence level holds although the member is chosen,
-    because the final draws are fresh. If the function raises an exception for some parameters,
-    these parameters are skipped.
+    audits one member with fresh draws. The confidence level still holds because the final draws are
+    independent of the choice of the member. If the function raises an exception for some
+    parameters, these parameters are skipped.
 
     Attributes:
         make: Function that accepts the parameters as keyword arguments, and returns an object
@@ -221,7 +221,7 @@ class Member(OnHost):
 
 
 def family_of(subject: object) -> Family | None:
-    """Return the subject if it is a family, and None otherwise."""
+    """Return the subject if the subject is a family, and None otherwise."""
     return subject if isinstance(subject, Family) else None
 
 

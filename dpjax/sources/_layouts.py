@@ -76,10 +76,10 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
 
 
 def stream_words(words: np.ndarray, run: int, num_pairs: int) -> NDArray[np.uint32]:
-    """Return the key words of all streams in a run, uint32 [pairs, 2 sides, stages, 2].
+    """Return the keys of all streams in a run, two words each, uint32 [pairs, 2 sides, stages, 2].
 
     Args:
-        words: Key words of the batch of runs, uint32 [2].
+        words: The key of the batch of runs, as two words, uint32 [2].
         run: Index of the run.
         num_pairs: Number of pairs.
     """
@@ -112,7 +112,7 @@ def first_draws(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of the stream, uint32 [2].
+        words: The key of the stream, as two words, uint32 [2].
         database: A single database.
         num_draws: Number of draws, at least 1.
         size: Number of draws in a block.
@@ -144,7 +144,7 @@ def sample_blocks(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of each block, uint32 [most, 2].
+        words: Keys of the blocks, two words each, uint32 [most, 2].
         number: Number of blocks to draw, int32. The remaining blocks of the result are zeros.
         database: A single database.
         size: Number of draws in a block.
@@ -168,7 +168,7 @@ def draws_of_pairs(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of each block, uint32 [pairs, blocks, 2].
+        words: Keys of the blocks, two words each, uint32 [pairs, blocks, 2].
         databases: Stacked databases, [pairs, ...].
         size: Number of draws in a block.
         at_once: Maximum number of pairs. Calls with the same maximum share one compiled program.
@@ -195,7 +195,7 @@ def sample_pairs(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of each block, uint32 [most, blocks, 2].
+        words: Keys of the blocks, two words each, uint32 [most, blocks, 2].
         number: Number of pairs to draw for, int32. The remaining blocks of the result are zeros.
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.

@@ -37,8 +37,8 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Limits on the comparison of two new runs of a mechanism: maximum and minimum number of outputs
-per side of each run, and maximum share of the time limit.
+"""Limits for comparing two new runs of a mechanism: maximum and minimum number of outputs per side
+in each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
@@ -65,7 +65,7 @@ class OnHost(Source):
             size.
         batch_size: Number of outputs per call.
         workers: Number of simultaneous calls, or 0 for calls in this process.
-        time_limit: Maximum time, in seconds, that an audit spends on drawing, or None.
+        time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
     """
 
     repeatable: ClassVar[bool] = True
@@ -96,7 +96,7 @@ class OnHost(Source):
             count: Maximum number of outputs per database.
 
         Returns:
-            A plural noun by which messages name the runs, and the raw outputs of both runs. The
+            A plural noun that messages use for the runs, and the raw outputs of both runs. The
             result is None if the mechanism cannot be started again.
         """
         return None
@@ -318,7 +318,7 @@ class _OpenedOnHost:
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Yield one side's outputs start, ..., stop - 1, where number 0 is the first search output.
+        """Yield one side's outputs start, ..., stop - 1; output 0 is the first search output.
 
         Kept outputs are not drawn again. The requested outputs must all belong to the search set,
         or all to the confirmation set.

@@ -13,7 +13,7 @@ _ATOM_SHARE = 0.05
 """A value can be an atom only if at least this share of a side's outputs equal the value."""
 
 _SEEN = 20
-"""Minimum count of an outcome in the search set for a reliable ratio of its two probabilities."""
+"""Minimum count, in the search set, at which an outcome's probability ratio is reliable."""
 
 _STEPS = 3
 """Minimum bandwidth for which integers are smoothed, in multiples of the integers' spacing."""

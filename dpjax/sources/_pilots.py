@@ -86,7 +86,7 @@ class Pilots:
     Args:
         mechanism: Mechanism that draws.
         pairs: Stacked pairs.
-        streams: Key words of all streams in a run, uint32 [pairs, 2 sides, stages, 2].
+        streams: Keys of all streams in a run, two words each, uint32 [pairs, 2 sides, stages, 2].
         num_draws: Number of draws per side of each pair.
         block: Number of draws in a block.
         width: Dimension of a draw.
@@ -131,7 +131,7 @@ def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
 
     Args:
         space: Space of the outputs.
-        region: Region whose boundaries must be boundaries of cells, or None.
+        region: Region whose boundaries must be boundaries of cells, or None for no region.
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,

@@ -136,7 +136,7 @@ class Programs:
         Args:
             words: Program and its arguments.
             num_lines: Expected number of lines. The program is killed if it prints more lines.
-            timeout: Maximum duration, in seconds, or None.
+            timeout: Maximum duration, in seconds, or None for no limit.
 
         Raises:
             OSError: If the program cannot be started.

@@ -23,7 +23,7 @@ class Repeats(ValueError):
 
     Args:
         name: Name of the source, for display.
-        counted: Evidence of the repetition.
+        counted: Evidence for the repetition.
         pairs: Pair of databases on which the repetition occurred.
         side: Side on which the repetition occurred: 0 for the database, 1 for the neighbor.
         settings: Options of the source that affect the result.

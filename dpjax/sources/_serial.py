@@ -7,9 +7,9 @@ distribution (Wald and Wolfowitz). The number of runs has the same distribution 
 reordering, in particular after one that makes outputs at distance k adjacent. If the number of runs
 is very small after this reordering, outputs at distance k depend on each other.
 
-If outputs can be ranked, the second statistic is the sum of the products of two ranks at distance
-k. Its mean and its variance over all orders are known. This sum can reveal a weak dependence that
-the number of runs does not reveal.
+If outputs can be ranked, there is a second statistic: the sum, over all pairs of outputs at
+distance k, of the product of their ranks. The mean and the variance of this sum over all orders are
+known. This sum can reveal a weak dependence that the number of runs does not reveal.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),

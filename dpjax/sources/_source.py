@@ -19,7 +19,7 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Run indices for an audit outside a sweep, which consists of one run with the index 0."""
+"""Run indices for an audit outside a sweep. Such an audit consists of a single run with index 0."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
@@ -77,8 +77,8 @@ class Marked(NamedTuple):
         marks: Mark of each cell, int64 [runs, cells]. Cells with the same mark are counted
             together.
         num_marks: Number of marks. Every mark is in [0, num_marks).
-        first: Index of the first fresh output to count, which is a multiple of the block size in
-            the streamed layout.
+        first: Index of the first fresh output to count. In the streamed layout, this index is a
+            multiple of the block size.
         size: Number of outputs to count per side. If `size` is None, all outputs from `first` up to
             `Opened.num_confirm` are counted.
         sides: Numbers of outputs to count from the database and from its neighbor, int64 [runs, 2].
@@ -120,7 +120,8 @@ class Opened(AtPairs, Protocol):
         tally: Counts and progress of the audit so far.
         num_confirm: Number N of fresh samples per side. If there is a time limit, the search may
             reduce N below the requested number.
-        shares: Whether the two sides may have different numbers of fresh outputs, whose sum is 2 N.
+        shares: Whether the numbers of fresh outputs on the two sides may differ. In any case, the
+            two numbers add up to 2 N.
         region: Region in words.
     """
 
@@ -234,7 +235,7 @@ class Arrays(AtPairs, Protocol):
 
 
 class Smoothing(Protocol):
-    """Function that returns the bandwidth with which integers are smoothed in the confirmation."""
+    """Function that returns the bandwidth for smoothing integers in the confirmation."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
         """Return the bandwidth.
@@ -293,7 +294,7 @@ class Source:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether each output needs its own call. If True, drawing may be slow."""
+        """Whether each output needs a separate call, so that drawing may be slow."""
         return False
 
     @property
@@ -340,7 +341,7 @@ class Source:
 
         Args:
             pairs: Pairs in the caller's form.
-            region: Region in the caller's form, or None.
+            region: Region in the caller's form, or None for no region.
             key: Typed key for all runs.
             smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
                 bandwidth for integer outputs with a wide range.
@@ -353,7 +354,7 @@ class Source:
         """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
 
         Args:
-            words: Key words for all runs. Runs that were recorded ignore the key words.
+            words: The key for all runs, as two words, uint32 [2]. Recorded runs ignore the key.
             run: Index of the run.
 
         Raises:
@@ -371,7 +372,7 @@ class Source:
 
         Args:
             content: The values that `to_plain` returned, without the kind of the source.
-            database: Database of the first pair, or None.
+            database: Database of the first pair, or None if there is no pair.
             trust: Permissions to import code and to run programs.
 
         Raises:

@@ -2,8 +2,8 @@
 
 Sort the outputs of both sides together, and let a and b be two adjacent spacings. If outputs have a
 density, a and b are exchangeable and nearly exponential. Therefore the ratio min(a, b) / (a + b) is
-below t with probability 2t. Near-copies are far closer to each other than to other outputs, which
-makes this ratio small. Disjoint pairs of spacings are nearly independent. Therefore the number of
+below t with probability 2t. Near-copies are far closer to each other than to other outputs, so
+their ratio is small. Disjoint pairs of spacings are nearly independent. Therefore the number of
 pairs of spacings whose ratio is below t = 1/1000 is compared with a binomial distribution. The test
 assumes a probability of 3/1000 per pair, which is larger than 2t.
 
@@ -24,8 +24,8 @@ import scipy
 from dpjax.partitions._bins import bins_of
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""A ratio of adjacent spacings below _RATIO indicates near-copies. If outputs have a density, such
-a ratio has a probability of at most _SHARE.
+"""A ratio of adjacent spacings below _RATIO indicates near-copies. If outputs have a density, the
+probability of such a ratio is at most _SHARE.
 """
 
 _APART = 5.0

@@ -64,8 +64,8 @@ def _refuse_outputs(mechanism: object) -> None:
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
     """Convert a subject to a mechanism, and validate its outputs for the first pair.
 
-    Outputs are validated for the database of the first pair, and also for its neighbor if the
-    shapes of the two differ.
+    Outputs from the first pair's database are validated. If the neighbor has a different shape,
+    outputs from the neighbor are validated, too.
 
     Raises:
         ValueError: If the outputs from the two databases are of different kinds.

@@ -94,7 +94,7 @@ class Pace:
 
         Args:
             databases: Databases of all pairs.
-            words: Seed words that are used for nothing else.
+            words: Integers that seed these draws and no others.
             wanted: Number of outputs in the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
@@ -133,7 +133,7 @@ class Pace:
 
         Args:
             database: Database from which to draw.
-            words: Seed words.
+            words: Integers that seed these draws and no others.
             wanted: Number of outputs in the whole audit, if time allows.
             first: Tuple (number of outputs already drawn from the database, duration of these draws
                 in seconds).

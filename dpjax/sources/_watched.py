@@ -30,7 +30,7 @@ class Watched:
         draw: Function that draws raw outputs.
         encoder: Encoder of the outputs.
         pairs: Pairs of databases.
-        seed: Tuple (key words, index of the run).
+        seed: Tuple (the two words of the audit's key, index of the run).
         tally: Counts and progress of the audit.
         settings: Options of the source that affect the result.
 
