@@ -32,7 +32,7 @@ class FiniteSpace:
     Attributes:
         size: Number of outputs.
         ordered: Whether adjacent outputs have similar probabilities, as counts do. Outputs that are
-            names or codes are not ordered: the privacy loss may be large at a few such outputs and
+            names or codes are not ordered. Their privacy loss may be large at a few outputs and
             zero at all others.
     """
 

@@ -133,7 +133,7 @@ class BadValue(ValueError):
     """A `ValueError` about an argument, whose name is the first word of the message.
 
     Args:
-        text: The message, in which further words may be marked by `term`.
+        text: The message, in which more words may be marked by `term`.
     """
 
     def __init__(self, text: str):

@@ -205,7 +205,7 @@ def _value_code(column: Array) -> Array:
 
 
 def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Round edges up to the outputs' dtype, so that each bin contains the same outputs."""
+    """Round edges up to the outputs' dtype; each bin still contains the same outputs."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return np.clip(np.ceil(edges), limits.min, limits.max).astype(dtype)

@@ -2,8 +2,8 @@
 
 The map from an output to its cell is post-processing. Therefore, if the mechanism is epsilon-DP,
 the two probabilities of any union of cells have a ratio of at most e^epsilon. Every output belongs
-to a cell: all labels that did not occur in the pilot share one cell, and the outermost bins extend
-to infinity.
+to some cell, because all labels that did not occur in the pilot share one cell, and because the
+outermost bins extend to infinity.
 """
 
 from dataclasses import dataclass, replace
@@ -236,7 +236,7 @@ class Partition(Cells):
         """Describe the event that the output lies in a cell of `mask`, bool [size].
 
         If `whole` is True, the description lists every part of the event with all digits. If
-        `whole` is False, it lists only the first few parts.
+        `whole` is False, the description lists only the first few parts.
         """
         return describe(self, mask, whole)
 
@@ -254,7 +254,7 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Add a bin without outputs if the event contains both of the nearest bins with outputs.
 
-    These two bins are the nearest bin with outputs before the added bin, and the nearest after it.
+    One of these two bins precedes the added bin, and the other one follows it.
     """
     if not seen.any():
         return chosen

@@ -258,11 +258,11 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str])
 
 
 def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    """Move edges so that all copies of a frequent output, including fresh ones, share a cell.
+    """Move edges so that all copies of a frequent output, including fresh copies, share a cell.
 
     Copies of an output in different folds have slightly different held-out scores. If an edge lay
     between these scores, fresh copies would share a cell with only some of the copies. An output is
-    frequent if it makes up at least one in _STEPS of the outputs of both sides.
+    frequent if its copies make up at least one in _STEPS of the outputs of both sides.
 
     Args:
         edges: Increasing edges.

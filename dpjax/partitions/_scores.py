@@ -1,4 +1,4 @@
-"""Scores of vector outputs: an output more likely with the database than its neighbor scores high.
+"""Scores of vector outputs. A high score means that the output is more likely with the database.
 
 A score is fitted to part of the search set, and the range of the score is divided into cells.
 Scoring is post-processing, so bounds are valid for every score. A poorly fitting score only makes
@@ -38,8 +38,9 @@ _SETTLED.
 """
 
 _CURVED, _CHANGED = 2**15, 0.02
-"""Constants for the Hessian of a fit. The Hessian is estimated from about _CURVED outputs. It is
-computed again once the mean predicted variance of the side has changed by the fraction _CHANGED.
+"""Constants for the Hessian of a fit. The Hessian is estimated from about _CURVED outputs. The
+Hessian is computed again once the mean predicted variance of the side has changed by the fraction
+_CHANGED.
 """
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05

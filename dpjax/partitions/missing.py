@@ -1,4 +1,4 @@
-"""Missing outputs. Each kind is an outcome of its own, and conversions keep all kinds distinct.
+"""Missing outputs; each kind is an outcome of its own, and conversions keep kinds distinct.
 
 | output | outcome |
 |---|---|

@@ -230,7 +230,7 @@ class Encoder:
         return {"labels": labels, "dimension": self.dimension, "usual": self.usual}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the state that `to_plain` returned, before any batch is encoded.
+        """Restore the state that `to_plain` returned; call this before any batch is encoded.
 
         Raises:
             KeyError, ValueError, TypeError: If the content is not a state that `to_plain`

@@ -93,7 +93,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse all methods but sequential audits: the others need all outputs in advance."""
+        """Refuse every method that needs all outputs in advance; a sequential audit does not."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."

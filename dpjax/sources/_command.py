@@ -224,8 +224,8 @@ class CommandMechanism(OnHost):
         """Run the program once, and kill the program at the deadline.
 
         Raises:
-            ValueError: If the program cannot be run, or if it has not ended at the end of the
-                time limit.
+            ValueError: If the program cannot be run, or is still running when the time limit
+                expires.
         """
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
         words = [_filled(word, places) for word in shlex.split(self.command)]

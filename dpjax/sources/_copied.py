@@ -34,7 +34,7 @@ as likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Divisors d: the test counts how many values occur a multiple of d times."""
+"""Divisors d. For each d, the test counts the values whose number of occurrences d divides."""
 
 _RATIO = 5.0
 """Largest assumed ratio of a value's probabilities on the two sides; see _NOTE_CHANCE."""

@@ -50,7 +50,7 @@ def halves_of(
 def marks_counter(
     cells: Partition, marks: NDArray[np.int64], num_marks: int
 ) -> Callable[[Outputs], NDArray[np.int64]]:
-    """Return a function that counts outputs by their cell's mark, and returns int64 [num_marks].
+    """Return a function that counts outputs by the marks of their cells, int64 [num_marks].
 
     Args:
         cells: Partition of the outputs.

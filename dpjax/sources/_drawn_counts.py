@@ -179,7 +179,7 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> Laid:
-        """Return the cells of a pair, which the first call determines from draws of run 0."""
+        """Return a pair's cells; the first call determines the cells from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
         # The pilot consists of whole blocks, or of all draws, so that the next draws begin with a
@@ -304,7 +304,7 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Draw each stream up to draw `num_draws` in parts, and yield the counts of each part."""
+        """Yield counts of successive parts of all streams, up to `num_draws` draws per stream."""
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
             yield fetched(launch(blocks)).as_int()

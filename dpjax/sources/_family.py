@@ -73,7 +73,7 @@ class Family(Source):
 
     Raises:
         TypeError: If the function is not callable, or if `ranges` is empty or not a mapping.
-        ValueError: If a parameter has no value, or if an interval is empty.
+        ValueError: If a parameter's list of values is empty, or if an interval is empty.
     """
 
     make: Callable[..., object]

@@ -38,7 +38,7 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Map from the identifier of each origin of the outputs, such as a file, to its name.
+        """Map from identifiers to names of the outputs' origins, such as files.
 
         The recordings of the two sides must not share an origin.
         """
@@ -99,7 +99,7 @@ class Held:
 
 
 def held(name: str, outputs: object) -> Chunked:
-    """Convert an array or a list to a recording, and return a recording unchanged.
+    """Convert an array or a list to a recording; if a recording is passed, return it unchanged.
 
     Raises:
         TypeError: If the outputs are neither numbers nor labels.

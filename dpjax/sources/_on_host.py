@@ -105,8 +105,8 @@ class OnHost(Source):
         """Return a context manager whose value is a `Draw`, which yields batches of raw outputs.
 
         If each output needs its own call and the span has a `cut`, a batch has at most `cut`
-        outputs. The outputs depend only on the database, the indices of the outputs and the seed
-        words.
+        outputs. The outputs depend only on the database, the indices of the outputs and the span's
+        `words`.
         """
         raise NotImplementedError
 

@@ -129,7 +129,7 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert signed and unsigned integers to one dtype for both sides; keep all other outputs.
+    """Convert the integers of both sides to one dtype; return all other outputs unchanged.
 
     Raises:
         ValueError: If no 64-bit dtype can represent all integers.

@@ -175,7 +175,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
 
 
 def kind_of(outputs: np.ndarray) -> str | None:
-    """Describe the outputs' kind in words, or return None if they are objects but not strings."""
+    """Describe the kind of the outputs in words; return None for objects other than strings."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":

@@ -49,8 +49,8 @@ class Request:
             arrive, and recorded outputs are counted in order instead of being split at random.
         each: Whether every output is expensive. If True, progress is reported after each output,
             and every output is kept.
-        held: First outputs of the earlier audit that this audit continues, from
-            `OpenedInTurn.held`; or None.
+        held: First outputs, from `OpenedInTurn.held`, of the earlier audit that this audit
+            continues; or None if there is no earlier audit.
         seconds: Maximum time, in seconds, that a host source spends on search draws for each side
             of each pair. If `seconds` is not None, the source's own time limit is ignored.
     """
@@ -263,8 +263,8 @@ class Source:
     """Base class for the subjects of audits, which provide outputs for pairs of databases.
 
     Attributes:
-        kind: Name of the class in recipes. If the class sets `asked`, `kind` is also its name on
-            the command line.
+        kind: Name of the class in recipes. If the class sets `asked`, `kind` is also the source's
+            name on the command line.
         asked: Help text and metavar of the command-line option that names the source. The help text
             is "" if there is no option.
         takes_pairs: Whether an audit of the source accepts pairs of databases from the caller.
@@ -272,8 +272,9 @@ class Source:
             estimated.
         has_canaries: Whether the source provides scores of canaries from one run instead of
             outputs.
-        repeatable: Whether a further run draws new outputs. A sweep requires this.
-        side_by_side: Whether many runs are computed in parallel; if False, one after another.
+        repeatable: Whether another run draws new outputs. A sweep requires a repeatable source.
+        side_by_side: Whether many runs are computed in parallel; if False, the runs are computed
+            one after another.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
         counts_again: Whether an audit that continues an earlier audit counts the outputs of the

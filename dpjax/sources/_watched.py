@@ -57,7 +57,7 @@ class Watched:
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Return the seed words for the outputs of one side in one stage."""
+        """Return the integers that seed the outputs of one side in one stage."""
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(

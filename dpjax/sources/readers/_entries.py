@@ -15,7 +15,7 @@ entry.
 """
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""Characters that Python accepts in a number but the readers do not, such as _ in 1_0."""
+"""Characters in numbers that Python accepts but the readers reject, such as _ in 1_0."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
@@ -115,7 +115,7 @@ def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.nd
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
-    """Convert lines of a program's printed text to outputs.
+    """Convert the lines that a program has printed to outputs.
 
     Args:
         lines: Lines without their line-end characters.

@@ -119,7 +119,7 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return a block's entries as Arrow strings, or None unless each line has `width` entries."""
+    """Return a block's entries as Arrow strings; None if a line does not have `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

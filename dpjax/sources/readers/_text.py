@@ -39,7 +39,7 @@ _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """Return the suffix that determines the file's format, without a final .gz."""
+    """Return the suffix that determines the file's format; a final .gz is ignored."""
     return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
@@ -219,8 +219,8 @@ def _rows(
     """Yield the entries of each row, and raise an error for blank lines before the last row.
 
     A blank line between outputs may be an empty output. If the reader skipped blank lines, the
-    audit would use outputs conditional on their not being empty. The bound would then be invalid
-    because e^epsilon does not bound ratios of conditional probabilities.
+    audit would see the distribution of the outputs conditional on nonempty outputs. The bound would
+    then be invalid because e^epsilon does not bound ratios of conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
