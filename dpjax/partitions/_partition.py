@@ -25,7 +25,9 @@ GROUPS = (3, 9, 27)
 """Numbers of adjacent bins that a search tries to merge into one bin."""
 
 _MANY_BINS = 64
-"""If an entry has more bins than this, the first search merges adjacent bins."""
+"""If an entry of non-integer outputs has more bins than this, the first search merges adjacent
+bins.
+"""
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ def fit_combination(
     table /= spread
     fit = _Logistic(table, side, ridge)
     weights = fit.without(fold[:, None] == np.arange(FOLDS))
-    # The regression predicts side 1, but scores must be large where side 0 is likelier.
+    # The regression predicts side 1, but scores must be large where side 0 is more likely.
     weights = -weights[:, :-1] / spread
     owners, mean = features.owners(), weights.mean(axis=0)
     numbers = len(features.columns.centre)

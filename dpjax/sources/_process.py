@@ -207,7 +207,8 @@ def _read(
 
     def read() -> None:
         nonlocal size
-        # Read at most one line more than expected, which shows that there are too many.
+        # Read at most one line more than expected; an additional line shows that there are too
+        # many.
         while len(raw) <= num_lines and size <= most and (line := pipe.readline(most - size + 1)):
             raw.append(line)
             size += len(line)

@@ -98,7 +98,7 @@ def effective_size(correlation: np.ndarray, size: int) -> int:
         size: Number of outputs.
     """
     # Sum correlations in pairs of adjacent distances, up to the first pair that is not positive. In
-    # a reversible chain, the true sums of pairs are positive, so all further sums are noise.
+    # a reversible chain, the true sums of pairs are positive, so all later sums are noise.
     pairs = correlation[: correlation.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else pairs.size
     return max(int(size / max(2 * pairs[:last].sum() - 1, 1.0)), 1)

@@ -95,7 +95,7 @@ class _Fitted:
     def __call__(self, database: object) -> object:
         fresh = copy.deepcopy(self._model)
         if hasattr(fresh, "random_state"):
-            # Share the generator, since a copy of it would draw the same noise at every call.
+            # Share the generator, since a copy of it would draw the same noise on every call.
             fresh.random_state = self._model.random_state
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
