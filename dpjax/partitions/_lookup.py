@@ -26,7 +26,7 @@ _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
 """One example value for each of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
 
 _COMPARED = 32
-"""Maximum number of bin edges that are compared with every output without a binary search."""
+"""Number of bin edges that are compared with every output before a binary search starts."""
 
 
 def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:

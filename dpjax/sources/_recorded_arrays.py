@@ -129,7 +129,7 @@ def recorded_arrays(
 
     Args:
         recorded: Outputs in memory.
-        region: Region in the caller's form, or None for no region.
+        region: Region in the caller's form, or None for the default region.
         key: Typed key of the audit.
         smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
             bandwidth for integer outputs with a wide range.
